@@ -1,0 +1,19 @@
+"""Commonplace: a chat workspace whose assistant remembers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from webapp.config import Settings
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """The application, wired from `settings` (the environment's by default)."""
+    # Imported here, not above, so that the offline model server and the launcher, which live in this package, do
+    # not load the web framework and the database layer into processes that have no use for them.
+    from webapp.factory import build
+
+    return build(settings)

@@ -1,0 +1,1 @@
+"""People: accounts, sessions, API tokens, site settings."""

@@ -1,0 +1,70 @@
+"""Users, their API tokens, and the settings of the site."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, ForeignKey, String, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now
+
+
+class User(Base):
+    """A person with an account. `auth_version` is part of every session: raising it ends them all."""
+
+    __tablename__ = "users"
+
+    user_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    email: Mapped[str] = mapped_column(Key(254), unique=True)
+    name: Mapped[str] = mapped_column(String(200), default="", server_default="")
+    password_hash: Mapped[str] = mapped_column(String(255))
+    is_admin: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    auth_version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+    settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class ApiToken(Base):
+    """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it."""
+
+    __tablename__ = "api_tokens"
+
+    token_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    token_hash: Mapped[str] = mapped_column(Key(64), unique=True)
+    prefix: Mapped[str] = mapped_column(Key(16))
+    is_service: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class SiteSetting(Base):
+    """A setting an admin changes while the site runs, such as `registration_open`."""
+
+    __tablename__ = "site_settings"
+
+    key: Mapped[str] = mapped_column(Key(64), primary_key=True)
+    value: Mapped[Any] = mapped_column(JSON)
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, onupdate=now, server_default=current_timestamp())
+
+
+class IdempotencyKey(Base):
+    """The first answer to a POST that carried an Idempotency-Key, kept for a day."""
+
+    __tablename__ = "idempotency_keys"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(Key(200), primary_key=True)
+    request_hash: Mapped[str] = mapped_column(Key(64))
+    status: Mapped[int]
+    body: Mapped[Any] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, server_default=current_timestamp(), index=True
+    )

@@ -1,0 +1,92 @@
+"""Typed settings, read once from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class ConfigError(RuntimeError):
+    """A setting in the environment is missing or malformed; the message names it."""
+
+
+class Settings(BaseModel):
+    """Everything an installation can set; each field is read from the environment variable of its name in capitals."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Where things are
+    var_dir: Path = Path("var")
+    database_url: str = ""
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    secret_key: str = ""
+
+    # The web
+    session_cookie_secure: bool = False
+    trusted_proxies: int = Field(0, ge=0, le=5)
+    registration_open: bool = True
+    session_days: int = Field(30, ge=1)
+    max_request_bytes: int = Field(2 * 1024 * 1024, ge=65_536)
+    rate_limits: bool = True
+    login_rate: str = "10 per minute; 60 per hour"
+    message_rate: str = "120 per minute"
+    database_pool: int = Field(20, ge=2)
+
+    # The model
+    openai_api_key: str = ""
+    openai_base_url: str = ""
+    chat_model: str = ""
+    background_model: str = ""
+    embedding_model: str = ""
+    context_tokens: int = Field(16_000, ge=512)
+    reply_tokens: int = Field(2_048, ge=64)
+    model_connect_timeout: float = Field(5.0, gt=0)
+    model_first_token_timeout: float = Field(90.0, gt=0)
+    model_idle_timeout: float = Field(45.0, gt=0)
+    model_request_timeout: float = Field(120.0, gt=0)
+    model_retries: int = Field(2, ge=0, le=10)
+    offline_model: bool = False
+
+    # Turns
+    turn_lease_seconds: float = Field(10.0, gt=1)
+    turn_coalesce_ms: int = Field(50, ge=0, le=1_000)
+    turn_log_seconds: int = Field(3_600, ge=60)
+    turn_drain_seconds: float = Field(20.0, ge=0)
+    max_turns_per_process: int = Field(1_000, ge=1)
+
+    # Logs
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "text"] = "json"
+
+    @property
+    def sqlalchemy_url(self) -> str:
+        """The database URL SQLAlchemy understands; SQLite in `var_dir` when none is set."""
+        url = self.database_url
+        if not url:
+            return f"sqlite:///{self.var_dir.absolute() / 'commonplace.sqlite3'}"
+        for plain in ("mysql://", "mariadb://"):
+            if url.startswith(plain):
+                url = "mysql+mysqldb://" + url.removeprefix(plain)
+        return url if "charset=" in url or not url.startswith("mysql") else _with_charset(url)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Settings of this process; an empty variable counts as unset.
+
+        Raises ConfigError that names every variable which does not parse.
+        """
+        environ = os.environ if environ is None else environ
+        found = {name: environ[name.upper()] for name in cls.model_fields if environ.get(name.upper())}
+        try:
+            return cls(**found)
+        except ValidationError as error:
+            lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
+            raise ConfigError("Settings that do not parse:\n  " + "\n  ".join(lines)) from None
+
+
+def _with_charset(url: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}charset=utf8mb4"

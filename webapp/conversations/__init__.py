@@ -1,0 +1,1 @@
+"""Conversations and their messages: what was said, and in which order."""

@@ -1,0 +1,95 @@
+"""Conversations and messages, as documented, with the columns the product adds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, text
+from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+
+ROLES = ("user", "assistant")
+STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
+TITLE_SOURCES = ("none", "auto", "user")
+
+
+class Conversation(Base):
+    """A conversation of one user. `updated_at` is the time of the last message, and orders the sidebar."""
+
+    __tablename__ = "conversations"
+    __table_args__ = (
+        Index("ix_conversations_listing", "user_id", "is_archived", "updated_at", "conversation_id"),
+        Index("ix_conversations_owed_title", "title_source", "updated_at"),
+        Index("ix_conversations_temporary", "is_temporary", "updated_at"),
+        Base.__table_args__,
+    )
+
+    conversation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    title: Mapped[str | None] = mapped_column(String(255))
+    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime | None] = mapped_column(
+        Timestamp, default=now, server_default=current_timestamp(on_update=True)
+    )
+    is_archived: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
+    # `metadata` is the documented name; SQLAlchemy keeps that attribute for itself.
+    extra: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON)
+
+    title_source: Mapped[str] = mapped_column(
+        one_of(*TITLE_SOURCES, name="title_source"), default="none", server_default="none"
+    )
+    persona: Mapped[str | None] = mapped_column(String(100))
+    is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class Message(Base):
+    """One message. Versions of a message are siblings: they have the same `parent_id`.
+
+    `superseded_by_id` is set on everything an edit, a regeneration or a restore took out of the conversation; only
+    messages without it are shown and sent to the model. `reply_to_id` is the user message a reply answers.
+    """
+
+    __tablename__ = "messages"
+    __table_args__ = (
+        Index("ix_messages_conversation", "conversation_id", "superseded_by_id", "message_id"),
+        Index("ix_messages_status", "status", "created_at"),
+        Base.__table_args__,
+    )
+
+    message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    role: Mapped[str] = mapped_column(one_of(*ROLES, name="message_role"))
+    content: Mapped[str] = mapped_column(Text)
+    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    tool_calls: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    suggested_values: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
+    suggested_actions: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
+    custom_payload: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+    status: Mapped[str] = mapped_column(
+        one_of(*STATUSES, name="message_status"), default="complete", server_default="complete"
+    )
+    error_code: Mapped[str | None] = mapped_column(String(50))
+    error_detail: Mapped[str | None] = mapped_column(String(500))
+    model: Mapped[str | None] = mapped_column(String(200))
+    prompt_version: Mapped[str | None] = mapped_column(String(100))
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    parent_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    reply_to_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
+    superseded_by_id: Mapped[int | None] = mapped_column(
+        ForeignKey("messages.message_id", ondelete="SET NULL"), index=True
+    )
+
+
+@event.listens_for(Conversation, "before_update")
+def _only_activity_moves_updated_at(_mapper, _connection, conversation: Conversation) -> None:
+    # The documented column says ON UPDATE CURRENT_TIMESTAMP; archiving or renaming is not activity, and an explicit
+    # value switches that clause off.
+    flag_modified(conversation, "updated_at")

@@ -1,0 +1,162 @@
+"""The declarative base, portable column types, engine set-up and transaction helpers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Any
+
+from flask_sqlalchemy import SQLAlchemy
+from sqlalchemy import DateTime, Engine, Enum, MetaData, String, event
+from sqlalchemy.dialects import mysql
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.sql.expression import FunctionElement
+from sqlalchemy.types import TypeDecorator
+
+
+class Base(DeclarativeBase):
+    """Names every constraint, so that a migration can drop what it made, on MySQL and SQLite alike."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    __table_args__: Any = {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"}
+
+
+db = SQLAlchemy(model_class=Base, disable_autonaming=True)
+
+
+class Timestamp(TypeDecorator):
+    """A UTC instant with microseconds: TIMESTAMP(6) on MySQL, naive UTC text on SQLite, aware in Python."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect):
+        if dialect.name in ("mysql", "mariadb"):
+            return dialect.type_descriptor(mysql.TIMESTAMP(fsp=6))
+        return dialect.type_descriptor(DateTime())
+
+    def process_bind_param(self, value: datetime | None, dialect) -> datetime | None:
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+class Key(TypeDecorator):
+    """A string compared byte by byte: e-mail addresses, hashes, keys. In MySQL's default collations '🎉' = '👍'."""
+
+    impl = String
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect):
+        if dialect.name in ("mysql", "mariadb"):
+            return dialect.type_descriptor(mysql.VARCHAR(self.impl.length, charset="utf8mb4", collation="utf8mb4_bin"))
+        return dialect.type_descriptor(String(self.impl.length))
+
+
+def one_of(*values: str, name: str) -> Enum:
+    """An ENUM on MySQL, a checked string on SQLite."""
+    return Enum(*values, name=name, create_constraint=True, validate_strings=True)
+
+
+class current_timestamp(FunctionElement):
+    """The database's clock with the precision of Timestamp, for server defaults."""
+
+    type = DateTime()
+    inherit_cache = True
+
+    def __init__(self, on_update: bool = False):
+        super().__init__()
+        self.on_update = on_update
+
+
+@compiles(current_timestamp)
+def _current_timestamp(element, compiler, **kw) -> str:
+    return "CURRENT_TIMESTAMP"
+
+
+@compiles(current_timestamp, "mysql")
+@compiles(current_timestamp, "mariadb")
+def _current_timestamp_mysql(element, compiler, **kw) -> str:
+    return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
+
+
+def now() -> datetime:
+    """The current instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+# SQLite has one writer. A transaction that will write says so at its start (BEGIN IMMEDIATE) and waits its turn;
+# one that read first and wrote later would fail at once when another writer came between.
+_writing: ContextVar[bool] = ContextVar("writing", default=False)
+
+
+def expect_writes(on: bool = True) -> None:
+    """Say whether transactions begun in this context from now on will write."""
+    _writing.set(on)
+
+
+@contextmanager
+def write_transaction() -> Iterator[None]:
+    """Commit on success, roll back on error; whatever was open before is given up first."""
+    db.session.rollback()
+    token = _writing.set(True)
+    try:
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+    finally:
+        _writing.reset(token)
+
+
+def engine_options(url: str, pool: int) -> dict[str, Any]:
+    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite."""
+    if url.startswith("sqlite"):
+        # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
+        return {
+            "pool_size": pool,
+            "max_overflow": pool,
+            "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
+        }
+    return {
+        "pool_size": pool,
+        "max_overflow": pool,
+        "pool_pre_ping": True,
+        "pool_recycle": 1_800,
+        "pool_timeout": 15,
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {
+            "connect_timeout": 5,
+            "init_command": "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
+        },
+    }
+
+
+def prepare_engine(engine: Engine) -> None:
+    """Attach what each new connection and each transaction needs."""
+    if engine.dialect.name != "sqlite":
+        return
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection, _record):
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection):
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if _writing.get() else "BEGIN")

@@ -1,0 +1,68 @@
+"""Domain errors: what a service may raise, and nothing of how it is shown (webapp/problems.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DomainError(Exception):
+    """An expected failure with a sentence for whoever caused it."""
+
+    status = 400
+    title = "Bad request"
+
+    def __init__(self, detail: str = "", *, errors: list[dict[str, Any]] | None = None, retry_after: int | None = None):
+        super().__init__(detail or self.title)
+        self.detail = detail
+        self.errors = errors
+        self.retry_after = retry_after
+
+
+class Invalid(DomainError):
+    """Well-formed, but not acceptable; `errors` says which field."""
+
+    status, title = 422, "Not acceptable"
+
+    @classmethod
+    def field(cls, name: str, message: str) -> Invalid:
+        """The error of one field."""
+        return cls(message, errors=[{"loc": [name], "msg": message}])
+
+
+class Unauthenticated(DomainError):
+    status, title = 401, "Sign in first"
+
+
+class Forbidden(DomainError):
+    status, title = 403, "Not allowed"
+
+
+class NotFound(DomainError):
+    """It does not exist, or it belongs to somebody else: the two are not told apart."""
+
+    status, title = 404, "Not found"
+
+
+class Conflict(DomainError):
+    status, title = 409, "Conflict"
+
+
+class TooLarge(DomainError):
+    status, title = 413, "Too large"
+
+
+class UnsupportedMediaType(DomainError):
+    status, title = 415, "Unsupported media type"
+
+
+class TooMany(DomainError):
+    status, title = 429, "Too many requests"
+
+
+class Unavailable(DomainError):
+    """Something this request needs is away for the moment."""
+
+    status, title = 503, "Unavailable for the moment"
+
+    def __init__(self, detail: str = "", *, retry_after: int = 5):
+        super().__init__(detail, retry_after=retry_after)

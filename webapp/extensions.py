@@ -1,0 +1,41 @@
+"""The extensions of the application, made here and bound in create_app()."""
+
+from __future__ import annotations
+
+from flask import current_app
+from flask_limiter import Limiter
+from flask_limiter.util import get_remote_address
+from flask_login import LoginManager
+from flask_migrate import Migrate
+from flask_wtf.csrf import CSRFProtect
+from htmx_flask import Htmx
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.retry import Retry
+
+from webapp.database import db
+
+__all__ = ["csrf", "db", "htmx", "limiter", "login", "make_redis", "migrate", "redis"]
+
+migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
+login = LoginManager()
+csrf = CSRFProtect()
+htmx = Htmx()
+limiter = Limiter(key_func=get_remote_address, headers_enabled=True, in_memory_fallback_enabled=True)
+
+
+def make_redis(url: str, *, tailing: bool = False) -> Redis:
+    """A client for short commands, or, when `tailing`, one whose blocking reads may take as long as they like."""
+    return Redis.from_url(
+        url,
+        socket_connect_timeout=2,
+        socket_timeout=None if tailing else 5,
+        health_check_interval=30,
+        retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), retries=2),
+        max_connections=1_000,
+    )
+
+
+def redis() -> Redis:
+    """The process's shared Redis client (decoding is the caller's business: values are bytes)."""
+    return current_app.extensions["redis"]

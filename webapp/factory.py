@@ -1,0 +1,135 @@
+"""The only wiring: settings, extensions, blueprints, commands."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from flask import Flask
+from flask_openapi3 import Info, OpenAPI
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from webapp import logs, problems, rendering, security, service_endpoints
+from webapp.accounts import auth
+from webapp.accounts.api import blueprint as accounts_api
+from webapp.accounts.cli import register_commands as accounts_commands
+from webapp.accounts.pages import blueprint as accounts_pages
+from webapp.admin.dashboard import init_dashboard
+from webapp.admin.pages import blueprint as admin_pages
+from webapp.chat.api import blueprint as chat_api
+from webapp.chat.pages import blueprint as chat_pages
+from webapp.chat.runtime import init_chat
+from webapp.config import ConfigError, Settings
+from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.pages import blueprint as conversations_pages
+from webapp.database import db, engine_options, prepare_engine
+from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
+from webapp.openapi.docs import init_docs
+from webapp.queueing import init_queueing
+from webapp.web import Problem
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build(settings: Settings | None = None) -> Flask:
+    """An application ready to serve; opens no connection by itself."""
+    settings = settings or Settings.from_env()
+    app = OpenAPI(
+        "webapp",
+        info=Info(title="Commonplace", version="1.0.0", summary="A chat workspace whose assistant remembers."),
+        security_schemes={
+            "token": {"type": "http", "scheme": "bearer"},
+            "session": {"type": "apiKey", "in": "cookie", "name": "session"},
+        },
+        validation_error_status=422,
+        validation_error_model=Problem,
+        validation_error_callback=problems.validation_problem,
+        doc_ui=False,
+        template_folder=str(ROOT / "templates"),
+        static_folder=str(ROOT / "static"),
+        instance_path=str(settings.var_dir.absolute()),
+    )
+    _configure(app, settings)
+    _extend(app, settings)
+    _register(app)
+    return app
+
+
+def _configure(app: Flask, settings: Settings) -> None:
+    app.extensions["settings"] = settings
+    app.config.update(
+        SECRET_KEY=settings.secret_key or _stored_secret(settings),
+        SQLALCHEMY_DATABASE_URI=settings.sqlalchemy_url,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings.sqlalchemy_url, settings.database_pool),
+        MAX_CONTENT_LENGTH=settings.max_request_bytes,
+        MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
+        PERMANENT_SESSION_LIFETIME=timedelta(days=settings.session_days),
+        SESSION_COOKIE_NAME="session",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=settings.session_cookie_secure,
+        WTF_CSRF_TIME_LIMIT=None,
+        WTF_CSRF_CHECK_DEFAULT=False,
+        RATELIMIT_ENABLED=settings.rate_limits,
+        RATELIMIT_STORAGE_URI=settings.redis_url,
+        RATELIMIT_SWALLOW_ERRORS=True,
+    )
+    app.json.sort_keys = False
+    if settings.trusted_proxies:
+        hops = settings.trusted_proxies
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
+
+
+def _extend(app: Flask, settings: Settings) -> None:
+    db.init_app(app)
+    with app.app_context():
+        prepare_engine(db.engine)
+        # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
+        os.register_at_fork(after_in_child=lambda engine=db.engine: engine.dispose(close=False))
+    migrate.init_app(app, db, directory=str(ROOT / "migrations"))
+    login.init_app(app)
+    csrf.init_app(app)
+    htmx.init_app(app)
+    limiter.init_app(app)
+    app.extensions["redis"] = make_redis(settings.redis_url)
+    init_queueing()
+    logs.init_logs(app, settings)
+    problems.init_errors(app)
+    security.init_security(app)
+    auth.init_auth(app)
+    rendering.init_rendering(app)
+    init_chat(app, settings)
+
+
+def _register(app: OpenAPI) -> None:
+    for api in (accounts_api, conversations_api, chat_api):
+        app.register_api(api)
+        csrf.exempt(api)
+    for pages in (accounts_pages, conversations_pages, chat_pages, admin_pages, service_endpoints.blueprint):
+        app.register_blueprint(pages)
+    init_docs(app)
+    init_dashboard(app)
+    accounts_commands(app)
+
+
+def _stored_secret(settings: Settings) -> str:
+    """The installation's own secret, made at the first start and kept in `var_dir`."""
+    path = settings.var_dir / "secret_key"
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise ConfigError(f"SECRET_KEY is not set and {path} cannot be read: {error.strerror}") from error
+    secret = hashlib.sha256(os.urandom(64)).hexdigest()
+    try:
+        settings.var_dir.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secret)
+    except FileExistsError:
+        return path.read_text().strip()
+    except OSError as error:
+        raise ConfigError(f"SECRET_KEY is not set and {path} cannot be written: {error.strerror}") from error
+    return secret

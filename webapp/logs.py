@@ -1,0 +1,84 @@
+"""Structured logs that carry request, turn and job ids, and never message text or memory content."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import uuid
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from flask import Flask, g, request
+
+from webapp.config import Settings
+
+context: ContextVar[dict[str, object]] = ContextVar("log_context", default={})
+
+_STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **context.get(),
+            **{name: value for name, value in vars(record).items() if name not in _STANDARD},
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+class TextFormatter(logging.Formatter):
+    """A line for people, with the same fields at its end."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        extra = {**context.get(), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
+        fields = " ".join(f"{name}={value}" for name, value in extra.items())
+        text = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname:<7} {record.name} {record.getMessage()} {fields}"
+        return text + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
+
+
+def configure(settings: Settings) -> None:
+    """Send every logger to standard error in the chosen format; done once a process."""
+    root = logging.getLogger()
+    if any(getattr(handler, "commonplace", False) for handler in root.handlers):
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.commonplace = True
+    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
+    root.addHandler(handler)
+    root.setLevel(settings.log_level)
+    for noisy in ("httpx2", "httpcore2", "openai", "alembic", "rq.worker", "rq.scheduler"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def init_logs(app: Flask, settings: Settings) -> None:
+    """Give every request an id (the proxy's X-Request-ID if it looks like one) and log what came of it."""
+    configure(settings)
+    access = logging.getLogger("webapp.access")
+
+    @app.before_request
+    def _begin():
+        given = request.headers.get("X-Request-ID", "")
+        g.request_id = given if given.isascii() and 8 <= len(given) <= 64 and given.isprintable() else uuid.uuid4().hex
+        g.started = time.perf_counter()
+        context.set({"request_id": g.request_id})
+
+    @app.after_request
+    def _end(response):
+        response.headers["X-Request-ID"] = g.get("request_id", "")
+        access.log(
+            logging.WARNING if response.status_code >= 500 else logging.INFO,
+            "request",
+            extra={"method": request.method, "path": request.path, "status": response.status_code,
+                   "ms": round((time.perf_counter() - g.get("started", time.perf_counter())) * 1000, 1)},
+        )
+        return response

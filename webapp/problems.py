@@ -1,0 +1,143 @@
+"""How failures reach a person (page, HTMX fragment) or a program (RFC 9457 problem)."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from flask import Flask, Response, g, json, render_template, request
+from pydantic import ValidationError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from werkzeug.exceptions import HTTPException
+
+from webapp.database import db
+from webapp.errors import DomainError, Unavailable
+from webapp.web import wants_json, wants_partial
+
+log = logging.getLogger(__name__)
+
+
+def problem(status: int, title: str, detail: str = "", *, errors: list | None = None,
+            retry_after: int | None = None) -> Response:
+    """An application/problem+json response."""
+    body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    if errors is not None:
+        body["errors"] = errors
+    response = Response(json.dumps(body), status, content_type="application/problem+json")
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    if status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def field_errors(error: ValidationError) -> list[dict[str, Any]]:
+    """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
+    return [{"loc": [str(part) for part in item["loc"]], "msg": item["msg"]} for item in error.errors()]
+
+
+def validation_problem(error: ValidationError) -> Response:
+    """The 422 of a request that does not fit its model."""
+    found = field_errors(error)
+    first = found[0] if found else {"loc": [], "msg": "not valid"}
+    where = ".".join(first["loc"]) or "body"
+    return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
+
+
+def present(status: int, title: str, detail: str, *, errors: list | None = None,
+            retry_after: int | None = None) -> Response:
+    """The same error for a program, for a part of a page, or as a page."""
+    if wants_json():
+        return problem(status, title, detail, errors=errors, retry_after=retry_after)
+    template = "errors/_toast.html" if wants_partial() else "errors/page.html"
+    body = render_template(template, status=status, title=title, detail=detail, errors=errors or [],
+                           request_id=g.get("request_id", ""))
+    response = Response(body, status, mimetype="text/html")
+    if wants_partial():
+        response.headers["HX-Retarget"] = "#toasts"
+        response.headers["HX-Reswap"] = "beforeend"
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
+# MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.
+_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 2002, 2003, 2006, 2013, 2055, 4031}
+
+
+def database_is_away(error: BaseException) -> bool:
+    """Whether the database failed us for the moment, rather than our statement being wrong."""
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    original = error.orig
+    code = original.args[0] if original is not None and original.args else None
+    return code in _DATABASE_AWAY or "database is locked" in str(original) or "unable to open" in str(original)
+
+
+def init_errors(app: Flask) -> None:
+    """Register a presenter for every kind of failure."""
+
+    @app.errorhandler(DomainError)
+    def _domain(error: DomainError):
+        db.session.rollback()
+        return present(error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after)
+
+    @app.errorhandler(ValidationError)
+    def _validation(error: ValidationError):
+        db.session.rollback()
+        return present(422, "Not acceptable", "", errors=field_errors(error))
+
+    @app.errorhandler(HTTPException)
+    def _http(error: HTTPException):
+        if error.response is not None or (error.code or 500) < 400:
+            return error
+        status = error.code or 500
+        retry_after = getattr(error, "retry_after", None)
+        response = present(status, HTTPStatus(status).phrase.capitalize(), error.description or "",
+                           retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None))
+        for name, value in error.get_headers(request.environ):
+            if name.lower() in ("allow", "retry-after"):
+                response.headers[name] = value
+        return response
+
+    @app.errorhandler(DBAPIError)
+    @app.errorhandler(PoolTimeoutError)
+    def _database(error: Exception):
+        _forget_session()
+        if database_is_away(error):
+            log.warning("database away: %s", type(error).__name__)
+            return present(503, Unavailable.title, "The database cannot be reached. Nothing was changed; try again soon.",
+                           retry_after=5)
+        return _unexpected(error)
+
+    @app.errorhandler(RedisConnectionError)
+    @app.errorhandler(RedisTimeoutError)
+    def _redis(error: Exception):
+        _forget_session()
+        log.warning("redis away: %s", type(error).__name__)
+        return present(503, Unavailable.title, "A service this needs cannot be reached. Try again soon.", retry_after=5)
+
+    @app.errorhandler(Exception)
+    def _unexpected(error: Exception):
+        _forget_session()
+        log.exception("unexpected error", exc_info=error)
+        if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
+            raise error
+        return present(500, "Something went wrong", "It is not your fault, and it has been written to the log.")
+
+
+def _forget_session() -> None:
+    try:
+        db.session.rollback()
+    except Exception:  # the connection is dead: drop the session, and the pool drops the connection
+        db.session.remove()

@@ -1,0 +1,121 @@
+"""What every view needs: what the caller wants back, JSON bodies, keyset cursors, paging."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from flask import current_app, request
+from flask_openapi3 import APIBlueprint, Tag
+from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.extensions import htmx
+
+T = TypeVar("T")
+
+JSON_PREFIXES = ("/api/", "/memory/", "/healthz", "/readyz", "/metrics")
+
+
+def wants_json() -> bool:
+    """Whether the caller is a program: the JSON API's paths, or a request that asks for JSON."""
+    if request.path.startswith(JSON_PREFIXES):
+        return True
+    best = request.accept_mimetypes.best_match(["text/html", "application/json"], default="text/html")
+    return best == "application/json"
+
+
+def wants_partial() -> bool:
+    """Whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str = ""
+    errors: list[dict[str, Any]] | None = None
+
+
+def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
+    """A JSON blueprint with the responses every endpoint can give."""
+    problems = {status: {"description": text, "content": {"application/problem+json": {
+        "schema": {"$ref": "#/components/schemas/Problem"}}}} for status, text in (
+        (400, "Malformed request"), (401, "No valid token or session"), (403, "Not allowed"),
+        (404, "Unknown, or somebody else's"), (405, "Method not allowed"), (409, "Conflict"), (413, "Too large"),
+        (415, "Not JSON"), (422, "Validation failed"), (429, "Too many requests"), (503, "A dependency is away"))}
+    return APIBlueprint(name, import_name, url_prefix=url_prefix, abp_tags=[Tag(name=tag)],
+                        abp_security=[{"token": []}, {"session": []}], abp_responses=problems)
+
+
+class Cursor:
+    """An opaque keyset position: the sort key of the last row of a page."""
+
+    @staticmethod
+    def encode(*key: str | int | float) -> str:
+        """Pack a sort key."""
+        return base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":")).encode()).decode().rstrip("=")
+
+    @staticmethod
+    def decode(cursor: str, *types: type) -> tuple:
+        """Unpack a sort key of the given types. Raises ValueError for anything this service did not make."""
+        try:
+            raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+            key = json.loads(raw)
+        except (binascii.Error, ValueError, UnicodeError, RecursionError) as error:
+            raise ValueError("not a cursor of this list") from error
+        if not isinstance(key, list) or len(key) != len(types) or not all(
+                type(part) is kind for part, kind in zip(key, types, strict=True)):
+            raise ValueError("not a cursor of this list")
+        return tuple(key)
+
+
+class PageQuery(BaseModel):
+    """The paging parameters of every list."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    limit: int = Field(20, ge=1, le=100, description="How many to return.")
+    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
+
+
+class Page[T]:
+    """One page of a keyset-paged list."""
+
+    def __init__(self, items: Sequence[T], next_cursor: str | None):
+        self.items = list(items)
+        self.next_cursor = next_cursor
+
+    @classmethod
+    def of(cls, rows: Sequence[T], limit: int, key: Callable[[T], tuple]) -> Page[T]:
+        """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
+        items = rows[:limit]
+        more = len(rows) > limit
+        return cls(items, Cursor.encode(*key(items[-1])) if more and items else None)
+
+
+def check_json_request() -> None:
+    """Refuse a body that is not JSON before a model sees it: 415 for another type, 400 for malformed text."""
+    if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(("/api/", "/memory/")):
+        return
+    if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
+        return
+    if not request.is_json:
+        raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
+    try:
+        body = request.get_json()
+    except Exception as error:
+        raise DomainError("The body is not valid JSON.") from error
+    if not isinstance(body, dict):
+        raise DomainError("The body must be a JSON object.")
+
+
+def static_version() -> str:
+    """Changes whenever the static files were built anew."""
+    return current_app.config.get("STATIC_VERSION", "")
