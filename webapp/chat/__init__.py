@@ -1,0 +1,1 @@
+"""Turns: the context of a reply, running it, streaming it."""

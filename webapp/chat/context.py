@@ -1,0 +1,117 @@
+"""The context of a reply: what the model is shown, section by section, within a token budget.
+
+Pure: the same inputs give the same bytes. Only the last message of the prompt depends on what was
+retrieved for a turn, so consecutive prompts share all but their end and a provider can cache it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.chat.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Count, Limits, estimate_tokens, shorten
+from webapp.chat.context_types import (
+    Chunk,
+    Context,
+    ContextInput,
+    Known,
+    LeftOut,
+    Message,
+    ReceiptItem,
+    Retrieved,
+    Section,
+)
+from webapp.chat.sections import (
+    Part,
+    fit_history,
+    fit_instructions,
+    fit_known,
+    fit_retrieved,
+    fit_summaries,
+    split_messages,
+)
+
+__all__ = [
+    "BudgetTooSmall",
+    "Chunk",
+    "Context",
+    "ContextInput",
+    "Known",
+    "LeftOut",
+    "Limits",
+    "Message",
+    "ReceiptItem",
+    "Retrieved",
+    "Section",
+    "build_context",
+    "estimate_tokens",
+]
+
+# The cut of a history that does not fit moves by this fraction of the prompt at a time.
+_CUT_STEPS = 4
+
+
+def build_context(source: ContextInput, count: Count = estimate_tokens) -> Context:
+    """Assemble the prompt of a reply; never exceeds `source.limits.prompt` tokens as `count` counts them.
+
+    Every message is verbatim, covered by a summary in the prompt, or named in `left_out`. When what is not
+    yet summarised is larger than the budget, the budget wins: the oldest messages are left out and the
+    prompt says how many. Raises BudgetTooSmall if not even the last message fits, shortened.
+    """
+    limits = source.limits
+    current, excluded = split_messages(source.messages)
+    instructions, known = fit_instructions(source, count), fit_known(source, count)
+    summaries = fit_summaries(source, limits.of("summaries") + limits.of("known") - known.tokens, count)
+    covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
+    tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
+    directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
+    stable = [instructions, known, summaries]
+
+    room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
+    room -= count(directive) + count(_missing_note(len(tail), len(source.chunks)))
+    if limits.history is not None:
+        room = min(room, limits.history)
+    for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
+        history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
+        found = fit_retrieved(source, found_budget, known.injected | summaries.injected | history.injected, count)
+        messages = _assemble(stable, history, found, directive, len(tail), len(summaries.left_out))
+        tokens = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages)
+        if tokens <= limits.prompt:
+            break
+        # Counters are not quite additive: the whole may come to a little more than its pieces.
+        room -= tokens - limits.prompt
+    else:
+        raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
+    parts = [*stable, history, found]
+    sections = [Section(part.name, part.tokens, part.budget, len(part.injected)) for part in parts]
+    sections.append(Section("overhead", tokens - sum(part.tokens for part in parts), 0, 0))
+    return Context(
+        messages=messages,
+        sections=sections,
+        left_out=[*excluded, *(item for part in parts for item in part.left_out)],
+        receipt=[item for part in parts for item in part.receipt],
+        verbatim=[message.id for message, text in history.shown if text == message.content],
+        tokens=tokens,
+        budget=limits.prompt,
+    )
+
+
+def _missing_note(messages: int, summaries: int) -> str:
+    return f"[Not shown for lack of space: {messages} earlier messages, {summaries} summaries]"
+
+
+def _assemble(
+    stable: Sequence[Part], history: Part, found: Part, directive: str, tail: int, summaries: int
+) -> list[dict[str, str]]:
+    """Make the chat messages: one system message, the history, and what was retrieved in the last user message."""
+    system = [part.text for part in stable if part.text]
+    missing = tail - len(history.shown)
+    if missing or summaries:
+        system.append(_missing_note(missing, summaries))
+    messages = [{"role": "system", "content": "\n\n".join(system)}] if system else []
+    messages += [{"role": message.role, "content": text} for message, text in history.shown]
+    extra = "\n\n".join(text for text in (found.text, directive) if text)
+    if extra and history.shown and history.shown[-1][0].role == "user":
+        messages[-1] = {"role": "user", "content": f"{extra}\n\n{messages[-1]['content']}"}
+    elif extra:
+        messages.append({"role": "user", "content": extra})
+    return messages
