@@ -1,0 +1,96 @@
+"""JSON endpoints of conversations and their messages."""
+
+from __future__ import annotations
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations import messages, service
+from webapp.conversations.schemas import (
+    ConversationChanges,
+    ConversationLimit,
+    ConversationList,
+    ConversationOut,
+    ConversationPath,
+    ConversationQuery,
+    ConversationWithMessages,
+    MessageList,
+    MessageOut,
+    MessagesQuery,
+    NewConversation,
+)
+from webapp.database import db
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("conversations_api", __name__, tag="Conversations")
+
+
+@blueprint.get("/conversations", responses={200: ConversationList})
+@signed_in
+def list_conversations(query: ConversationQuery):
+    """List conversations, newest activity first."""
+    page = service.list_conversations(current_user_id(), query)
+    return ConversationList(
+        conversations=[ConversationOut.of(row) for row in page.items], next_cursor=page.next_cursor
+    ).model_dump(mode="json")
+
+
+@blueprint.post("/conversations", responses={201: ConversationOut})
+@signed_in
+@idempotency.idempotent
+def create_conversation(body: NewConversation):
+    """Create a conversation."""
+    row = service.create_conversation(current_user_id(), body)
+    return idempotency.commit(ConversationOut.of(row).model_dump(mode="json"), 201), 201
+
+
+@blueprint.get("/conversations/current", responses={200: ConversationOut})
+@signed_in(writes=True)
+def current_conversation():
+    """The active conversation, created if there is none."""
+    row = service.current_conversation(current_user_id())
+    answer = ConversationOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/conversations/<int:conversation_id>", responses={200: ConversationWithMessages})
+@signed_in
+def get_conversation(path: ConversationPath, query: ConversationLimit):
+    """A conversation with its newest messages."""
+    row = service.get_conversation(current_user_id(), path.conversation_id)
+    page = messages.list_messages(row.conversation_id, MessagesQuery(limit=query.limit))
+    return ConversationWithMessages(
+        **ConversationOut.of(row).model_dump(),
+        messages=[MessageOut.of(message) for message in page.items],
+        messages_cursor=page.next_cursor,
+    ).model_dump(mode="json")
+
+
+@blueprint.put("/conversations/<int:conversation_id>", responses={200: ConversationOut})
+@signed_in
+def update_conversation(path: ConversationPath, body: ConversationChanges):
+    """Change title, archive state or metadata."""
+    row = service.update_conversation(current_user_id(), path.conversation_id, body)
+    answer = ConversationOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
+@signed_in
+def delete_conversation(path: ConversationPath):
+    """Delete a conversation and its messages for good."""
+    service.delete_conversation(current_user_id(), path.conversation_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})
+@signed_in
+def list_messages(path: ConversationPath, query: MessagesQuery):
+    """A page of messages, oldest first: the newest ones, or those before or after an id."""
+    row = service.get_conversation(current_user_id(), path.conversation_id)
+    page = messages.list_messages(row.conversation_id, query)
+    return MessageList(
+        messages=[MessageOut.of(message) for message in page.items], next_cursor=page.next_cursor
+    ).model_dump(mode="json")

@@ -1,0 +1,176 @@
+"""The messages of a conversation: pages, versions, and what a new message, an edit or a restore does to the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select, update
+
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import MessagesQuery
+from webapp.database import db, now
+from webapp.errors import Conflict, NotFound
+from webapp.web import Page
+
+
+def get_message(user_id: int, message_id: int) -> Message:
+    """A message in one of the user's conversations. Raises NotFound."""
+    row = db.session.scalar(
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(
+            Message.message_id == message_id,
+            Conversation.user_id == user_id,
+            Conversation.deleted_at.is_(None),
+        )
+    )
+    if row is None:
+        raise NotFound("There is no such message.")
+    return row
+
+
+def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
+    """A page of a conversation's current messages, oldest first: the newest, those before, or those after an id."""
+    statement = select(Message).where(
+        Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+    )
+    forward = query.after is not None
+    edge = int(query.cursor) if query.cursor else None
+    if forward:
+        statement = statement.where(Message.message_id > max(query.after, edge or 0)).order_by(Message.message_id)
+    else:
+        oldest = min((limit for limit in (query.before, edge) if limit is not None), default=None)
+        if oldest is not None:
+            statement = statement.where(Message.message_id < oldest)
+        statement = statement.order_by(Message.message_id.desc())
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    items = list(rows[: query.limit])
+    cursor = str(items[-1].message_id) if len(rows) > query.limit else None
+    return Page(items if forward else items[::-1], cursor)
+
+
+def current_messages(conversation_id: int) -> Sequence[Message]:
+    """Every message that is part of the conversation now, in order."""
+    return db.session.scalars(
+        select(Message)
+        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None))
+        .order_by(Message.message_id)
+    ).all()
+
+
+def last_message_id(conversation_id: int) -> int | None:
+    """The newest current message."""
+    return db.session.scalar(
+        select(func.max(Message.message_id)).where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+        )
+    )
+
+
+def add_exchange(
+    conversation: Conversation, content: str, *, parent_id: int | None, custom_payload: dict | None = None
+) -> tuple[Message, Message]:
+    """A user message and the empty, streaming reply to it."""
+    asked = Message(
+        conversation_id=conversation.conversation_id,
+        role="user",
+        content=content,
+        status="complete",
+        parent_id=parent_id,
+        created_at=now(),
+        custom_payload=custom_payload,
+    )
+    db.session.add(asked)
+    db.session.flush()
+    conversation.message_count += 1
+    return asked, add_reply(conversation, asked)
+
+
+def add_reply(conversation: Conversation, asked: Message) -> Message:
+    """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
+    at = now()
+    reply = Message(
+        conversation_id=conversation.conversation_id,
+        role="assistant",
+        content="",
+        status="streaming",
+        parent_id=asked.message_id,
+        reply_to_id=asked.message_id,
+        created_at=at,
+    )
+    db.session.add(reply)
+    conversation.updated_at = at
+    conversation.message_count += 1
+    db.session.flush()
+    return reply
+
+
+def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:
+    """Take every current message from `first_id` on out of the conversation, but for `by` and `keep`; how many."""
+    result = db.session.execute(
+        update(Message)
+        .where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.message_id >= first_id,
+            Message.superseded_by_id.is_(None),
+            Message.message_id.not_in([by.message_id, *keep]),
+        )
+        .values(superseded_by_id=by.message_id)
+        .execution_options(synchronize_session=False)
+    )
+    conversation.message_count = max(0, conversation.message_count - result.rowcount)
+    return result.rowcount
+
+
+def versions_of(message: Message) -> Sequence[Message]:
+    """The message and its siblings (edited or regenerated in its place), oldest first."""
+    parent = Message.parent_id.is_(None) if message.parent_id is None else Message.parent_id == message.parent_id
+    return db.session.scalars(
+        select(Message)
+        .where(Message.conversation_id == message.conversation_id, Message.role == message.role, parent)
+        .order_by(Message.message_id)
+    ).all()
+
+
+def restore_version(conversation: Conversation, message: Message, version_id: int) -> Message:
+    """Put an earlier version of a message, with what followed it then, back in the place of the present one.
+
+    Raises NotFound for a message that is no version of this one, Conflict while a reply is being written.
+    """
+    siblings = versions_of(message)
+    chosen = next((row for row in siblings if row.message_id == version_id), None)
+    if chosen is None:
+        raise NotFound("That is not a version of this message.")
+    if chosen.superseded_by_id is None:
+        return chosen
+    rows = db.session.scalars(
+        select(Message).where(Message.conversation_id == conversation.conversation_id).order_by(Message.message_id)
+    ).all()
+    if any(row.status == "streaming" and row.superseded_by_id is None for row in rows):
+        raise Conflict("A reply is being written. Stop it first.")
+    branch = _followers(rows, chosen)
+    in_place = _subtree(rows, {row.message_id for row in siblings})
+    for row in rows:
+        if row.message_id in branch:
+            row.superseded_by_id = None
+            conversation.message_count += 1
+        elif row.superseded_by_id is None and row.message_id in in_place:
+            row.superseded_by_id = chosen.message_id
+            conversation.message_count -= 1
+    db.session.flush()
+    return chosen
+
+
+def _followers(rows: Sequence[Message], head: Message) -> set[int]:
+    """The head and what followed it when it was superseded: the same act took all of them out."""
+    cause = head.superseded_by_id
+    return _subtree([row for row in rows if row.superseded_by_id == cause], {head.message_id})
+
+
+def _subtree(rows: Sequence[Message], heads: set[int]) -> set[int]:
+    """The heads and everything below them; rows come in id order, so a parent is always seen before its children."""
+    found = set(heads)
+    for row in rows:
+        if row.parent_id in found:
+            found.add(row.message_id)
+    return found

@@ -1,0 +1,138 @@
+"""What comes in and goes out about conversations and messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.conversations.models import Conversation, Message
+from webapp.validation import Id, Instant, JsonObject, Line
+from webapp.web import PageQuery
+
+
+class ConversationPath(BaseModel):
+    conversation_id: Id
+
+
+class MessagePath(BaseModel):
+    message_id: Id
+
+
+class ConversationQuery(PageQuery):
+    q: Line | None = Field(None, max_length=200, description="Words to look for in titles and messages.")
+    archived: bool = Field(False, description="List the archive instead.")
+    space_id: Id | None = None
+    journey: Line | None = Field(None, max_length=100)
+
+
+class MessagesQuery(BaseModel):
+    limit: int = Field(20, ge=1, le=100)
+    before: Id | None = Field(None, description="Only messages older than this one.")
+    after: Id | None = Field(None, description="Only messages newer than this one, oldest first.")
+    cursor: str | None = Field(None, max_length=20, pattern=r"^\d+$", description="`next_cursor` of the page before.")
+
+
+class ConversationLimit(BaseModel):
+    limit: int = Field(20, ge=1, le=100, description="How many of the newest messages to include.")
+
+
+class NewConversation(BaseModel):
+    title: Line | None = Field(None, max_length=255)
+    space_id: Id | None = None
+    journey: Line | None = Field(None, max_length=100)
+    persona: Line | None = Field(None, max_length=100)
+    is_temporary: bool = False
+    metadata: JsonObject | None = None
+
+
+class ConversationChanges(BaseModel):
+    """Only the fields that are given are changed. An empty title lets the assistant find one again."""
+
+    title: Line | None = Field(None, max_length=255)
+    is_archived: bool | None = None
+    space_id: Id | None = None
+    metadata: JsonObject | None = None
+
+
+class ConversationOut(BaseModel):
+    model_config = ConfigDict(title="Conversation")
+
+    conversation_id: int
+    title: str | None
+    created_at: Instant
+    updated_at: Instant
+    is_archived: bool
+    metadata: dict[str, Any] | None
+    space_id: int | None = None
+    journey: str | None = None
+    persona: str | None
+    is_temporary: bool
+    message_count: int
+
+    @classmethod
+    def of(cls, row: Conversation) -> ConversationOut:
+        return cls(
+            conversation_id=row.conversation_id,
+            title=row.title,
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            is_archived=bool(row.is_archived),
+            metadata=row.extra,
+            persona=row.persona,
+            is_temporary=row.is_temporary,
+            message_count=row.message_count,
+        )
+
+
+class MessageOut(BaseModel):
+    model_config = ConfigDict(title="Message")
+
+    message_id: int
+    id: int = Field(description="The same as `message_id`.")
+    conversation_id: int
+    role: str
+    content: str
+    status: str
+    created_at: Instant
+    tool_calls: list[dict[str, Any]] | None
+    suggested_values: Any | None
+    suggested_actions: Any | None
+    custom_payload: dict[str, Any] | None
+    model: str | None
+    prompt_version: str | None
+    error: str | None = Field(None, description="Why the reply failed, for a person.")
+
+    @classmethod
+    def of(cls, row: Message) -> MessageOut:
+        return cls(
+            message_id=row.message_id,
+            id=row.message_id,
+            conversation_id=row.conversation_id,
+            role=row.role,
+            content=row.content,
+            status=row.status,
+            created_at=row.created_at,
+            tool_calls=row.tool_calls,
+            suggested_values=row.suggested_values,
+            suggested_actions=row.suggested_actions,
+            custom_payload=row.custom_payload,
+            model=row.model,
+            prompt_version=row.prompt_version,
+            error=row.error_detail,
+        )
+
+
+class ConversationList(BaseModel):
+    conversations: list[ConversationOut]
+    next_cursor: str | None
+
+
+class MessageList(BaseModel):
+    messages: list[MessageOut]
+    next_cursor: str | None = Field(description="Pass as `before` (or as `after` when paging forward).")
+
+
+class ConversationWithMessages(ConversationOut):
+    messages: list[MessageOut] = Field(description="The newest messages, oldest first.")
+    messages_cursor: str | None = Field(description="Pass as `before` to get older messages; null when there are none.")

@@ -1,0 +1,199 @@
+"""Conversations of a user: create, find, list, change, delete. Somebody else's behave as unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Select, delete, or_, select, update
+
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
+from webapp.database import db, now
+from webapp.errors import Invalid, NotFound
+from webapp.web import Cursor, Page
+
+UNDO_SECONDS = 60
+
+
+def _owned(user_id: int) -> Select[tuple[Conversation]]:
+    """The one place that says which conversations a user may see."""
+    return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
+
+
+def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
+    """The user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
+    query = _owned(user_id).where(Conversation.conversation_id == conversation_id)
+    row = db.session.scalar(query.with_for_update() if lock else query)
+    if row is None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
+    """A new conversation; a title given here is the user's and is never overwritten by the title job."""
+    if fields.space_id is not None:
+        raise NotFound("There is no such space.")
+    if fields.journey is not None:
+        raise NotFound("There is no such journey.")
+    at = now()
+    row = Conversation(
+        user_id=user_id,
+        title=fields.title or None,
+        title_source="user" if fields.title else "none",
+        persona=fields.persona or None,
+        is_temporary=fields.is_temporary,
+        extra=fields.metadata,
+        created_at=at,
+        updated_at=at,
+        is_archived=False,
+        message_count=0,
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def current_conversation(user_id: int) -> Conversation:
+    """The user's most recently active conversation, created if there is none."""
+    row = db.session.scalar(
+        _owned(user_id)
+        .where(Conversation.is_archived.is_(False), Conversation.is_temporary.is_(False))
+        .order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
+        .limit(1)
+    )
+    return row or create_conversation(user_id, NewConversation())
+
+
+def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversation]:
+    """Newest activity first, keyset-paged. Raises Invalid for a cursor this list did not make."""
+    if query.space_id is not None or query.journey is not None:
+        return Page([], None)
+    statement = _owned(user_id).where(Conversation.is_archived.is_(query.archived))
+    if query.q:
+        statement = statement.where(_mentions(query.q))
+    if query.cursor:
+        at, last_id = _position(query.cursor)
+        statement = statement.where(
+            or_(
+                Conversation.updated_at < at,
+                (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
+            )
+        )
+    statement = statement.order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    return Page.of(rows, query.limit, lambda row: (_microseconds(row.updated_at), row.conversation_id))
+
+
+def _mentions(q: str):
+    pattern = "%" + q.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
+    said = select(Message.conversation_id).where(
+        Message.conversation_id == Conversation.conversation_id,
+        Message.superseded_by_id.is_(None),
+        Message.content.ilike(pattern, escape="\\"),
+    )
+    return or_(Conversation.title.ilike(pattern, escape="\\"), said.exists())
+
+
+def _microseconds(at: datetime) -> int:
+    return round((at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
+
+
+def _position(cursor: str) -> tuple[datetime, int]:
+    try:
+        micros, last_id = Cursor.decode(cursor, int, int)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros), min(last_id, 2**62)
+    except (ValueError, OverflowError):
+        raise Invalid.field("cursor", "is not a cursor of this list") from None
+
+
+def update_conversation(user_id: int, conversation_id: int, changes: ConversationChanges) -> Conversation:
+    """Change the given fields only. A title is the user's from then on; clearing it makes it the assistant's again."""
+    row = get_conversation(user_id, conversation_id, lock=True)
+    given = changes.model_fields_set
+    if changes.space_id is not None:
+        raise NotFound("There is no such space.")
+    if "title" in given:
+        row.title = changes.title or None
+        row.title_source = "user" if changes.title else "none"
+    if "is_archived" in given and changes.is_archived is not None:
+        row.is_archived = changes.is_archived
+    if "metadata" in given:
+        row.extra = changes.metadata
+    db.session.flush()
+    return row
+
+
+def set_automatic_title(conversation_id: int, title: str) -> bool:
+    """Title a conversation that has none; False when its user, or another job, got there first."""
+    result = db.session.execute(
+        update(Conversation)
+        .where(Conversation.conversation_id == conversation_id, Conversation.title_source == "none")
+        .values(title=title[:255], title_source="auto", updated_at=Conversation.updated_at)
+    )
+    return result.rowcount == 1
+
+
+def delete_conversation(user_id: int, conversation_id: int) -> None:
+    """Delete a conversation and its messages, for good."""
+    row = get_conversation(user_id, conversation_id, lock=True)
+    db.session.execute(delete(Conversation).where(Conversation.conversation_id == row.conversation_id))
+    db.session.expunge(row)
+
+
+def hide_conversation(user_id: int, conversation_id: int) -> Conversation:
+    """Take a conversation out of sight; it is purged after UNDO_SECONDS unless brought back."""
+    row = get_conversation(user_id, conversation_id, lock=True)
+    row.deleted_at = now()
+    db.session.flush()
+    return row
+
+
+def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
+    """Bring back a hidden conversation. Raises NotFound once it is purged."""
+    row = db.session.scalar(
+        select(Conversation)
+        .where(Conversation.user_id == user_id, Conversation.conversation_id == conversation_id)
+        .with_for_update()
+    )
+    if row is None:
+        raise NotFound("That conversation is gone for good.")
+    row.deleted_at = None
+    db.session.flush()
+    return row
+
+
+def purge_conversations(*, deleted_before: datetime, temporary_before: datetime, limit: int = 500) -> int:
+    """Delete hidden conversations past their undo time and temporary ones past their day; how many were deleted."""
+    ids = db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(
+            or_(
+                Conversation.deleted_at < deleted_before,
+                Conversation.is_temporary.is_(True) & (Conversation.updated_at < temporary_before),
+            )
+        )
+        .limit(limit)
+    ).all()
+    if ids:
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
+    return len(ids)
+
+
+def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
+    """Conversations that have had their first exchange and still have no title."""
+    answered = select(Message.message_id).where(
+        Message.conversation_id == Conversation.conversation_id,
+        Message.role == "assistant",
+        Message.status.in_(("complete", "stopped")),
+    )
+    return db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(
+            Conversation.title_source == "none",
+            Conversation.updated_at >= since,
+            Conversation.deleted_at.is_(None),
+            answered.exists(),
+        )
+        .limit(limit)
+    ).all()

@@ -1,0 +1,76 @@
+"""Idempotency-Key: the same key and body give the first answer again, another body 409, for a day and a user."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from flask import g, jsonify, request
+from sqlalchemy.exc import IntegrityError
+
+from webapp.accounts.auth import current_user_id
+from webapp.accounts.models import IdempotencyKey
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+
+HEADER = "Idempotency-Key"
+
+
+def idempotent(view: Callable | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Callable:
+    """Make a creating view answer a repeated key with its first answer.
+
+    The view ends with `commit(payload, status)`, which stores that answer in the transaction that did the work: a
+    failed request stores nothing and may be sent again. `replay` presents a stored answer (JSON by default).
+    """
+
+    def decorate(function: Callable) -> Callable:
+        @wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            key = request.headers.get(HEADER)
+            if key is None:
+                return function(*args, **kwargs)
+            if not 1 <= len(key) <= 200 or not key.isprintable():
+                raise Invalid.field(HEADER, "must be 1 to 200 printable characters")
+            digest = hashlib.sha256(b"\n".join((request.path.encode(), request.get_data()))).hexdigest()
+            row = IdempotencyKey(user_id=current_user_id(), key=key, request_hash=digest, status=0, body=None)
+            stored = _claim(row)
+            if stored is None:
+                g.idempotency = row
+                return function(*args, **kwargs)
+            if stored.request_hash != digest:
+                raise Conflict(f"This {HEADER} was used for a different request.")
+            return (replay or _replay)(stored.body, stored.status)
+
+        return wrapper
+
+    return decorate(view) if view else decorate
+
+
+def commit(payload: Any, status: int) -> Any:
+    """Commit the work of this request together with its answer; returns the payload."""
+    row = g.pop("idempotency", None)
+    if row is not None:
+        row.status, row.body = status, payload
+    db.session.commit()
+    return payload
+
+
+def _claim(row: IdempotencyKey) -> IdempotencyKey | None:
+    """Insert the key, or return who had it first. Two requests at once: the second waits for the first's commit."""
+    user_id, key = row.user_id, row.key
+    db.session.add(row)
+    try:
+        db.session.flush()
+    except IntegrityError:
+        db.session.rollback()
+        return db.session.get(IdempotencyKey, (user_id, key))
+    return None
+
+
+def _replay(body: Any, status: int):
+    response = jsonify(body)
+    response.status_code = status
+    response.headers["Idempotent-Replayed"] = "true"
+    return response

@@ -1,0 +1,71 @@
+"""Field types shared by the request models: text the database can hold, ids that can exist, bounded JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+
+MAX_ID = 2**31 - 1  # INT, as documented
+MAX_TEXT_BYTES = 65_535  # TEXT, as documented
+MAX_METADATA_BYTES = 16_384
+
+
+def _encodable(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is not text") from None
+    if "\x00" in value:
+        raise ValueError("contains a NUL character")
+    return value
+
+
+def _fits_text_column(value: str) -> str:
+    size = len(value.encode())
+    if size > MAX_TEXT_BYTES:
+        raise ValueError(f"is {size:,} bytes long; at most {MAX_TEXT_BYTES:,} fit into one message")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    return value
+
+
+def _stripped(value: Any) -> Any:
+    return value.strip() if isinstance(value, str) else value
+
+
+def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+    except (ValueError, RecursionError):
+        raise ValueError("is not JSON (NaN, Infinity, broken text or too deep)") from None
+    if size > MAX_METADATA_BYTES:
+        raise ValueError(f"is larger than {MAX_METADATA_BYTES:,} bytes")
+    return value
+
+
+def _utc(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(_encodable)]
+"""One line of text, stripped."""
+
+MessageText = Annotated[str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank),
+                        AfterValidator(_fits_text_column)]
+"""What a person says in one message: not blank, at most the 65,535 bytes of a TEXT column."""
+
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+"""A row's id."""
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
+"""A JSON object of at most 16 KiB."""
+
+Instant = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
+"""A UTC timestamp, ISO 8601 with Z."""
