@@ -1,0 +1,47 @@
+# Commonplace. Two commands matter: `make run` and `make test`; both set up what they need.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
+	$(python) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(python))) python3)
+IN_VENV := .venv/bin/python
+PREPARE := $(PYTHON) -m webapp.cli.prepare
+
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format assets bench clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+run: ## Set up and start everything; PORT=8000 HOST=127.0.0.1 VAR_DIR=var, Ctrl-C ends it
+	@$(PREPARE) run && exec $(IN_VENV) -m webapp.cli.launch
+
+setup: ## Set up for running and testing, start nothing
+	@$(PREPARE) test
+
+test: setup ## Set up, lint, and run the tests on MariaDB (with the browser's) and on SQLite
+	@$(IN_VENV) tests/support/run_all.py
+
+test-mariadb: setup ## The tests on MariaDB; ARGS="tests/chat -k stream" chooses
+	@$(IN_VENV) -m pytest $(ARGS)
+
+test-sqlite: setup ## The tests on SQLite
+	@TEST_DB=sqlite $(IN_VENV) -m pytest -m "not browser" $(ARGS)
+
+test-browser: setup ## Only the tests in Chromium
+	@$(IN_VENV) -m pytest -m browser $(ARGS)
+
+lint: setup ## Check style and types of mistakes that a program can see
+	@$(IN_VENV) -m ruff check .
+
+format: setup ## Sort imports and mend what ruff can mend
+	@$(IN_VENV) -m ruff check --fix .
+
+assets: ## Build static/vendor from the locked npm packages
+	@$(PREPARE) assets
+
+bench: setup ## Measure; results go to docs/benchmarks.md
+	@$(IN_VENV) -m bench $(ARGS)
+
+clean: ## Remove what was installed and built; var/ with your data stays
+	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

@@ -1,0 +1,79 @@
+"""Starting and ending the servers of a test run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60.0  # Generous: it only ever matters when something is broken.
+
+
+class ServerFailed(RuntimeError):
+    """A server of the test run ended or never answered; the text holds its last words."""
+
+
+def find_server(*names: str) -> str:
+    """The first of these programs there is, sbin folders included. Raises ServerFailed."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+    for name in names:
+        if found := shutil.which(name, path=path):
+            return found
+    raise ServerFailed(f"none of {', '.join(names)} is installed; make setup installs what the tests need")
+
+
+def spawn(command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own that ends with this one; its output is appended to `log`."""
+    # setpriv, not a preexec_fn: this process has threads, and Python code between fork and exec could deadlock.
+    command = ["setpriv", "--pdeathsig", "KILL", *command]
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command, cwd=ROOT, env=dict(environment) if environment is not None else None,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, process: subprocess.Popen[bytes] | None = None,
+               log: Path | None = None, seconds: float = START_SECONDS) -> None:  # fmt: skip
+    """Look every few milliseconds until the condition holds. Raises ServerFailed when it never does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        ended = process is not None and process.poll() is not None
+        if ended or time.monotonic() > end:
+            words = log.read_text(errors="replace")[-3000:] if log is not None and log.exists() else ""
+            raise ServerFailed(f"{what}: {'ended' if ended else f'not within {seconds:g} s'}\n{words}")
+        time.sleep(0.01)
+
+
+def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None:
+    """Ask a process to end and wait for it; kill it when it does not."""
+    if process is None:
+        return
+    if process.poll() is None:
+        process.terminate()
+    try:
+        process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def answers(path: str | Path) -> bool:
+    """True if a server accepts connections on this Unix socket."""
+    with socket.socket(socket.AF_UNIX) as attempt:
+        try:
+            attempt.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def free_port() -> int:
+    """A loopback port nobody has at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]

@@ -1,0 +1,36 @@
+"""A private Redis server on a Unix socket, without persistence."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from webapp.cli.launch.plan import find_redis, redis_options
+
+from .processes import answers, end, spawn, wait_until
+
+
+class RedisServer:
+    """One server in `directory`; stopping it loses everything in it, which is the point of some tests."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.socket = directory / "redis.sock"
+        self.log = directory / "redis.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Its REDIS_URL."""
+        return f"unix://{self.socket}?db=0"
+
+    def start(self) -> None:
+        """Start it; returns once it takes connections."""
+        self._process = spawn([find_redis(), *redis_options(str(self.socket), self.directory)], self.log)
+        wait_until(lambda: answers(self.socket), "redis-server", process=self._process, log=self.log)
+
+    def stop(self) -> None:
+        """End it; what it held is gone."""
+        end(self._process)
+        self._process = None
+        self.socket.unlink(missing_ok=True)

@@ -1,0 +1,42 @@
+"""How gunicorn serves Commonplace; used by `make run`, the Procfile and the container alike.
+
+Threads because a stream occupies one for its whole length, and because the MySQL driver blocks (no green threads).
+"""
+
+import ctypes
+import gc
+import os
+import signal
+
+wsgi_app = "wsgi:app"
+bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
+workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
+worker_class = "gthread"
+threads = int(os.environ.get("WEB_THREADS") or 600)
+worker_connections = 2000
+backlog = 4096
+keepalive = 30
+control_socket_disable = True
+
+# A worker that was told to end finishes its turns (TURN_DRAIN_SECONDS), and is killed a little later.
+graceful_timeout = int(float(os.environ.get("TURN_DRAIN_SECONDS") or 20)) + 4
+
+# The application is loaded once and shared by the forked workers until one writes to a page.
+preload_app = True
+worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
+
+# Requests are logged by the application, with their ids.
+accesslog = None
+errorlog = "-"
+loglevel = "warning"
+
+
+def when_ready(_server):
+    """Keep the collector from touching, and so copying, what the workers share."""
+    gc.collect()
+    gc.freeze()
+
+
+def post_fork(_server, _worker):
+    """A worker does not outlive its master, however that one ended."""
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)

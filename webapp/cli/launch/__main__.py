@@ -1,0 +1,52 @@
+"""`python -m webapp.cli.launch`: everything on this machine, until Ctrl-C."""
+
+import fcntl
+import os
+import sys
+from pathlib import Path
+
+from .plan import ROOT, LaunchError, make_plan, read_env_file
+from .processes import adopt_orphans, follow_parent
+from .supervisor import Supervisor
+
+
+def main() -> int:
+    """Run Commonplace; 0 after an ordinary end, 1 after saying why it could not be started."""
+    environment = dict(os.environ)
+    read_env_file(ROOT / ".env", environment)
+    if "MAKELEVEL" in environment:
+        follow_parent()  # A make that is killed takes us along.
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PYTHONPATH"):
+        environment.pop(name, None)
+    adopt_orphans()
+    try:
+        var = _open_var(ROOT / (environment.get("VAR_DIR") or "var"))
+        plan = make_plan(environment, var)
+    except LaunchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return Supervisor(plan, environment).run()
+
+
+def _open_var(var: Path) -> Path:
+    """Make the data folder, readable by its owner only, and take it for ourselves until we end."""
+    try:
+        var.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(var / "launch.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise LaunchError(f"{var} cannot be written to ({error.strerror}). Choose another with VAR_DIR.") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pid = os.pread(lock, 20, 0).decode().strip()
+        raise LaunchError(
+            f"Commonplace already runs with the data in {var} (process {pid or 'unknown'}). "
+            "End it first, or choose another folder with VAR_DIR and another port with PORT."
+        ) from None
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, str(os.getpid()).encode(), 0)
+    return var.resolve()  # The lock stays open, and so ours, as long as this process lives.
+
+
+if __name__ == "__main__":
+    sys.exit(main())

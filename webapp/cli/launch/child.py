@@ -1,0 +1,97 @@
+"""One child process: starting it so that it cannot outlive us, reading its output, ending it."""
+
+import os
+import signal
+import subprocess
+import time
+
+from .plan import ROOT, Spec
+from .processes import die_with_parent, signal_group
+
+LONGEST_LINE = 64 * 1024
+LONGEST_PAUSE = 30.0  # Seconds between two attempts to start something that keeps failing.
+HEALTHY_AFTER = 20.0  # Seconds after which an earlier failure is forgiven.
+
+
+class Child:
+    """A process that is to run, whether it does at the moment or not."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.process: subprocess.Popen[bytes] | None = None
+        self.started_at = 0.0
+        self.start_again_at: float | None = 0.0
+        self.failures = 0
+        self.done = False
+        self._unfinished = b""
+
+    @property
+    def is_running(self) -> bool:
+        """True until its end was noticed by `collect`."""
+        return self.process is not None
+
+    def start(self, environment: dict[str, str], pass_fds: tuple[int, ...]) -> int:
+        """Start it in a session of its own, where Ctrl-C does not reach it; the descriptor of its output."""
+        self.process = subprocess.Popen(
+            self.spec.command,
+            cwd=ROOT,
+            env={**environment, **self.spec.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=pass_fds,
+            preexec_fn=die_with_parent(os.getpid()),  # noqa: PLW1509 (one thread only)
+        )
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.started_at = time.monotonic()
+        self.start_again_at = None
+        self._unfinished = b""
+        return self.process.stdout.fileno()
+
+    def read_lines(self) -> list[str] | None:
+        """Whole lines of output that have arrived; None once nobody can write any more."""
+        assert self.process is not None and self.process.stdout is not None
+        try:
+            data = os.read(self.process.stdout.fileno(), LONGEST_LINE)
+        except BlockingIOError:
+            return []
+        if not data:
+            return None
+        *lines, self._unfinished = (self._unfinished + data).split(b"\n")
+        if len(self._unfinished) > LONGEST_LINE:
+            lines, self._unfinished = [*lines, self._unfinished], b""
+        return [line.decode(errors="replace") for line in lines]
+
+    def collect(self) -> int | None:
+        """Its exit code if it has ended since the last look (strays of its group are killed), else None."""
+        if self.process is None or (code := self.process.poll()) is None:
+            return None
+        signal_group(self.process.pid, signal.SIGKILL)
+        return code
+
+    def forget(self) -> None:
+        """Drop what is left of a process that was collected."""
+        if self.process is not None and self.process.stdout is not None:
+            self.process.stdout.close()
+        self.process = None
+
+    def plan_restart(self) -> float:
+        """Count a failure and choose when to start again: soon at first, every half minute in the end."""
+        if time.monotonic() - self.started_at > HEALTHY_AFTER:
+            self.failures = 0
+        self.failures += 1
+        pause = min(0.25 * 2**self.failures, LONGEST_PAUSE)
+        self.start_again_at = time.monotonic() + pause
+        return pause
+
+    def ask_to_end(self) -> None:
+        """Send SIGTERM to the process itself, which ends its own children in its own way."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+
+    def kill(self) -> None:
+        """Kill it and its whole group."""
+        if self.process is not None:
+            signal_group(self.process.pid, signal.SIGKILL)

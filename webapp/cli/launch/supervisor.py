@@ -1,0 +1,230 @@
+"""Starting the children in order, watching them, and ending them in order."""
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+
+from .child import Child
+from .plan import LaunchError, Plan
+from .probe import Probe, accepts_connections
+from .processes import children as own_children
+from .processes import kill_all_children
+
+STARTING_TICK = 0.02  # Seconds between two looks while starting up; a signal ends the wait early in any case.
+TICK = 1.0
+FAILURES_WHILE_STARTING = 3
+COMPLAIN_EVERY = 15.0
+
+
+class Supervisor:
+    """Runs a plan until it is told to stop."""
+
+    def __init__(self, plan: Plan, environment: dict[str, str]) -> None:
+        self.plan = plan
+        self.environment = {**environment, **plan.environment}
+        self.children = [Child(spec) for spec in plan.specs]
+        self.is_ready = False
+        self.stop_requests = 0
+        self._selector = selectors.DefaultSelector()
+        self._address = plan.listener.getsockname()[:2]
+        self._probe = Probe((_reachable(self._address[0]), self._address[1]))
+        self._probe_again_at = 0.0
+        self._complain_at = time.monotonic() + COMPLAIN_EVERY
+        self._last_answer = ""
+        self._colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        self._width = max(len(spec.name) for spec in plan.specs)
+
+    def run(self) -> int:
+        """Start everything and keep it running; the exit code once all of it has ended."""
+        self._listen_for_signals()
+        try:
+            while not self.stop_requests:
+                self._start_what_can_be()
+                self._wait(TICK if self.is_ready else STARTING_TICK)
+                self._look_after_children()
+                if not self.is_ready:
+                    self._ask_whether_ready()
+            return 0
+        except LaunchError as error:
+            self._say(str(error))
+            return 1
+        finally:
+            self._end_everything()
+
+    # Starting
+
+    def _start_what_can_be(self) -> None:
+        for child in self.children:
+            due = child.start_again_at is not None and time.monotonic() >= child.start_again_at
+            if child.done or child.is_running or not due or not all(map(self._is_there, child.spec.needs)):
+                continue
+            fds = (self.plan.listener.fileno(),) if child.spec.name == "web" else ()
+            descriptor = child.start(self.environment, fds)
+            self._selector.register(descriptor, selectors.EVENT_READ, child)
+
+    def _is_there(self, name: str) -> bool:
+        child = next(child for child in self.children if child.spec.name == name)
+        if child.spec.once:
+            return child.done
+        return child.is_running and (name != "redis" or accepts_connections(self.plan.redis_socket or ""))
+
+    def _ask_whether_ready(self) -> None:
+        now = time.monotonic()
+        if now > self._complain_at:
+            self._complain_at = now + COMPLAIN_EVERY
+            self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
+        if self._probe.socket is None and now >= self._probe_again_at and self._is_there("web"):
+            self._probe_again_at = now + 0.1
+            if (asked := self._probe.ask()) is not None:
+                self._selector.register(asked, selectors.EVENT_READ, self._probe)
+
+    def _hear_answer(self) -> None:
+        asked = self._probe.socket
+        answer = self._probe.answer()
+        if answer is None or asked is None:
+            return
+        self._selector.unregister(asked) if asked.fileno() >= 0 else self._forget_closed()
+        status, self._last_answer = answer
+        if status == 200:
+            self.is_ready = True
+            self._announce()
+
+    def _forget_closed(self) -> None:
+        for key in list(self._selector.get_map().values()):
+            if key.data is self._probe:
+                self._selector.unregister(key.fileobj)
+
+    def _announce(self) -> None:
+        for note in self.plan.notes:
+            self._say(note)
+        self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C ends it)")
+
+    # Watching
+
+    def _wait(self, seconds: float) -> None:
+        for key, _ in self._selector.select(seconds):
+            if key.data is self._probe:
+                self._hear_answer()
+            elif isinstance(key.data, Child):
+                self._pass_on(key.data)
+            else:
+                self._waker.recv(4096)
+
+    def _pass_on(self, child: Child) -> None:
+        lines = child.read_lines()
+        if lines is None:
+            assert child.process is not None and child.process.stdout is not None
+            self._selector.unregister(child.process.stdout)
+            return
+        for line in lines:
+            self._print(child.spec.name, line)
+
+    def _look_after_children(self) -> None:
+        for child in self.children:
+            if (code := child.collect()) is not None:
+                self._close_output(child)
+                child.forget()
+                if not self.stop_requests:
+                    self._react_to_end(child, code)
+        known = {child.process.pid for child in self.children if child.process is not None}
+        for pid in set(own_children()) - known:
+            # Somebody's child that lost its parent: whoever would have looked after it is gone.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
+
+    def _react_to_end(self, child: Child, code: int) -> None:
+        name = child.spec.name
+        if child.spec.once:
+            if code:
+                raise LaunchError(f"{name} failed ({_describe(code)}); its words stand above. Nothing was started.")
+            child.done = True
+            return
+        pause = child.plan_restart()
+        if not self.is_ready and child.failures >= FAILURES_WHILE_STARTING:
+            raise LaunchError(f"{name} does not start ({_describe(code)}); its words stand above.")
+        self._say(f"{name} ended unexpectedly ({_describe(code)}); starting it again in {pause:g} s")
+
+    def _close_output(self, child: Child) -> None:
+        """Print what a process said last, even if a grandchild still holds its output open."""
+        assert child.process is not None and child.process.stdout is not None
+        with contextlib.suppress(KeyError, ValueError):
+            self._selector.get_key(child.process.stdout)
+            while lines := child.read_lines():
+                for line in lines:
+                    self._print(child.spec.name, line)
+            self._selector.unregister(child.process.stdout)
+
+    # Ending
+
+    def _end_everything(self) -> None:
+        requests = self.stop_requests
+        if any(child.is_running for child in self.children):
+            self._say("ending" + (" (again Ctrl-C: at once)" if sys.stdin.isatty() else ""))
+        self.stop_requests = max(requests, 1)
+        for order in sorted({child.spec.order for child in self.children}):
+            group = [child for child in self.children if child.spec.order == order and child.is_running]
+            for child in group:
+                child.ask_to_end()
+            end = time.monotonic() + max((child.spec.patience for child in group), default=0)
+            while any(child.is_running for child in group) and self.stop_requests <= max(requests, 1):
+                if time.monotonic() > end:
+                    late = ", ".join(child.spec.name for child in group if child.is_running)
+                    self._say(f"{late} did not end in time and is killed")
+                    break
+                self._wait(0.05)
+                self._look_after_children()
+            for child in group:
+                child.kill()
+        self._look_after_children()
+        kill_all_children()
+        self.plan.listener.close()
+        if self.plan.redis_socket:
+            with contextlib.suppress(OSError):
+                os.unlink(self.plan.redis_socket)
+        self._say("ended")
+
+    # Signals and output
+
+    def _listen_for_signals(self) -> None:
+        self._waker, writer = socket.socketpair()
+        self._waker.setblocking(False)
+        writer.setblocking(False)
+        signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+        self._wake_writer = writer
+        self._selector.register(self._waker, selectors.EVENT_READ, None)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_stop)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+
+    def _on_stop(self, _number: int, _frame: object) -> None:
+        self.stop_requests += 1
+
+    def _say(self, text: str) -> None:
+        self._print("", text)
+
+    def _print(self, name: str, text: str) -> None:
+        label = f"{name:<{self._width}} |"
+        if self._colour:
+            label = f"\033[2m{label}\033[0m"
+        try:
+            print(label if name else "*", text, flush=True)
+        except OSError:
+            # The terminal is gone or the reader of a pipe has left: go on without a word.
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
+def _reachable(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+
+
+def _describe(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-code).name
+    return f"signal {-code}"

