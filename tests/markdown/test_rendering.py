@@ -1,0 +1,251 @@
+"""Rendered replies: the dialect, the frames, and that nothing harmful or hostile gets through."""
+
+import html.parser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from webapp.markdown import StreamRenderer, render
+
+REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("*a* **b** `c` ~~d~~", "<p><em>a</em> <strong>b</strong> <code>c</code> <s>d</s></p>\n"),
+        ("# a\n## b\n#### c\n###### d", "<h3>a</h3>\n<h4>b</h4>\n<h6>c</h6>\n<h6>d</h6>\n"),
+        ("a\n===", "<h3>a</h3>\n"),
+        ("[a](https://b.c)", f'<p><a href="https://b.c"{REL}>a</a></p>\n'),
+        ("<https://b.c>", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),
+        ("<a@b.cd>", f'<p><a href="mailto:a@b.cd"{REL}>a@b.cd</a></p>\n'),
+        ("See https://b.c/d_e_f.", f'<p>See <a href="https://b.c/d_e_f"{REL}>https://b.c/d_e_f</a>.</p>\n'),
+        ("(https://b.c/d_(e))", f'<p>(<a href="https://b.c/d_(e)"{REL}>https://b.c/d_(e)</a>)</p>\n'),
+        ("見https://b.c。次", "<p>見https://b.c。次</p>\n"),
+        ("見 https://b.c。次", f'<p>見 <a href="https://b.c"{REL}>https://b.c</a>。次</p>\n'),
+        ("`https://b.c`", "<p><code>https://b.c</code></p>\n"),
+        ("[https://b.c](https://b.c)", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),
+        ("https://", "<p>https://</p>\n"),
+        ("![cat](https://b.c/d.png)", f'<p><a href="https://b.c/d.png" class="image-link"{REL}>cat</a></p>\n'),
+        ("![](https://b.c/d)", f'<p><a href="https://b.c/d" class="image-link"{REL}>https://b.c/d</a></p>\n'),
+        ("[![cat](https://b.c/d.png)](https://e.f)", f'<p><a href="https://e.f"{REL}>cat</a></p>\n'),
+        ("2. a\n3. b", '<ol start="2">\n<li>a</li>\n<li>b</li>\n</ol>\n'),
+        ("<b>bold</b> & <!-- c -->", "<p>&lt;b&gt;bold&lt;/b&gt; &amp; &lt;!-- c --&gt;</p>\n"),
+        ("", ""),
+    ],
+)
+def test_dialect(source: str, html: str) -> None:
+    assert render(source) == html
+    assert isinstance(render(source), Markup)
+
+
+def test_code_block_has_its_bar() -> None:
+    assert render("```python\nx = 1\n```") == (
+        '<div class="code" data-lang="python"><div class="code-bar"><span class="code-lang">python</span>'
+        '<button type="button" class="code-copy" data-copy>Copy</button></div><pre tabindex="0"><code>'
+        '<span class="n">x</span> <span class="o">=</span> <span class="mi">1</span>\n</code></pre></div>\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("info", "language"),
+    [
+        ("", "text"),
+        ("C++", "c++"),
+        ("{.rust}", "rust"),
+        ("js title=x", "js"),
+        ("no-such-language", "no-such-language"),
+        ('"><script>', "text"),
+        ("a" * 50, "text"),
+    ],
+)
+def test_language_of_a_fence(info: str, language: str) -> None:
+    assert f'data-lang="{language}"' in render(f"```{info}\n<x>\n```")
+
+
+def test_code_keeps_its_white_space() -> None:
+    assert "<code>\n\n  a\n\n</code>" in render("```\n\n\n  a\n\n```")
+    assert "<code>a\n</code>" in render("    a\n")
+
+
+def test_table_scrolls_and_aligns_without_style() -> None:
+    html = render("|a|b|\n|:-|-:|\n|1|2|")
+    assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
+    assert '<td class="left">1</td>\n<td class="right">2</td>' in html
+    assert "style" not in html
+
+
+def test_task_list() -> None:
+    html = render("- [x] a\n- [ ] b")
+    assert '<li class="task-list-item"><span class="task" role="img" aria-label="Done">☑</span> a</li>' in html
+    assert 'aria-label="To do">☐</span> b' in html
+    assert "<input" not in html
+
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<SCRIPT SRC=//a.b></SCRIPT>",
+    "<scr<script>ipt>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "<svg><script>alert&#40;1)</script>",
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    "<style>*{background:url(//a.b)}</style>",
+    "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+    "<a href=javascript:alert(1)>x</a>",
+    "<form action=//a.b><button data-copy>x</button></form>",
+    "<!-- --!><img src=x onerror=alert(1)> -->",
+    "<!--[if IE]><script>alert(1)</script><![endif]-->",
+    "<![CDATA[<script>alert(1)</script>]]>",
+    "<?xml-stylesheet href='javascript:alert(1)'?>",
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt:alert(1))",
+    "[x]( javascript:alert(1))",
+    "[x](<java\tscript:alert(1)>)",
+    "[x](&#106;avascript:alert(1))",
+    "[x](&#x6A;&#x61;vascript&colon;alert(1))",
+    "[x](javascript&#58;alert(1))",
+    "[x](javascript%3Aalert(1))",
+    "[x](\x01javascript:alert(1))",
+    "[x](java\u200bscript:alert(1))",
+    "[x](\uff4aavascript:alert(1))",
+    "[x](vbscript:msgbox(1))",
+    "[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)",
+    "[x](data:image/svg+xml,<svg/onload=alert(1)>)",
+    "[x](file:///etc/passwd)",
+    "[x](//a.b/c)",
+    "[x](/logout)",
+    "[x][y]\n\n[y]: javascript:alert(1)",
+    "<javascript:alert(1)>",
+    "<data:text/html,x>",
+    "![x](javascript:alert(1))",
+    "![x](data:image/png;base64,AAAA)",
+    '![x" onerror="alert(1)](https://a.b)',
+    '[x](https://a.b "\\" onmouseover=\\"alert(1)")',
+    "[x](https://a.b '\"><script>alert(1)</script>')",
+    'https://a.b/"onmouseover=alert(1)',
+    "https://a.b/'><script>alert(1)</script>",
+    '```"><script>alert(1)</script>\nx\n```',
+    "```html\n<script>alert(1)</script>\n```",
+    "`<script>alert(1)</script>`",
+    '<div class="code" data-lang="x"><pre>',
+    '[x](https://a.b \'<div class="code" data-lang="x"><pre>\')',
+    "|<img src=x onerror=alert(1)>|\n|-|\n|<script>|",
+    "# <svg onload=alert(1)>",
+    "\u202e<script>alert(1)</script>",
+    "\ufeff<script>alert(1)</script>",
+    "\x00<script\x00>alert(1)</script>",
+    "\ud83d<script>",
+]
+ALLOWED = {
+    *("a", "blockquote", "br", "button", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+ATTRIBUTES = {
+    *("aria-label", "class", "data-copy", "data-lang", "href", "rel", "role", "start", "tabindex", "target", "title"),
+    "type",
+}
+
+
+class Inspector(html.parser.HTMLParser):
+    """Fails on any element, attribute or address that a reply may not have."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in ALLOWED
+        for name, value in attrs:
+            assert name in ATTRIBUTES
+            assert name != "href" or (value or "").startswith(("http://", "https://", "mailto:"))
+        if tag == "a":
+            assert ("rel", "noopener noreferrer nofollow ugc") in attrs
+        if tag == "button":
+            assert attrs == [("type", "button"), ("class", "code-copy"), ("data-copy", None)]
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError("a comment")
+
+    handle_decl = unknown_decl = handle_pi = handle_comment
+
+
+def inspect(markup: str) -> None:
+    """Reads the markup as a browser would and judges every tag."""
+    inspector = Inspector(convert_charrefs=True)
+    inspector.feed(markup)
+    inspector.close()
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize(
+    "frame", ["{}", "> {}", "- {}", "text {} text", "**{}**", "[{}](https://a.b)", "|a|\n|-|\n|{}|"]
+)
+def test_attacks_are_harmless(attack: str, frame: str) -> None:
+    inspect(render(frame.format(attack)))
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_attacks_are_harmless_at_every_moment_of_a_stream(attack: str) -> None:
+    renderer = StreamRenderer()
+    for character in attack:
+        update = renderer.feed(character)
+        inspect("".join(update.finished_html) + str(update.tail_html))
+    inspect("".join(renderer.finish().finished_html))
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.text(st.sampled_from("<>/\"'&;:#=()[]!`*_~|\\-+ \n\tajscripthttps.:oneld0169"), max_size=60)
+    | st.text(max_size=60)
+)
+def test_no_text_gets_anything_through(text: str) -> None:
+    inspect(render(text))
+
+
+HOSTILE = {
+    "quotes": ">" * 10_000,
+    "spaced quotes": "> " * 10_000,
+    "bullets": "- " * 10_000,
+    "numbers": "1. " * 10_000,
+    "stars": "*" * 10_000,
+    "open stars": "**a" * 30_000,
+    "mixed emphasis": "*_ " * 10_000 + "a" + "_* " * 10_000,
+    "brackets": "[" * 10_000,
+    "too many brackets": "[" * 100_000,
+    "images": "![" * 10_000,
+    "links": "[a](" * 10_000,
+    "pairs": "[" * 10_000 + "a" + "]" * 10_000,
+    "backticks": "".join("`" * length + "a" for length in range(400)),
+    "entities": "&" * 100_000,
+    "addresses": "http://a." * 10_000,
+    "bare schemes": "https://" * 12_000,
+    "open fences": "```\n" * 10_001,
+    "one open fence": "```python\n" + "x = 1\n" * 16_000,
+    "one long line of code": "```js\n" + "a(" * 50_000,
+    "list": "- a\n" * 25_000,
+    "table": "|a|b|\n|-|-|\n" + "|1|2|\n" * 15_000,
+    "wide table": "|" + "a|" * 10_000 + "\n|" + "-|" * 10_000 + "\n" + "|1|\n" * 1_000,
+    "definitions": "[a]: x\n" * 14_000,
+    "titles": "[a]: http://b 'c\n" + "d\n" * 20_000,
+    "lazy lines": "> a\n" + "b\n" * 20_000,
+    "stairs": "\n".join("  " * depth + "- a" for depth in range(400)),
+    "tags": "<div>" * 20_000,
+    "words": "word *emph* `code` text\n" * 4_200,
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_texts_end_and_are_harmless(name: str) -> None:
+    text = HOSTILE[name]
+    html = render(text)
+    assert len(html) < 12 * len(text) + 1_000_000
+    inspect(html)
+    renderer = StreamRenderer()
+    for start in range(0, len(text), 20_000):
+        renderer.feed(text[start : start + 20_000])
+    inspect("".join(renderer.finish().finished_html))
+
+
+def test_an_excessive_text_is_shown_as_it_is() -> None:
+    html = render("*a* <b>\n" * 50_000)
+    assert html.startswith('<pre class="plain" tabindex="0">*a* &lt;b&gt;\n')

@@ -1,0 +1,7 @@
+"""Markdown of replies as safe HTML, whole or while it streams."""
+
+from webapp.markdown.rendering import render
+from webapp.markdown.splitting import split_stable
+from webapp.markdown.streaming import StreamRenderer, Update
+
+__all__ = ["StreamRenderer", "Update", "render", "split_stable"]

@@ -1,0 +1,80 @@
+"""Source code as escaped HTML with Pygments' standard short classes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+
+from pygments import highlight as pygments_highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import find_lexer_class_by_name
+from pygments.util import ClassNotFound
+
+# Past these a lexer's regular expressions cost more than colour is worth.
+MAX_HIGHLIGHTED = 30_000
+MAX_HIGHLIGHTED_LINE = 2_000
+# Between two full passes over a growing block its new lines stay plain; each pass then covers a quarter more.
+REHIGHLIGHT_GROWTH = 4
+SHORT_CODE = 1_000  # cheap enough to highlight at every step
+
+_LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
+_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
+
+
+def language_of(info: str) -> str:
+    """The language named by a fence's info string, "text" when there is none or it is no plain word."""
+    words = info.split(maxsplit=1)
+    match = _LANGUAGE.fullmatch(words[0].strip("{}.")) if words else None
+    return match.group().lower() if match else "text"
+
+
+def highlight(code: str, language: str) -> str:
+    """HTML of `code`, escaped, with token spans when the language is known and the code not excessive."""
+    lexer = _lexer_class(language)
+    if lexer is None or len(code) > MAX_HIGHLIGHTED or _longest_line(code) > MAX_HIGHLIGHTED_LINE:
+        return escape(code)
+    # ensurenl adds the final newline some lexers rely on; an empty or unended block keeps its own ending.
+    html = pygments_highlight(code, lexer(stripnl=False, ensurenl=True), _FORMATTER)
+    return html if code.endswith("\n") else html.removesuffix("\n")
+
+
+class GrowingCode:
+    """Highlights the code blocks of a text that grows, in time linear in their final length.
+
+    Blocks are told apart by their position among the code blocks of the text.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, str, str]] = {}
+
+    def highlight(self, position: int, code: str, language: str) -> str:
+        """HTML of the block at `position`; lines since its last full pass may be uncoloured."""
+        if len(code) <= SHORT_CODE:
+            return highlight(code, language)
+        known_language, prefix, html = self._known.get(position, ("", "", ""))
+        rest = code[len(prefix) :]
+        if known_language != language or not code.startswith(prefix) or len(rest) * REHIGHLIGHT_GROWTH > len(prefix):
+            # Whole lines only: half a word could be coloured as another one.
+            prefix, end, rest = code.rpartition("\n")
+            prefix += end
+            html = highlight(prefix, language)
+            self._known[position] = (language, prefix, html)
+        return html + escape(rest)
+
+    def forget(self) -> None:
+        """Starts over, for the next text."""
+        self._known.clear()
+
+
+@lru_cache(maxsize=256)
+def _lexer_class(language: str) -> type[Lexer] | None:
+    try:
+        return find_lexer_class_by_name(language)
+    except ClassNotFound:
+        return None
+
+
+def _longest_line(code: str) -> int:
+    return max(map(len, code.split("\n")))

@@ -1,0 +1,121 @@
+"""The Markdown dialect of replies: CommonMark, tables, strikethrough, task lists, bare links; no raw HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+MAX_NESTING = 20
+FIRST_HEADING = 3  # h1 and h2 belong to the page
+
+_LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
+# CJK punctuation ends a bare address, which no space does there.
+_BARE = re.compile(r"(?<![\w@/.])https?://[^\s<>\[\]\"`\\^{|}\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
+_TRAILING = ".,:;!?'*_~"
+
+
+def make_parser(**options: object) -> MarkdownIt:
+    """A parser of the dialect; `options` are added to markdown-it's own."""
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
+    parser.enable(["table", "strikethrough"])
+    parser.validateLink = is_allowed_link  # type: ignore[method-assign]
+    parser.core.ruler.push("page_headings", _page_headings)
+    parser.core.ruler.push("images_as_links", _images_as_links)
+    parser.core.ruler.push("bare_links", _bare_links)
+    return parser
+
+
+def is_allowed_link(url: str) -> bool:
+    """Whether a link may lead there: absolute http, https and mailto only."""
+    return _LINK.match(url) is not None
+
+
+def _page_headings(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + FIRST_HEADING - 1)}"
+
+
+def _images_as_links(state: StateCore) -> None:
+    """An image from elsewhere would tell its host who reads what: it becomes a link with its description."""
+    for inline in _inlines(state):
+        if any(child.type == "image" for child in inline.children or ()):
+            inline.children = list(_without_images(inline.children or [], state))
+
+
+def _without_images(children: list[Token], state: StateCore) -> Iterator[Token]:
+    depth = 0
+    for child in children:
+        depth += _link_step(child)
+        if child.type != "image":
+            yield child
+            continue
+        source = str(child.attrGet("src") or "")
+        alt = state.md.renderer.renderInlineAsText(child.children, state.md.options, state.env)
+        if depth or not is_allowed_link(source):
+            yield _text(alt, child.level)
+        else:
+            yield from _link(source, alt.strip() or source, child.level, "image-link")
+
+
+def _bare_links(state: StateCore) -> None:
+    for inline in _inlines(state):
+        if "://" in inline.content:
+            inline.children = list(_with_bare_links(inline.children or [], state))
+
+
+def _with_bare_links(children: list[Token], state: StateCore) -> Iterator[Token]:
+    depth = 0
+    for child in children:
+        depth += _link_step(child)
+        if depth or child.type != "text" or "://" not in child.content:
+            yield child
+            continue
+        end = 0
+        for match in _BARE.finditer(child.content):
+            address = _trimmed(match.group())
+            target = state.md.normalizeLink(address)
+            if not is_allowed_link(target):
+                continue
+            if match.start() > end:
+                yield _text(child.content[end : match.start()], child.level)
+            yield from _link(target, address, child.level)
+            end = match.start() + len(address)
+        if end < len(child.content):
+            yield _text(child.content[end:], child.level)
+
+
+def _trimmed(address: str) -> str:
+    """The address without the punctuation of the sentence around it."""
+    surplus = address.count(")") - address.count("(")
+    end = len(address)
+    while end:
+        if address[end - 1] == ")" and surplus > 0:
+            surplus -= 1
+        elif address[end - 1] not in _TRAILING:
+            break
+        end -= 1
+    return address[:end]
+
+
+def _inlines(state: StateCore) -> Iterator[Token]:
+    return (token for token in state.tokens if token.type == "inline")
+
+
+def _link_step(token: Token) -> int:
+    return {"link_open": 1, "link_close": -1}.get(token.type, 0)
+
+
+def _text(content: str, level: int) -> Token:
+    return Token("text", "", 0, content=content, level=level)
+
+
+def _link(target: str, text: str, level: int, css_class: str = "") -> Iterator[Token]:
+    attrs: dict[str, str | int | float] = {"href": target, **({"class": css_class} if css_class else {})}
+    yield Token("link_open", "a", 1, attrs=attrs, level=level)
+    yield _text(text, level + 1)
+    yield Token("link_close", "a", -1, level=level)

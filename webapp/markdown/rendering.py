@@ -1,0 +1,125 @@
+"""Markdown to sanitised HTML: parse, highlight, sanitise, frame the code blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import nh3
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
+from markupsafe import Markup
+from pygments.token import STANDARD_TYPES
+
+from webapp.markdown.highlighting import GrowingCode, highlight, language_of
+from webapp.markdown.parsing import make_parser
+
+MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
+# Unmatched brackets are the one thing whose cost grows with their square.
+MAX_BRACKETS = 20_000
+
+_ALIGNMENTS = {"left", "center", "right"}
+_TAGS = {
+    *("a", "blockquote", "br", "code", "del", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
+    *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+_CLEANER = nh3.Cleaner(
+    tags=_TAGS,
+    attributes={"a": {"href", "title"}, "ol": {"start"}, "div": {"data-lang", "tabindex"}, "span": {"aria-label"}},
+    tag_attribute_values={"span": {"role": {"img"}}},
+    set_tag_attribute_values={"a": {"target": "_blank"}},
+    allowed_classes={
+        "a": {"image-link"},
+        "div": {"code", "table-scroll"},
+        "li": {"task-list-item"},
+        "ul": {"contains-task-list"},
+        "ol": {"contains-task-list"},
+        "span": {"task", *filter(None, STANDARD_TYPES.values())},
+        "th": _ALIGNMENTS,
+        "td": _ALIGNMENTS,
+    },
+    link_rel="noopener noreferrer nofollow ugc",
+    url_schemes={"http", "https", "mailto"},
+    url_relative="deny",
+    strip_comments=True,
+)
+# Text cannot forge this: in sanitised HTML every "<" of a text is escaped, and every quote in an attribute.
+_CODE_OPEN = re.compile(r'<div class="code" data-lang="([^"<>&]*)"><pre>')
+_CODE_BAR = (
+    r'<div class="code" data-lang="\1"><div class="code-bar"><span class="code-lang">\1</span>'
+    r'<button type="button" class="code-copy" data-copy>Copy</button></div><pre tabindex="0">'
+)
+
+
+def render(text: str) -> Markup:
+    """Sanitised HTML of a Markdown text; an excessive text is shown unrendered."""
+    return _render(text, {})
+
+
+def render_growing(text: str, code: GrowingCode) -> Markup:
+    """As `render`, for the unfinished end of a stream, with what `code` remembers of its code blocks."""
+    return _render(text, {"growing_code": code, "code_blocks": 0})
+
+
+def render_plain(text: str) -> Markup:
+    """The text as it is, escaped."""
+    return Markup(f'<pre class="plain" tabindex="0">{escape(text)}</pre>\n')
+
+
+def _render(text: str, env: dict[str, Any]) -> Markup:
+    if len(text) > MAX_MARKDOWN or text.count("[") > MAX_BRACKETS:
+        return render_plain(text)
+    # Lone surrogates cannot be encoded: a model that cuts an emoji in two must not fail the reply.
+    html = _PARSER.render(text.encode("utf-8", "replace").decode("utf-8"), env)
+    return Markup(_CODE_OPEN.sub(_CODE_BAR, _CLEANER.clean(html)))
+
+
+class _Renderer(RendererHTML):
+    """markdown-it's renderer with our code frames, task marks and scrollable tables; no inline style."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return _code(tokens[idx].content, language_of(tokens[idx].info), env)
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return _code(tokens[idx].content, "text", env)
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return '<div class="table-scroll" tabindex="0">' + self.renderToken(tokens, idx, options, env)
+
+    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return self.renderToken(tokens, idx, options, env) + "</div>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return _cell(tokens[idx])
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return _cell(tokens[idx])
+
+    def list_item_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        html = self.renderToken(tokens, idx, options, env)
+        if "checked" not in tokens[idx].meta:
+            return html
+        sign, label = ("☑", "Done") if tokens[idx].meta["checked"] else ("☐", "To do")
+        return f'{html}<span class="task" role="img" aria-label="{label}">{sign}</span> '
+
+
+def _code(code: str, language: str, env: dict[str, Any]) -> str:
+    growing: GrowingCode | None = env.get("growing_code")
+    if growing is None:
+        html = highlight(code, language)
+    else:
+        html = growing.highlight(env["code_blocks"], code, language)
+        env["code_blocks"] += 1
+    return f'<div class="code" data-lang="{escape(language)}"><pre><code>{html}</code></pre></div>\n'
+
+
+def _cell(token: Token) -> str:
+    style = str(token.attrGet("style") or "")
+    return f'<{token.tag} class="{style.removeprefix("text-align:")}">' if style else f"<{token.tag}>"
+
+
+_PARSER = make_parser()
+_PARSER.renderer = _Renderer(_PARSER)
