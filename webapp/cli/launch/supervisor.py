@@ -29,6 +29,7 @@ class Supervisor:
         self.children = [Child(spec) for spec in plan.specs]
         self.is_ready = False
         self.stop_requests = 0
+        self._is_ending = False
         self._selector = selectors.DefaultSelector()
         self._address = plan.listener.getsockname()[:2]
         self._probe = Probe((_reachable(self._address[0]), self._address[1]))
@@ -128,7 +129,7 @@ class Supervisor:
             if (code := child.collect()) is not None:
                 self._close_output(child)
                 child.forget()
-                if not self.stop_requests:
+                if not self.stop_requests and not self._is_ending:
                     self._react_to_end(child, code)
         known = {child.process.pid for child in self.children if child.process is not None}
         for pid in set(own_children()) - known:
@@ -162,16 +163,16 @@ class Supervisor:
     # Ending
 
     def _end_everything(self) -> None:
-        requests = self.stop_requests
+        patient_until = max(self.stop_requests, 1)  # One more request than this, and there is no more waiting.
+        self._is_ending = True
         if any(child.is_running for child in self.children):
             self._say("ending" + (" (again Ctrl-C: at once)" if sys.stdin.isatty() else ""))
-        self.stop_requests = max(requests, 1)
         for order in sorted({child.spec.order for child in self.children}):
             group = [child for child in self.children if child.spec.order == order and child.is_running]
             for child in group:
                 child.ask_to_end()
             end = time.monotonic() + max((child.spec.patience for child in group), default=0)
-            while any(child.is_running for child in group) and self.stop_requests <= max(requests, 1):
+            while any(child.is_running for child in group) and self.stop_requests <= patient_until:
                 if time.monotonic() > end:
                     late = ", ".join(child.spec.name for child in group if child.is_running)
                     self._say(f"{late} did not end in time and is killed")

@@ -1,0 +1,86 @@
+"""What the launcher decides from the environment."""
+
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from webapp.cli.launch.plan import LaunchError, Plan, make_plan, open_port, read_env_file, whole_number
+
+
+@pytest.fixture
+def plan_for(tmp_path: Path) -> Iterator:
+    """A function that makes a plan on any free port and closes it afterwards."""
+    plans: list[Plan] = []
+
+    def make(environ: Mapping[str, str], var: Path = tmp_path) -> Plan:
+        plans.append(make_plan({"PORT": "0", "PATH": "/usr/bin:/bin", **environ}, var))
+        return plans[-1]
+
+    yield make
+    for plan in plans:
+        plan.listener.close()
+
+
+def names(plan: Plan) -> list[str]:
+    return [spec.name for spec in plan.specs]
+
+
+def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path: Path) -> None:
+    plan = plan_for({})
+    assert names(plan) == ["redis", "model", "migrate", "web", "worker", "schedule"]
+    assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
+    assert plan.environment["OFFLINE_MODEL"] == "1"
+    assert plan.environment["VAR_DIR"] == str(tmp_path)
+    assert any("offline model" in note for note in plan.notes)
+
+
+def test_uses_the_redis_and_the_model_it_is_given(plan_for) -> None:
+    plan = plan_for({"REDIS_URL": "redis://10.0.0.1", "OPENAI_API_KEY": "k", "DATABASE_URL": "mysql://d/x"})
+    assert names(plan) == ["migrate", "web", "worker", "schedule"]
+    assert not {"REDIS_URL", "OPENAI_BASE_URL", "OFFLINE_MODEL", "DATABASE_URL"} & set(plan.environment)
+    assert plan.notes == []
+
+
+def test_a_base_url_alone_counts_as_a_model(plan_for) -> None:
+    assert "model" not in names(plan_for({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}))
+
+
+def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for) -> None:
+    needs = {spec.name: spec.needs for spec in plan_for({"WORKERS": "2"}).specs}
+    for name in ("web", "worker1", "worker2", "schedule"):
+        assert needs[name] == ("migrate", "redis")
+
+
+def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(LaunchError, match=rf"Port {port} .*make run PORT={port + 1}"):
+            plan_for({"PORT": str(port)})
+
+
+@pytest.mark.parametrize("text", ["0", "65", "two", "-1", "1.5"])
+def test_a_number_out_of_bounds_is_named(text: str) -> None:
+    with pytest.raises(LaunchError, match="WEB_CONCURRENCY is to be a whole number from 1 to 64"):
+        whole_number({"WEB_CONCURRENCY": text}, "WEB_CONCURRENCY", 2, 1, 64)
+
+
+def test_a_socket_path_that_is_too_long_for_the_kernel_goes_elsewhere(plan_for, tmp_path: Path) -> None:
+    plan = plan_for({}, tmp_path / ("deep" * 30))
+    assert plan.redis_socket is not None
+    assert len(plan.redis_socket) < 100
+    Path(plan.redis_socket).parent.rmdir()
+
+
+def test_env_file_yields_to_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text('# a comment\nexport PORT=9000\nCHAT_MODEL="a b"\n\nREDIS_URL=redis://a?b=c\n')
+    environ = {"PORT": "8001"}
+    read_env_file(file, environ)
+    assert environ == {"PORT": "8001", "CHAT_MODEL": "a b", "REDIS_URL": "redis://a?b=c"}
+
+
+def test_an_address_that_is_not_ours_is_refused() -> None:
+    with pytest.raises(LaunchError, match="cannot be had"):
+        open_port("192.0.2.1", 8000)

@@ -1,0 +1,194 @@
+"""The supervisor with small dummy processes: order, restarts, and nothing left behind."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import ROOT
+
+SLEEPER = "import os, time; print('pid', os.getpid(), flush=True); time.sleep(600)"
+STUBBORN = "import signal; signal.signal(15, signal.SIG_IGN); " + SLEEPER
+# Starts a grandchild in a session of its own, out of reach of any process group.
+PARENT = f"""
+import subprocess, sys
+subprocess.Popen([sys.executable, "-c", {SLEEPER!r}], start_new_session=True)
+{SLEEPER}
+"""
+
+
+def spec(name: str, code: str, **more: object) -> dict[str, object]:
+    return {"name": name, "command": [sys.executable, "-c", code], **more}
+
+
+class Running:
+    """A supervisor in a process of its own, and what it has said so far."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.said = ""
+
+    def read_until(self, pattern: str) -> re.Match[str]:
+        """Read its output until the pattern is in it."""
+        assert self.process.stdout is not None
+        while not (found := re.search(pattern, self.said)):
+            line = self.process.stdout.readline()
+            assert line, f"it ended without saying {pattern!r}:\n{self.said}"
+            self.said += line
+        return found
+
+    def finish(self) -> int:
+        """Read the rest; its exit code."""
+        assert self.process.stdout is not None
+        self.said += self.process.stdout.read()
+        return self.process.wait(30)
+
+
+@contextmanager
+def supervise(*specs: dict[str, object]) -> Iterator[Running]:
+    program = str(Path(__file__).with_name("supervise_dummies.py"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, program, json.dumps(specs)], cwd=ROOT, env=environment, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ) as process:  # fmt: skip
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def is_alive(pid: int) -> bool:
+    """True unless the process is gone or only waits to be reaped."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def wait_until_gone(*pids: int) -> None:
+    end = time.monotonic() + 20
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < end, f"still there: {[pid for pid in pids if is_alive(pid)]}"
+        time.sleep(0.01)
+
+
+def pid_of(running: Running, name: str) -> int:
+    return int(running.read_until(rf"(?m)^{name} +\| (?:pid|web is) (\d+)$")[1])
+
+
+def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left() -> None:
+    with supervise(spec("worker", SLEEPER)) as running:
+        url = running.read_until(r"Commonplace is ready: (\S+)")[1]
+        assert "a note" in running.said
+        assert urllib.request.urlopen(url).read() == b"ready"
+        pids = [pid_of(running, "worker"), pid_of(running, "web")]
+        running.process.send_signal(signal.SIGINT)
+        assert running.finish() == 0
+        assert not any(map(is_alive, pids))
+        assert running.said.rstrip().endswith("ended")
+
+
+def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on() -> None:
+    slow = """
+import signal, sys, time
+def end(*_):
+    print("is ending", flush=True); time.sleep(0.2); print("has ended", flush=True); sys.exit()
+signal.signal(15, end); print("is up", flush=True); time.sleep(600)
+"""
+    with supervise(spec("store", slow, order=2), spec("worker", slow, order=1)) as running:
+        for name in ("store", "worker"):
+            running.read_until(rf"{name} +\| is up")
+        running.read_until("is ready")
+        running.process.terminate()
+        assert running.finish() == 0
+        ends = re.findall(r"(\w+ +\| (?:is ending|has ended))", running.said)
+        assert [re.sub(r" +\| ", " ", end) for end in ends] == [
+            "worker is ending", "worker has ended", "store is ending", "store has ended"
+        ]  # fmt: skip
+
+
+def test_starts_again_what_died_and_says_so() -> None:
+    with supervise(spec("worker", SLEEPER)) as running:
+        running.read_until("is ready")
+        first = pid_of(running, "worker")
+        os.kill(first, signal.SIGKILL)
+        running.read_until(r"worker ended unexpectedly \(SIGKILL\); starting it again in 0.5 s")
+        running.said = ""
+        assert pid_of(running, "worker") != first
+
+
+def test_a_restarted_web_finds_the_port_still_open() -> None:
+    with supervise() as running:
+        url = running.read_until(r"Commonplace is ready: (\S+)")[1]
+        first = pid_of(running, "web")
+        os.kill(first, signal.SIGKILL)
+        wait_until_gone(first)
+        # Nobody serves at this moment, yet the visitor is not refused: it waits in the launcher's socket.
+        assert urllib.request.urlopen(url, timeout=30).read() == b"ready"
+
+
+def test_gives_up_on_what_never_starts() -> None:
+    with supervise(spec("web", "raise SystemExit('a reason')")) as running:
+        assert running.finish() == 1
+        assert running.said.count("a reason") == 3
+        assert "web does not start (exit code 1)" in running.said
+
+
+def test_starts_nothing_that_needs_a_failed_migration() -> None:
+    failing = spec("migrate", "raise SystemExit('no such column')", once=True)
+    with supervise(failing, spec("worker", SLEEPER, needs=["migrate"])) as running:
+        assert running.finish() == 1
+        assert "no such column" in running.said
+        assert "migrate failed (exit code 1)" in running.said
+        assert "pid" not in running.said
+
+
+def test_kills_what_does_not_end_in_time() -> None:
+    with supervise(spec("worker", STUBBORN, patience=0.2)) as running:
+        running.read_until("is ready")
+        pid = pid_of(running, "worker")
+        running.process.terminate()
+        assert running.finish() == 0
+        assert "worker did not end in time and is killed" in running.said
+        assert not is_alive(pid)
+
+
+def test_a_second_interrupt_ends_everything_at_once() -> None:
+    with supervise(spec("worker", STUBBORN, patience=3600)) as running:
+        running.read_until("is ready")
+        pid = pid_of(running, "worker")
+        running.process.send_signal(signal.SIGINT)
+        running.read_until("ending")
+        running.process.send_signal(signal.SIGINT)
+        assert running.finish() == 0
+        assert not is_alive(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_leaves_no_grandchild_that_escaped_its_group(number: signal.Signals) -> None:
+    with supervise(spec("worker", PARENT)) as running:
+        running.read_until("is ready")
+        running.read_until(r"(?s)worker +\| pid.*worker +\| pid \d+\n")
+        pids = [int(pid) for pid in re.findall(r"pid (\d+)", running.said)]
+        running.process.send_signal(number)
+        assert running.finish() == 0
+        assert len(pids) == 2
+        assert not any(map(is_alive, pids))
+
+
+def test_children_do_not_outlive_a_supervisor_that_is_killed() -> None:
+    with supervise(spec("worker", SLEEPER)) as running:
+        running.read_until("is ready")
+        pids = [pid_of(running, "worker"), pid_of(running, "web")]
+        running.process.kill()
+        wait_until_gone(*pids)
