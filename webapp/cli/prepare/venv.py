@@ -1,7 +1,6 @@
 """The virtual environment `.venv`: made, found broken and made again."""
 
 import glob
-import importlib.util
 import shutil
 import sys
 
@@ -34,7 +33,7 @@ def ensure_venv() -> None:
 
 
 def _make_venv(version: str) -> bool:
-    if importlib.util.find_spec("ensurepip") is None:
+    if not succeeds([sys.executable, "-c", "import ensurepip; ensurepip.version()"]):
         # Debian splits ensurepip off into python3-venv.
         if apt_install([f"python{version}-venv"], "Python's venv module is incomplete"):
             return run([sys.executable, "-m", "venv", VENV])
