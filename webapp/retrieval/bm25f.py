@@ -1,0 +1,275 @@
+"""Keyword scores: BM25F over a passage's own words and, weighted, those of its neighbours and its date."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.retrieval.arrays import Column
+from webapp.retrieval.text import STOP, DateWords, Vocabulary, date_columns, date_words, words
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int32]
+NONE = -1
+"""The neighbour of a row that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Parameters of BM25F; the field weights are those of the neighbours' words, the own words count 1."""
+
+    k1: float = 0.9
+    b: float = 0.4
+    previous: float = 0.7
+    following: float = 0.3
+    before_previous: float = 0.4
+    date: float = 0.5
+    query_terms: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordScores:
+    """Scores (n rows), and for each term used its word as asked, its idf and the rows that have it themselves."""
+
+    scores: Floats
+    terms: list[tuple[str, float, Rows]]
+
+
+class KeywordIndex:
+    """Inverted index of rows 0…n-1, stored once: a neighbour's words are looked up through its postings.
+
+    Postings are sorted by term in flat arrays (5 bytes each); new ones wait in a small unsorted tail.
+    Not safe for concurrent changes.
+    """
+
+    def __init__(self, weights: Weights | None = None) -> None:
+        self.weights = weights or Weights()
+        self._vocabulary = Vocabulary()
+        self._starts = np.zeros(1, np.int64)
+        self._rows, self._counts = np.empty(0, np.int32), np.empty(0, np.uint8)
+        self._tail_terms, self._tail_rows, self._tail_counts = Column(np.int32), Column(np.int32), Column(np.uint8)
+        self._lengths, self._alive = Column(np.int32), Column(np.bool_)
+        self._previous, self._following = Column(np.int32), Column(np.int32)
+        self._dates = Column(np.int16, 4)
+        self._inverse_norms: Floats | None = None
+        self._buffer = np.zeros(0, np.float32)
+
+    def __len__(self) -> int:
+        """Number of rows, removed ones included."""
+        return self._lengths.size
+
+    @property
+    def previous(self) -> Rows:
+        """Row of each row's previous neighbour, or NONE."""
+        return self._previous.values
+
+    @property
+    def following(self) -> Rows:
+        """Row of each row's next neighbour, or NONE."""
+        return self._following.values
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held."""
+        columns = (
+            self._tail_terms,
+            self._tail_rows,
+            self._tail_counts,
+            self._lengths,
+            self._alive,
+            self._previous,
+            self._following,
+            self._dates,
+        )
+        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + self._buffer.nbytes
+        return arrays + sum(column.nbytes for column in columns) + self._vocabulary.nbytes + 4 * len(self)
+
+    def append(self, texts: Sequence[str], dates: Sequence[date | None]) -> range:
+        """Index texts under the next rows and return those; a row without neighbours until `link` is called."""
+        first = len(self)
+        numbered = self._vocabulary.number(texts)
+        lengths = np.fromiter(map(len, numbered), np.int64, len(texts))
+        if lengths.sum():
+            rows = np.repeat(np.arange(first, first + len(texts), dtype=np.int64), lengths)
+            keys, counts = np.unique(rows << 32 | np.concatenate(numbered), return_counts=True)
+            self._tail_terms.extend((keys & 0xFFFFFFFF).astype(np.int32))
+            self._tail_rows.extend((keys >> 32).astype(np.int32))
+            self._tail_counts.extend(np.minimum(counts, 255).astype(np.uint8))
+        self._lengths.extend(lengths)
+        self._alive.extend(np.ones(len(texts), bool))
+        nothing = np.full(len(texts), NONE, np.int32)
+        self._previous.extend(nothing)
+        self._following.extend(nothing)
+        self._dates.extend(np.array([date_columns(d) if d else (0, 0, 0, -1) for d in dates], np.int16).reshape(-1, 4))
+        self._inverse_norms = None
+        if self._tail_terms.size > max(50_000, len(self._rows) // 8):
+            self._merge()
+        return range(first, len(self))
+
+    def link(self, row: int, previous: int, following: int) -> None:
+        """Make three rows neighbours in this order; NONE for either end."""
+        self._previous.values[row], self._following.values[row] = previous, following
+        if previous != NONE:
+            self._following.values[previous] = row
+        if following != NONE:
+            self._previous.values[following] = row
+
+    def remove(self, row: int) -> None:
+        """Make a row unfindable and its neighbours each other's; `compact` takes its words out of memory."""
+        if not self._alive.values[row]:
+            return
+        previous, following = int(self._previous.values[row]), int(self._following.values[row])
+        if previous != NONE:
+            self._following.values[previous] = following
+        if following != NONE:
+            self._previous.values[following] = previous
+        self._previous.values[row] = self._following.values[row] = NONE
+        self._alive.values[row] = False
+        self._inverse_norms = None
+
+    def compact(self) -> Rows:
+        """Drop removed rows and their postings; return each old row's new number, NONE for the dropped."""
+        alive = self._alive.values.copy()
+        renumbered = np.where(alive, np.cumsum(alive) - 1, NONE).astype(np.int32)
+        self._merge()
+        kept = alive[self._rows]
+        terms = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[kept]
+        self._starts = np.searchsorted(terms, np.arange(len(self._starts)))
+        self._rows, self._counts = renumbered[self._rows[kept]], self._counts[kept]
+        for column in (self._previous, self._following):
+            column.keep(alive)
+            column.values[:] = np.where(column.values == NONE, NONE, renumbered[column.values])
+        for column in (self._lengths, self._dates, self._alive):
+            column.keep(alive)
+        self._inverse_norms = None
+        return renumbered
+
+    def rows_with(self, terms: Sequence[int]) -> tuple[Rows, NDArray[np.uint8]]:
+        """Return the rows that have any of the terms, ascending, and how often."""
+        rows, counts = [], []
+        for term in terms:
+            if term < len(self._starts) - 1:
+                part = slice(self._starts[term], self._starts[term + 1])
+                rows.append(self._rows[part])
+                counts.append(self._counts[part])
+            if self._tail_terms.size:
+                in_tail = np.flatnonzero(self._tail_terms.values == term)
+                rows.append(self._tail_rows.values[in_tail])
+                counts.append(self._tail_counts.values[in_tail])
+        if not rows:
+            return np.empty(0, np.int32), np.empty(0, np.uint8)
+        all_rows, all_counts = np.concatenate(rows), np.concatenate(counts)
+        if len(terms) > 1:
+            all_rows, first = np.unique(all_rows, return_index=True)
+            all_counts = all_counts[first]
+        return all_rows, all_counts
+
+    def search(self, query: str, *, prefix: bool = False) -> KeywordScores:
+        """Score every row for a query; with `prefix` its last word may be the beginning of one."""
+        number, asked = len(self), words(query)
+        scores = np.zeros(number, np.float32)
+        if not number or not asked:
+            return KeywordScores(scores, [])
+        norms = self._norms()
+        used = []
+        for word, terms in self._query_terms(asked, prefix).items():
+            rows, counts = self.rows_with(terms)
+            alive = norms[rows] > 0
+            rows, counts = rows[alive], counts[alive]
+            on_date = self._on_date(date_words(asked), word)
+            frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
+            if frequency:
+                living = int(np.count_nonzero(norms))
+                idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5)))
+                used.append((word, idf, rows, counts, on_date))
+        used = sorted(used, key=lambda item: -item[1])[: self.weights.query_terms]
+        for _, idf, rows, counts, on_date in used:
+            self._add(scores, idf, rows, counts * norms[rows], on_date)
+        scores[norms == 0] = 0
+        return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used])
+
+    def _query_terms(self, asked: Sequence[str], prefix: bool) -> dict[str, list[int]]:
+        """Return for each different query word its terms: one, none if only its date counts, many for a prefix."""
+        terms: dict[str, list[int]] = {}
+        seen: set[int] = set()
+        for index, word in enumerate(asked):
+            last = prefix and index == len(asked) - 1
+            number = self._vocabulary.find(word)
+            found = self._vocabulary.starting_with(word) if last else []
+            if number is not None and number != STOP and number not in found:
+                found.insert(0, number)
+            found = [term for term in found if term not in seen]
+            seen.update(found)
+            if found or number is None:
+                terms.setdefault(word, found)
+        return terms
+
+    def _add(self, scores: Floats, idf: float, rows: Rows, own: Floats, on_date: NDArray[np.bool_] | None) -> None:
+        """Add one term's saturated score, from the weighted counts of all fields, to the rows it touches."""
+        weights, buffer = self.weights, self._buffer
+        buffer[rows] = own
+        touched = [rows]
+        following = self._following.values[rows]
+        after_next = np.where(following == NONE, NONE, self._following.values[following])
+        for targets, weight in (
+            (following, weights.previous),
+            (self._previous.values[rows], weights.following),
+            (after_next, weights.before_previous),
+        ):
+            if weight:
+                # No two rows share a neighbour, so each target is met once; NONE is the buffer's last place.
+                buffer[targets] += weight * own
+                touched.append(targets)
+        buffer[NONE] = 0
+        if on_date is not None:
+            buffer[:-1] += weights.date * on_date
+        if on_date is not None or len(rows) * 8 > len(scores):
+            scores += (idf * (weights.k1 + 1)) * (buffer[:-1] / (buffer[:-1] + weights.k1))
+            buffer[:] = 0
+            return
+        places = np.concatenate(touched)
+        places = places[places != NONE]
+        counts = buffer[places]
+        # A row met through two fields gets the same sum twice: assigned, not added.
+        scores[places] = scores[places] + (idf * (weights.k1 + 1)) * (counts / (counts + weights.k1))
+        buffer[places] = 0
+
+    def _norms(self) -> Floats:
+        """Return 1 / (1 - b + b · length / mean length) by row, 0 for removed rows."""
+        if self._inverse_norms is None:
+            alive, lengths = self._alive.values, self._lengths.values
+            mean = max(1.0, float(lengths[alive].mean())) if alive.any() else 1.0
+            b = self.weights.b
+            self._inverse_norms = np.where(alive, 1 / (1 - b + b * lengths / mean), 0).astype(np.float32)
+            self._buffer = np.zeros(len(lengths) + 1, np.float32)
+        return self._inverse_norms
+
+    def _on_date(self, asked: DateWords, word: str) -> NDArray[np.bool_] | None:
+        """Return which rows' date a query word names, None if it names none."""
+        if not self.weights.date:
+            return None
+        own = date_words([word])
+        columns = self._dates.values
+        for column, values in ((0, own.years), (1, own.months), (3, own.weekdays)):
+            if values:
+                return columns[:, column] == values[0]
+        if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) in asked.days:
+            return columns[:, 2] == int(word)
+        return None
+
+    def _merge(self) -> None:
+        """Sort the tail into the postings."""
+        size = self._vocabulary.size
+        old = np.repeat(np.arange(len(self._starts) - 1, dtype=np.int32), np.diff(self._starts))
+        terms = np.concatenate([old, self._tail_terms.values])
+        # Stable: within a term the rows stay ascending, as new rows have higher numbers.
+        order = np.argsort(terms, kind="stable")
+        self._rows = np.concatenate([self._rows, self._tail_rows.values])[order]
+        self._counts = np.concatenate([self._counts, self._tail_counts.values])[order]
+        self._starts = np.searchsorted(terms[order], np.arange(size + 1))
+        for column in (self._tail_terms, self._tail_rows, self._tail_counts):
+            column.keep(np.zeros(column.size, bool))

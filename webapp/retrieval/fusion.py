@@ -1,0 +1,109 @@
+"""Keyword and vector scores into one ranking: fusion, ties, diversity, budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored), and of its neighbours."""
+
+    keyword: float = 0.5
+    vector: float = 0.1
+    previous: float = 0.3
+    following: float = 0.3
+
+
+def standardise(cosines: Floats, allowed: Mask) -> Floats:
+    """Return z-scores of cosines over the allowed rows; 0, thus average, where there is no cosine."""
+    known = allowed & ~np.isnan(cosines)
+    if np.count_nonzero(known) < 2:
+        return np.where(known, 1.0, 0.0).astype(np.float32)
+    values = cosines[known]
+    spread = float(values.std())
+    out = np.zeros(len(cosines), np.float32)
+    out[known] = (values - values.mean()) / spread if spread > 1e-6 else 1.0
+    return out
+
+
+def with_neighbours(
+    z: Floats, previous: NDArray[np.int32], following: NDArray[np.int32], weights: FusionWeights
+) -> Floats:
+    """Add to each row's z-score those of its neighbours (row numbers, -1 for none), weighted."""
+    if not (weights.previous or weights.following):
+        return z
+    padded = np.append(z, np.float32(0))
+    return z + weights.previous * padded[previous] + weights.following * padded[following]
+
+
+def fuse(keyword: Floats, z: Floats | None, allowed: Mask, weights: FusionWeights) -> Floats:
+    """Return fused scores, -inf where not allowed; the keyword score is relative to the best allowed one."""
+    best = float(keyword[allowed].max(initial=0.0))
+    fused = keyword * np.float32(weights.keyword / best if best > 0 else 0.0)
+    if z is not None:
+        fused = fused + weights.vector * z
+    return np.where(allowed, fused, -np.inf).astype(np.float32)
+
+
+def best_rows(scores: Floats, times: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """Return the k best rows with a finite score; of equal scores (to a thousandth) the newest first."""
+    k = min(k, len(scores))
+    if not k:
+        return np.empty(0, np.int64)
+    rows = np.argpartition(-scores, k - 1)[:k]
+    rows = rows[np.isfinite(scores[rows])]
+    return rows[np.lexsort((rows, -times[rows], -np.round(scores[rows], 3)))]
+
+
+def diversify(
+    ranked: Sequence[Item],
+    k: int,
+    *,
+    group: Callable[[Item], Hashable | None],
+    per_group: int,
+    same: Callable[[Item, Item], bool],
+) -> list[Item]:
+    """Take k of a ranking: no more than `per_group` of a group and none the same as one before it.
+
+    What the groups' limit held back fills up what is left of k, in rank order; a `None` group has no limit.
+    """
+    taken: list[Item] = []
+    held_back: list[Item] = []
+    sizes: dict[Hashable, int] = {}
+    for item in ranked:
+        if len(taken) == k:
+            break
+        if any(same(item, before) for before in taken):
+            continue
+        key = group(item)
+        if key is not None and sizes.get(key, 0) >= per_group:
+            held_back.append(item)
+            continue
+        sizes[key] = sizes.get(key, 0) + 1
+        taken.append(item)
+    for item in held_back:
+        if len(taken) == k:
+            break
+        if not any(same(item, before) for before in taken):
+            taken.append(item)
+    return taken
+
+
+def within_budget(ranked: Sequence[Item], budget: int, cost: Callable[[Item], int]) -> list[Item]:
+    """Take items by rank as long as they fit; one that does not is passed over, never cut."""
+    taken = []
+    for item in ranked:
+        if (tokens := cost(item)) <= budget:
+            taken.append(item)
+            budget -= tokens
+    return taken

@@ -1,0 +1,256 @@
+"""The index of all passages a user may find: keywords, vectors and scope, in memory."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.retrieval.arrays import Column
+from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
+from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
+from webapp.retrieval.passages import KINDS, Filter, Hit, Key, Passage
+from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+from webapp.retrieval.vectors import VectorStore
+
+Floats = NDArray[np.float32]
+_LINKED = frozenset({"message", "document"})
+_IN_CONVERSATION = frozenset({"message", "chunk"})
+_SAME = 0.96
+_COLUMNS = {
+    "kind": np.int8, "id": np.int64, "owner": np.int64, "space": np.int64, "group": np.int64,
+    "shared": np.bool_, "archived": np.bool_, "quality": np.float32, "time": np.int64, "alive": np.bool_,
+}  # fmt: skip
+
+
+class UserIndex:
+    """Passages of one user: add, remove, search. Thread-safe; every call is short and never waits for anything else.
+
+    Vectors of several embedding models stand side by side, each searched with its own query vector.
+    """
+
+    def __init__(self, weights: Weights | None = None, fusion: FusionWeights | None = None) -> None:
+        self._lock = threading.RLock()
+        self._fusion = fusion or FusionWeights()
+        self._keywords = KeywordIndex(weights)
+        self._columns = {name: Column(dtype) for name, dtype in _COLUMNS.items()}
+        self._rows: dict[Key, int] = {}
+        self._groups: dict[tuple[str, int], tuple[array[int], array[int]]] = {}
+        self._vectors: dict[str, VectorStore] = {}
+        self._removed = 0
+
+    def __len__(self) -> int:
+        """Number of passages."""
+        return len(self._rows)
+
+    def __contains__(self, key: Key) -> bool:
+        """Tell whether a passage is indexed."""
+        return key in self._rows
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held, for bounding a cache of indexes."""
+        with self._lock:
+            groups = sum(2 * ids.itemsize * len(ids) + 300 for ids, _ in self._groups.values())
+            columns = sum(column.nbytes for column in self._columns.values())
+            vectors = sum(store.nbytes for store in self._vectors.values())
+            return self._keywords.nbytes + columns + vectors + groups + 200 * len(self._rows)
+
+    def add(self, passages: Sequence[Passage]) -> None:
+        """Index passages; one whose key is known is replaced, and loses its vectors."""
+        with self._lock:
+            passages = list({passage.key: passage for passage in passages}.values())
+            self.remove([passage.key for passage in passages if passage.key in self._rows])
+            rows = self._keywords.append([p.text for p in passages], [p.created_at.date() for p in passages])
+            values = {
+                "kind": [KINDS.index(p.kind) for p in passages],
+                "id": [p.id for p in passages],
+                "owner": [p.owner_id for p in passages],
+                "space": [p.space_id or NO_SPACE for p in passages],
+                "group": [p.group_id or 0 for p in passages],
+                "shared": [p.shared for p in passages],
+                "archived": [p.archived for p in passages],
+                "quality": [p.quality for p in passages],
+                "time": [_seconds(p.created_at) for p in passages],
+                "alive": [True] * len(passages),
+            }
+            for name, column in self._columns.items():
+                column.extend(np.asarray(values[name], column.values.dtype))
+            for row, passage in zip(rows, passages, strict=True):
+                self._rows[passage.key] = row
+                if passage.kind in _LINKED and passage.group_id is not None:
+                    self._link(row, passage)
+
+    def remove(self, keys: Iterable[Key]) -> None:
+        """Forget passages; unknown keys are ignored."""
+        with self._lock:
+            for key in keys:
+                row = self._rows.pop(key, None)
+                if row is None:
+                    continue
+                self._keywords.remove(row)
+                self._columns["alive"].values[row] = False
+                self._removed += 1
+                for store in self._vectors.values():
+                    store.remove([row])
+                group = (key[0], int(self._columns["group"].values[row]))
+                if key[0] in _LINKED and group in self._groups:
+                    ids, rows = self._groups[group]
+                    place = bisect_left(ids, key[1])
+                    del ids[place], rows[place]
+            if self._removed > 1000 and self._removed > len(self._rows) // 4:
+                self.compact()
+
+    def compact(self) -> None:
+        """Take what was removed out of memory; happens by itself when much was."""
+        with self._lock:
+            renumbered = self._keywords.compact()
+            alive = self._columns["alive"].values.copy()
+            for column in self._columns.values():
+                column.keep(alive)
+            for store in self._vectors.values():
+                store.renumber(renumbered)
+            self._rows = {key: int(renumbered[row]) for key, row in self._rows.items()}
+            for ids, rows in self._groups.values():
+                rows[:] = array("l", renumbered[np.array(rows, np.int64)].tolist()) if ids else rows
+            self._groups = {group: held for group, held in self._groups.items() if held[0]}
+            self._removed = 0
+
+    def put_vectors(self, model: str, keys: Sequence[Key], vectors: Floats) -> None:
+        """Store the vectors (n × dimensions) a model made of passages; unknown keys are ignored."""
+        with self._lock:
+            known = [index for index, key in enumerate(keys) if key in self._rows]
+            if known:
+                store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
+                store.put([self._rows[keys[index]] for index in known], vectors[known])
+
+    def drop_model(self, model: str) -> None:
+        """Forget all vectors of a model."""
+        with self._lock:
+            self._vectors.pop(model, None)
+
+    def without_vector(self, model: str) -> list[Key]:
+        """Return the passages a model has no vector of."""
+        with self._lock:
+            store = self._vectors.get(model)
+            return [key for key, row in self._rows.items() if store is None or row not in store]
+
+    def visible(self, key: Key, scope: Scope) -> bool:
+        """Tell whether a passage is indexed and may be seen."""
+        with self._lock:
+            if (row := self._rows.get(key)) is None:
+                return False
+            owner, space, shared = (self._columns[name].values[row] for name in ("owner", "space", "shared"))
+            return may_see(scope, int(owner), int(space) or None, bool(shared))
+
+    def search(
+        self,
+        query: str,
+        vectors: Mapping[str, Floats] | None,
+        where: Filter,
+        k: int = 10,
+        *,
+        prefix: bool = False,
+        per_group: int | None = None,
+    ) -> list[Hit]:
+        """Return the k best passages for a query, best first.
+
+        `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide.
+        With `prefix` the last word may be unfinished. With `per_group` near-duplicates are left out and a
+        conversation or document gives at most that many hits while others have some.
+        """
+        with self._lock:
+            if not self._rows or k <= 0:
+                return []
+            allowed = self._allowed(where)
+            found = self._keywords.search(query, prefix=prefix)
+            cosines, z = self._similarity(vectors or {}, allowed)
+            candidates = allowed & (found.scores > 0) if z is None else allowed
+            scores = fuse(found.scores, z, candidates, self._fusion)
+            np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
+            pool = k if per_group is None else k * 4
+            rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
+            if per_group is not None:
+                rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._same)
+            best = float(found.scores[candidates].max(initial=0.0)) or 1.0
+            return [self._hit(row, float(scores[row]), found, best, cosines, z) for row in rows]
+
+    def _allowed(self, where: Filter) -> NDArray[np.bool_]:
+        columns = {name: column.values for name, column in self._columns.items()}
+        mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
+        if not where.archived:
+            mask &= ~columns["archived"]
+        if len(where.kinds) < len(KINDS):
+            mask &= np.isin(columns["kind"], [KINDS.index(kind) for kind in where.kinds])
+        if where.exclude_conversation is not None:
+            conversational = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+            mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
+        if where.since is not None:
+            mask &= columns["time"] >= _seconds(where.since)
+        if where.until is not None:
+            mask &= columns["time"] < _seconds(where.until)
+        return mask
+
+    def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
+        """Return cosines and z-scores by row, each from the first model given that has the row; None if none has."""
+        cosines = np.full(len(allowed), np.nan, np.float32)
+        z: Floats | None = None
+        for model, vector in vectors.items():
+            store = self._vectors.get(model)
+            if store is None or not len(store) or store.dimensions != len(vector):
+                continue
+            own = store.cosines(vector, len(allowed))
+            own[~np.isnan(cosines)] = np.nan
+            # Models differ in scale, so each is standardised by itself.
+            part = standardise(own, allowed)
+            z = part if z is None else z + part
+            cosines = np.where(np.isnan(own), cosines, own)
+        if z is not None:
+            z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
+        return cosines, z
+
+    def _hit(self, row: int, score: float, found: KeywordScores, best: float, cosines: Floats, z: Floats | None) -> Hit:
+        own = [(word, idf) for word, idf, rows in found.terms if _has(rows, row)]
+        keyword = float(found.scores[row]) / best
+        total = sum(idf for _, idf, _ in found.terms)
+        parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / total if total else 0.0}
+        if not np.isnan(cosines[row]):
+            parts["cosine"] = float(cosines[row])
+        alike = z is not None and float(z[row]) * self._fusion.vector >= 0.15
+        reasons = ["words"] if own else ["words nearby"] if keyword > 0.2 else []
+        reasons += ["meaning"] if alike or not reasons else []
+        kind = KINDS[int(self._columns["kind"].values[row])]
+        matched = tuple(word for word, _ in own)
+        return Hit(kind, int(self._columns["id"].values[row]), score, " and ".join(reasons), matched, parts)
+
+    def _group_of(self, row: int) -> tuple[int, int] | None:
+        group = int(self._columns["group"].values[row])
+        return (int(self._columns["kind"].values[row]), group) if group else None
+
+    def _same(self, row: int, other: int) -> bool:
+        return any(store.similarity(row, other) >= _SAME for store in self._vectors.values())
+
+    def _link(self, row: int, passage: Passage) -> None:
+        """Put a row between its neighbours in its conversation or document, by id."""
+        ids, rows = self._groups.setdefault((passage.kind, passage.group_id or 0), (array("q"), array("l")))
+        place = bisect_left(ids, passage.id)
+        ids.insert(place, passage.id)
+        rows.insert(place, row)
+        previous = rows[place - 1] if place else NONE
+        following = rows[place + 1] if place + 1 < len(rows) else NONE
+        self._keywords.link(row, previous, following)
+
+
+def _seconds(when: datetime) -> int:
+    """Return seconds since 1970; a time without a zone is UTC."""
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
+
+
+def _has(rows: NDArray[np.int32], row: int) -> bool:
+    place = int(np.searchsorted(rows, row))
+    return place < len(rows) and int(rows[place]) == row

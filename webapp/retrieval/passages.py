@@ -1,0 +1,65 @@
+"""What is searched and what is found: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from webapp.retrieval.scope import Scope
+
+KINDS = ("memory", "chunk", "message", "document")
+Key = tuple[str, int]
+"""Kind and id of a passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text that can be found. `group_id` is its conversation or document: in it, messages and document parts
+    in the order of their ids are each other's neighbours. `quality` (0–1) scales its score."""
+
+    kind: str
+    id: int
+    text: str
+    owner_id: int
+    created_at: datetime
+    space_id: int | None = None
+    shared: bool = False
+    group_id: int | None = None
+    archived: bool = False
+    quality: float = 1.0
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively."""
+
+    scope: Scope
+    kinds: frozenset[str] = frozenset(KINDS)
+    archived: bool = False
+    exclude_conversation: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found. `parts` has `keyword` (0–1, relative to the best), `cosine` if known, and `coverage`: the
+    share of the query's words, by rarity, that the passage itself has."""
+
+    kind: str
+    id: int
+    score: float
+    reason: str
+    matched: tuple[str, ...] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id

@@ -1,0 +1,41 @@
+"""Who may see a passage: the one predicate, for a single passage and for columns of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_SPACE = 0
+"""Space number of personal passages in columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A user looking, with the spaces they are a member of; inside `space_id` only that space's passages count."""
+
+    user_id: int
+    member_of: frozenset[int] = frozenset()
+    space_id: int | None = None
+
+
+def may_see(scope: Scope, owner_id: int, space_id: int | None, shared: bool) -> bool:
+    """Tell whether a passage is visible: one's own, or shared in a space one is a member of; in a space only its."""
+    if scope.space_id is not None and space_id != scope.space_id:
+        return False
+    return owner_id == scope.user_id or (shared and space_id is not None and space_id in scope.member_of)
+
+
+def visible_rows(
+    scope: Scope, owners: NDArray[Any], spaces: NDArray[Any], shared: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Apply `may_see` to columns (n each; NO_SPACE for none) and return a mask."""
+    mask = owners == scope.user_id
+    if scope.member_of:
+        members = np.fromiter(scope.member_of, np.int64)
+        mask = mask | (shared & (spaces != NO_SPACE) & np.isin(spaces, members))
+    if scope.space_id is not None:
+        mask = mask & (spaces == scope.space_id)
+    return mask

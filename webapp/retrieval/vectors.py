@@ -1,0 +1,117 @@
+"""Exact cosine search over the vectors of one embedding model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.retrieval.arrays import Column
+
+Floats = NDArray[np.float32]
+_CHUNK = 8192
+
+
+class VectorStore:
+    """Vectors by row number, normalised; as int8 (a quarter of the memory) or float32. Not thread-safe for changes."""
+
+    def __init__(self, dimensions: int, *, compressed: bool = True) -> None:
+        self.dimensions = dimensions
+        self._compressed = compressed
+        self._matrix = Column(np.int8 if compressed else np.float32, dimensions)
+        self._scales = Column(np.float32)
+        self._owners = Column(np.int32)
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        """Number of vectors."""
+        return self._owners.size
+
+    def __contains__(self, row: int) -> bool:
+        """Tell whether a row has a vector here."""
+        return row in self._places
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held."""
+        return self._matrix.nbytes + self._scales.nbytes + self._owners.nbytes + 100 * len(self._places)
+
+    def put(self, rows: Sequence[int], vectors: Floats) -> None:
+        """Store vectors (n × dimensions) under rows, replacing theirs; raise ValueError on another width."""
+        vectors = np.asarray(vectors, np.float32)
+        if vectors.shape != (len(rows), self.dimensions):
+            raise ValueError(f"expected {len(rows)} × {self.dimensions} numbers, got {vectors.shape}")
+        self.remove([row for row in rows if row in self._places])
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        unit = vectors / np.where(lengths > 0, lengths, 1)
+        first = len(self)
+        if self._compressed:
+            largest = np.maximum(np.abs(unit).max(axis=1, initial=0), 1e-9)
+            self._matrix.extend(np.rint(unit * (127 / largest)[:, None]).astype(np.int8))
+            self._scales.extend(largest / 127)
+        else:
+            self._matrix.extend(unit)
+            self._scales.extend(np.ones(len(rows), np.float32))
+        self._owners.extend(np.asarray(rows, np.int32))
+        self._places.update((row, first + index) for index, row in enumerate(rows))
+
+    def remove(self, rows: Sequence[int]) -> None:
+        """Remove the vectors of rows; the last vectors take their places."""
+        for row in rows:
+            place = self._places.pop(row, None)
+            if place is None:
+                continue
+            last = len(self) - 1
+            if place != last:
+                for column in (self._matrix, self._scales, self._owners):
+                    column.values[place] = column.values[last]
+                self._places[int(self._owners.values[place])] = place
+            self._matrix.values[last] = 0
+            for column in (self._matrix, self._scales, self._owners):
+                column.size = last
+
+    def renumber(self, renumbered: NDArray[np.int32]) -> None:
+        """Follow the rows to their new numbers (by old row; negative: removed)."""
+        self.remove([int(row) for row in self._owners.values if renumbered[row] < 0])
+        self._owners.values[:] = renumbered[self._owners.values]
+        self._places = {int(row): place for place, row in enumerate(self._owners.values)}
+
+    def cosines(self, query: Floats, rows: int) -> Floats:
+        """Return the cosine with a query vector for rows 0…rows-1, NaN where a row has no vector."""
+        query = np.asarray(query, np.float32)
+        if query.shape != (self.dimensions,):
+            raise ValueError(f"expected {self.dimensions} numbers, got {query.shape}")
+        length = float(np.linalg.norm(query))
+        out = np.full(rows, np.nan, np.float32)
+        if not len(self) or not np.isfinite(length) or length == 0:
+            return out
+        query = query / length
+        matrix, found = self._matrix.values, np.empty(len(self), np.float32)
+        if self._compressed:
+            room = np.empty((min(_CHUNK, len(self)), self.dimensions), np.float32)
+            for start in range(0, len(self), _CHUNK):
+                part = matrix[start : start + _CHUNK]
+                np.copyto(room[: len(part)], part)
+                np.dot(room[: len(part)], query, out=found[start : start + len(part)])
+        else:
+            np.dot(matrix, query, out=found)
+        out[self._owners.values] = found * self._scales.values
+        return out
+
+    def similarity(self, row: int, other: int) -> float:
+        """Return the cosine of two rows' vectors, 0 if one has none."""
+        if row not in self._places or other not in self._places:
+            return 0.0
+        places = [self._places[row], self._places[other]]
+        one, two = self._matrix.values[places].astype(np.float32)
+        return float(one @ two) * float(np.prod(self._scales.values[places]))
+
+    def search(self, query: Floats, k: int, allowed: NDArray[np.bool_]) -> list[tuple[int, float]]:
+        """Return the k allowed rows nearest to a query with their cosines; `allowed` is a mask over rows."""
+        cosines = np.where(allowed, self.cosines(query, len(allowed)), np.nan)
+        cosines = np.where(np.isnan(cosines), -np.inf, cosines)
+        k = min(k, len(cosines))
+        best = np.argpartition(-cosines, k - 1)[:k] if k else np.empty(0, np.int64)
+        best = best[np.lexsort((best, -cosines[best]))]
+        return [(int(row), float(cosines[row])) for row in best if cosines[row] > -np.inf]
