@@ -1,0 +1,29 @@
+# The web, the worker, the scheduler and the migrations run from this one image; compose.yaml says which is which.
+FROM node:22-bookworm-slim AS assets
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund
+COPY static ./static
+RUN npm run build
+
+FROM python:3.11-slim-bookworm AS packages
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
+ && rm -rf /var/lib/apt/lists/*
+COPY requirements.txt .
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir -r requirements.txt
+
+FROM python:3.11-slim-bookworm
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libmariadb3 \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --system --uid 10001 --home-dir /app commonplace
+WORKDIR /app
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MALLOC_ARENA_MAX=2
+COPY --from=packages /venv /venv
+COPY . .
+COPY --from=assets /app/static/vendor ./static/vendor
+RUN install -d -o commonplace /app/var
+USER commonplace
+EXPOSE 8000
+CMD ["gunicorn", "-c", "webapp/cli/gunicorn.conf.py"]
