@@ -1,0 +1,333 @@
+"""Streaming against the real scripted server over loopback."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from tests.llm.helpers import ASK, listen, settings_for
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.chat import ChatClient, TextDelta
+from webapp.llm.errors import Interrupted, ModelUnavailable
+from webapp.llm.events import Usage
+
+TOOLS = [{"type": "function", "function": {"name": "remember", "parameters": {"type": "object", "properties": {}}}}]
+
+
+def test_text_arrives_whole_and_ends_with_finish(server, settings):
+    heard = listen(settings)
+    assert heard.text == "".join(f"token{number} " for number in range(20))
+    assert heard.error is None
+    assert heard.finish.reason == "stop"
+    assert heard.finish.usage == Usage(4, 20)
+    assert heard.finish.model == "test-chat"
+    (call,) = server.calls()
+    assert call["messages"] == ASK
+    assert call["keys"] == ["messages", "model", "stream", "stream_options"]
+    assert call["outcome"] == "complete"
+
+
+def test_tokens_are_delivered_as_they_come_not_at_the_end(server, settings):
+    server.script(reply=["one ", "two ", "three "], fault={"hang_after": 2})
+
+    async def run():
+        client = ChatClient(settings)
+        seen = ""
+        async with aclosing(client.stream(ASK)) as events:
+            async for event in events:
+                seen += event.text
+                if seen == "one two ":
+                    break
+        await client.aclose()
+        return seen
+
+    assert asyncio.run(run()) == "one two "
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_characters_cut_across_reads_stay_whole(server, settings, size):
+    text = 'naïve 🎉👩‍👩‍👧 漢字\u2028\u0085 end\r\n\t"quoted" \\ '
+    server.script(reply=text, token_delay=0.0005, fault={"split_bytes": size})
+    assert listen(settings).text == text
+
+
+def test_model_and_token_limit_are_passed_on(server, settings):
+    heard = listen(settings, model="other", max_tokens=3)
+    assert heard.text == "token0 token1 token2 "
+    assert heard.finish.reason == "length"
+    assert server.calls()[0]["model"] == "other"
+
+
+def test_tool_calls_come_whole_after_the_text(server, settings):
+    server.script(
+        reply="Let me see. ",
+        tool_calls=[{"name": "remember", "arguments": {"fact": "likes 漢字"}}, {"name": "other", "arguments": "{bad"}],
+    )
+    heard = listen(settings, tools=TOOLS)
+    assert heard.text == "Let me see. "
+    assert [(call.name, call.arguments) for call in heard.calls] == [
+        ("remember", '{"fact": "likes 漢字"}'),
+        ("other", "{bad"),
+    ]
+    assert heard.calls[0].id == "call_1"
+    assert heard.finish.reason == "tool_calls"
+
+
+def test_server_without_end_mark(server, settings):
+    server.script(reply="all of it", fault={"no_done": True})
+    heard = listen(settings)
+    assert (heard.text, heard.error, heard.finish.reason) == ("all of it", None, "stop")
+
+
+def test_server_that_ignores_streaming(server, settings):
+    body = (
+        '{"id":"x","model":"m","choices":[{"message":{"role":"assistant","content":"whole"},"finish_reason":"stop"}]}'
+    )
+    server.script(fault={"raw": body})
+    heard = listen(settings)
+    assert (heard.text, heard.finish.reason) == ("whole", "stop")
+
+
+def test_dropped_connection_is_an_interruption_that_keeps_the_text(server, settings):
+    server.script(fault={"cut_after": 4}, token_delay=0.002)
+    heard = listen(settings)
+    assert heard.text == "token0 token1 token2 token3 "
+    assert isinstance(heard.error, Interrupted)
+    assert heard.error.retryable
+    assert len(server.calls()) == 1, "a reply that has begun must not be asked for again"
+
+
+def test_stream_that_ends_without_any_end_is_an_interruption(server, settings):
+    server.script(fault={"raw": 'data: {"choices":[{"delta":{"content":"half"}}]}\n\n'})
+    heard = listen(settings)
+    assert heard.text == "half"
+    assert heard.error.code == "interrupted"
+
+
+def test_error_object_in_the_stream(server, settings):
+    server.script(
+        fault={"error": {"message": "Overloaded sk-abc", "type": "server_error", "code": 503}, "error_after": 2}
+    )
+    heard = listen(settings)
+    assert heard.text == "token0 token1 "
+    assert (heard.error.code, heard.error.retryable) == ("model_unavailable", True)
+    assert "sk-abc" not in heard.error.detail
+
+
+def test_error_object_before_any_text_is_retried(server, settings):
+    server.script(fault={"error": {"message": "busy", "type": "server_error"}}, times=1)
+    heard = listen(settings)
+    assert heard.error is None
+    assert heard.text.startswith("token0 ")
+    assert len(server.calls()) == 2
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        'data: {"choices":[{"delta":{"content":"a"\n\n',
+        "data: 42\n\n",
+        'data: {"choices":[7]}\n\n',
+        "data: \xff\xfe\n\n",
+        "data: [DONE]\n\n",
+    ],
+)
+def test_what_is_not_a_stream_is_malformed(server, settings, raw):
+    server.script(fault={"raw": raw})
+    heard = listen(settings)
+    assert heard.error.code == "malformed_output"
+    assert heard.text == ""
+
+
+def test_silence_between_tokens_is_an_interruption(server):
+    server.script(fault={"hang_after": 2})
+    heard = listen(settings_for(server, idle_timeout=0.2))
+    assert heard.text == "token0 token1 "
+    assert isinstance(heard.error, Interrupted)
+    server.wait_for(lambda calls: calls[0]["outcome"] == "disconnected")
+
+
+def test_comments_do_not_count_as_tokens(server):
+    server.script(token_delay=0.05, fault={"raw": ": ping\n\n" * 200, "split_bytes": 8})
+    heard = listen(settings_for(server, first_token_timeout=0.3, max_retries=0))
+    assert isinstance(heard.error, ModelUnavailable)
+    assert "in time" in heard.error.detail
+
+
+def test_no_first_token_in_time_is_retried_then_reported(server):
+    server.script(first_delay=30)
+    heard = listen(settings_for(server, first_token_timeout=0.2, max_retries=1))
+    assert (heard.error.code, heard.error.retryable) == ("model_unavailable", True)
+    server.wait_for(lambda calls: [call["outcome"] for call in calls] == ["disconnected"] * 2)
+
+
+def test_retries_are_counted_and_stop(server, settings):
+    server.script(fault={"http_status": 503})
+    heard = listen(settings)
+    assert heard.error.code == "model_unavailable"
+    assert len(server.calls()) == 1 + settings.max_retries
+
+
+def test_retry_after_is_honoured_when_short(server, settings):
+    server.script(fault={"http_status": 429, "headers": {"Retry-After": "0.3"}}, times=1)
+    assert listen(settings).error is None
+    first, second = server.calls()
+    assert second["at"] - first["ended"] >= 0.29
+
+
+def test_retry_after_is_handed_on_when_long(server, settings):
+    server.script(fault={"http_status": 429, "headers": {"Retry-After": "3600"}})
+    heard = listen(settings)
+    assert (heard.error.code, heard.error.retry_after, heard.error.retryable) == ("rate_limited", 3600.0, True)
+    assert len(server.calls()) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (
+            401,
+            {"error": {"message": "Incorrect API key provided: sk-secret-1234", "code": "invalid_api_key"}},
+            "unauthorized",
+        ),
+        (403, {"error": {"message": "no"}}, "unauthorized"),
+        (404, {"error": {"message": "no such model", "code": "model_not_found"}}, "model_not_found"),
+        (404, "not found", "model_not_found"),
+        (
+            400,
+            {"error": {"message": "This model's maximum context length is 8192 tokens, reduce max_tokens"}},
+            "context_too_long",
+        ),
+        (413, "too large", "context_too_long"),
+        (400, {"error": {"message": "filtered", "code": "content_filter"}}, "refused"),
+        (429, {"error": {"message": "pay", "code": "insufficient_quota"}}, "rate_limited"),
+        (400, {"error": {"message": "whatever"}}, "model_unavailable"),
+    ],
+)
+def test_lasting_errors_are_typed_not_retried_and_leak_nothing(server, settings, status, body, code):
+    server.script(fault={"http_status": status, "body": body})
+    heard = listen(settings, max_tokens=9)
+    assert heard.error.code == code
+    assert not heard.error.retryable
+    assert len(server.calls()) == 1
+    assert "sk-" not in str(heard.error)
+    assert settings.base_url not in str(heard.error)
+    assert heard.error.__cause__ is None
+
+
+def test_missing_key_is_told_from_a_wrong_one(server):
+    server.script(fault={"http_status": 401})
+    assert listen(settings_for(server, api_key="")).error.code == "missing_key"
+
+
+def test_missing_key_for_openai_asks_nobody():
+    from webapp.llm.settings import ModelSettings
+
+    heard = listen(ModelSettings())
+    assert heard.error.code == "missing_key"
+    assert "OPENAI_API_KEY" in heard.error.detail
+
+
+def test_server_that_is_not_there(server):
+    heard = listen(settings_for(server, base_url="http://127.0.0.1:9/v1", max_retries=1))
+    assert (heard.error.code, heard.error.retryable) == ("model_unavailable", True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "options", "gone"),
+    [
+        ("refuse_tools", {"tools": TOOLS}, "tools"),
+        ("refuse_stream_options", {}, "stream_options"),
+        ("refuse_max_tokens", {"max_tokens": 50}, "max_tokens"),
+    ],
+)
+def test_what_a_server_refuses_is_left_out_and_asked_once(server, settings, fault, options, gone):
+    server.script(fault={fault: True})
+    capabilities = Capabilities()
+    heard = listen(settings, capabilities, times=2, **options)
+    assert heard.error is None
+    assert heard.text.startswith("token0 ")
+    assert [gone in call["keys"] for call in server.calls()] == [True, False, False]
+    assert not capabilities.accepts(settings.base_url, "test-chat", gone)
+    if gone == "max_tokens":
+        assert "max_completion_tokens" in server.calls()[1]["keys"]
+
+
+def test_a_bad_tool_is_not_taken_for_a_server_without_tools(server, settings):
+    text = "Invalid schema for function 'remember': 'oops' is not supported"
+    server.script(
+        fault={"http_status": 400, "body": {"error": {"message": text, "param": "tools[0].function.parameters"}}}
+    )
+    capabilities = Capabilities()
+    assert listen(settings, capabilities, tools=TOOLS).error is not None
+    assert capabilities.accepts(settings.base_url, "test-chat", "tools")
+
+
+def test_cancelling_frees_the_model_at_once(server, settings):
+    server.script(tokens=1000, tokens_per_second=50)
+
+    async def run():
+        client = ChatClient(settings)
+        started = asyncio.Event()
+
+        async def consume():
+            async for event in client.stream(ASK):
+                assert isinstance(event, TextDelta)
+                started.set()
+
+        task = asyncio.create_task(consume())
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        # the client stays open: the stream must be closed by the cancellation itself
+        calls = await asyncio.to_thread(server.wait_for, lambda calls: calls[0]["outcome"] == "disconnected")
+        await client.aclose()
+        return calls
+
+    (call,) = asyncio.run(run())
+    assert call["sent"] < 1000
+
+
+def test_cancelling_while_waiting_for_the_first_token(server, settings):
+    server.script(first_delay=60)
+
+    async def run():
+        client = ChatClient(settings)
+        task = asyncio.create_task(anext(client.stream(ASK)))
+        await asyncio.to_thread(server.wait_for, lambda calls: len(calls) == 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(server.wait_for, lambda calls: calls[0]["outcome"] == "disconnected")
+        await client.aclose()
+
+    asyncio.run(run())
+
+
+def test_many_streams_at_once_keep_their_order(server, settings):
+    server.script(tokens=30, stamp=True, tokens_per_second=200)
+
+    async def one(client):
+        return "".join([event.text async for event in client.stream(ASK) if isinstance(event, TextDelta)])
+
+    async def run():
+        client = ChatClient(settings)
+        texts = await asyncio.gather(*(one(client) for _ in range(120)))
+        await client.aclose()
+        return texts
+
+    for text in asyncio.run(run()):
+        assert [int(token.split(":")[0]) for token in text.split()] == list(range(30))
+
+
+def test_one_client_serves_several_event_loops(server, settings):
+    client = ChatClient(settings)
+
+    async def ask():
+        heard = [event async for event in client.stream(ASK)]
+        await client.aclose()
+        return len(heard)
+
+    assert asyncio.run(ask()) > 1
+    assert asyncio.run(ask()) > 1

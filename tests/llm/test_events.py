@@ -1,0 +1,124 @@
+"""The stream decoder, whatever the network does to the bytes."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.llm.events import Finish, LineSplitter, StreamDecoder, TextDelta, ToolCall, Usage
+
+texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)
+ends = st.sampled_from(["\n", "\r\n", "\r"])
+
+
+def cut(data: bytes, places: list[int]) -> list[bytes]:
+    points = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
+    return [data[a:b] for a, b in zip(points, points[1:], strict=False)]
+
+
+def stream_of(pieces: list[str], end: str, ascii_only: bool, done: bool = True) -> bytes:
+    events = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+    events += [{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": len(pieces)}}]
+    lines = [": comment"]
+    for event in events:
+        lines += ["event: message", f"data: {json.dumps(event, ensure_ascii=ascii_only)}", ""]
+    if done:
+        lines += ["data: [DONE]", ""]
+    return (end.join(lines) + end).encode("utf-8", "surrogatepass")
+
+
+@given(texts, ends, st.booleans(), st.booleans(), st.lists(st.integers(0, 5000), max_size=40))
+def test_any_chunking_gives_the_same_text(pieces, end, ascii_only, done, places):
+    pieces = [piece.encode("utf-8", "replace").decode() for piece in pieces]
+    decoder = StreamDecoder()
+    events = []
+    for chunk in cut(stream_of(pieces, end, ascii_only, done), places):
+        events += decoder.feed(chunk)
+    events += decoder.end()
+    assert decoder.error is None
+    assert decoder.finished
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "".join(pieces)
+    assert events[-1] == Finish("stop", Usage(3, len(pieces)), None)
+    assert sum(isinstance(event, Finish) for event in events) == 1
+
+
+@given(st.binary(max_size=200), st.lists(st.integers(0, 300), max_size=20))
+def test_lines_do_not_depend_on_the_chunks(data, places):
+    def lines(chunks):
+        splitter = LineSplitter()
+        found = [line for chunk in chunks for line in splitter.feed(chunk)]
+        return found, splitter.rest()
+
+    assert lines(cut(data, places)) == lines([data])
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=20))
+def test_noise_never_raises(data, places):
+    decoder = StreamDecoder()
+    for chunk in cut(data, places):
+        decoder.feed(chunk)
+    decoder.end()
+
+
+def test_text_of_one_read_is_one_delta():
+    decoder = StreamDecoder()
+    events = decoder.feed(stream_of(["a", "b", "c"], "\n", True))
+    assert [type(event) for event in events] == [TextDelta, Finish]
+    assert events[0].text == "abc"
+
+
+def test_data_over_several_lines_is_one_event():
+    decoder = StreamDecoder()
+    events = decoder.feed(b'data: {"choices":\ndata: [{"delta":{"content":"x"}}]}\n\n')
+    assert events == [TextDelta("x")]
+
+
+def test_text_before_an_error_in_the_same_read_is_kept():
+    decoder = StreamDecoder()
+    data = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\ndata: {"error":{"message":"no","code":"rate_limit_exceeded"}}\n\n'
+    assert decoder.feed(data) == [TextDelta("x")]
+    assert decoder.error.code == "rate_limited"
+
+
+def test_bare_error_object_without_an_event():
+    decoder = StreamDecoder()
+    assert decoder.feed(b'{"error": {"message": "the context length is exceeded"}}\n') == []
+    assert decoder.error.code == "context_too_long"
+
+
+def test_tool_calls_are_put_together_by_index():
+    def event(index, **function):
+        delta = {
+            "tool_calls": [{"index": index, "id": f"id{index}" if "name" in function else None, "function": function}]
+        }
+        return f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n".encode()
+
+    decoder = StreamDecoder()
+    data = (
+        event(0, name="a", arguments="")
+        + event(1, name="b", arguments="{")
+        + event(0, arguments="{}")
+        + event(1, arguments="}")
+    )
+    assert decoder.feed(data) == []
+    assert decoder.feed(b"data: [DONE]\n\n") == [
+        ToolCall("id0", "a", "{}"),
+        ToolCall("id1", "b", "{}"),
+        Finish("tool_calls", None, None),
+    ]
+
+
+def test_content_in_parts_and_refusals():
+    decoder = StreamDecoder()
+    parts = [{"type": "thinking", "thinking": [{"text": "hm"}]}, {"type": "text", "text": "said"}]
+    data = "".join(
+        f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in ({"content": parts}, {"refusal": " no"})
+    )
+    assert decoder.feed(data.encode()) == [TextDelta("said no")]
+
+
+def test_filtered_before_a_word_is_a_refusal():
+    decoder = StreamDecoder()
+    decoder.feed(b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}\n\n')
+    assert decoder.error.code == "refused"

@@ -1,0 +1,61 @@
+"""Making a request acceptable to servers that refuse parts of the protocol; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .capabilities import Capabilities
+from .errors import ContextTooLong, error_fields, from_exception
+
+# Words by which servers name the part they refuse, in their `param` or in their message.
+_NAMES = {
+    "stream_options": ("stream_options", "include_usage"),
+    "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
+    "max_tokens": ("max_tokens",),
+    "base64": ("encoding_format", "base64"),
+}
+# A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
+_REFUSAL = re.compile(
+    r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
+    r"|additional propert|not implemented|requires? -"
+)
+_VALUE = re.compile(r"tools[\[.]\d|invalid schema")
+_SENT_AS = {"base64": "encoding_format"}
+
+
+def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
+    """The feature of `body` that this answer (400, 404, 422, 500 or 501) complains about by name, or None."""
+    status = getattr(exc, "status_code", None)
+    if status not in (400, 404, 422, 500, 501):
+        return None
+    payload = getattr(exc, "body", None)
+    message, codes, _ = error_fields(payload)
+    text = " ".join((message or str(payload or getattr(exc, "message", "")), *codes)).lower()
+    if not _REFUSAL.search(text) or _VALUE.search(text) or isinstance(from_exception(exc), ContextTooLong):
+        return None
+    for feature, names in _NAMES.items():
+        if _SENT_AS.get(feature, feature) in body and any(name in text for name in names):
+            return feature
+    return None
+
+
+def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> dict[str, Any]:
+    """`body` without what this server and model are known to refuse."""
+    model = body["model"]
+
+    def drops(feature: str) -> bool:
+        return _SENT_AS.get(feature, feature) in body and not capabilities.accepts(base_url, model, feature)
+
+    result = dict(body)
+    if drops("tools"):
+        result.pop("tools")
+        result.pop("tool_choice", None)
+    if drops("stream_options"):
+        result.pop("stream_options")
+    if drops("base64"):
+        result["encoding_format"] = "float"
+    if drops("max_tokens"):  # newer models want the other name
+        result["max_completion_tokens"] = result.pop("max_tokens")
+    return result

@@ -1,0 +1,96 @@
+"""What a model server turned out to accept, found out once per (address, model) and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import time
+from typing import Protocol
+
+log = logging.getLogger(__name__)
+
+FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64"})
+STRUCTURED_MODES = ("json_schema", "json_object", "text")
+_LIFETIME = 24 * 3600.0
+_RECHECK = 60.0
+
+
+class CapabilityStore(Protocol):
+    """A place shared by processes, such as Redis; values are short JSON strings."""
+
+    def get(self, key: str) -> str | None: ...
+
+    def set(self, key: str, value: str) -> None: ...
+
+
+class Capabilities:
+    """Process-local memory of refused features and of the structured mode that works, with an optional shared store.
+
+    The shared store is read at most once a minute per key, and its failures only cost a new discovery.
+    What was learnt is forgotten after a day, because servers are upgraded.
+    """
+
+    def __init__(self, store: CapabilityStore | None = None) -> None:
+        self._store = store
+        self._known: dict[str, tuple[float, dict[str, object]]] = {}
+        self._lock = threading.Lock()
+
+    def accepts(self, base_url: str, model: str, feature: str) -> bool:
+        """Whether `feature` (one of FEATURES) has not been refused."""
+        refused = self._read(base_url, model).get("refused")
+        return not (isinstance(refused, list) and feature in refused)
+
+    def refuse(self, base_url: str, model: str, feature: str) -> None:
+        """Remember that the server refuses `feature`."""
+        if feature not in FEATURES:
+            raise ValueError(f"unknown feature {feature!r}")
+        known = self._read(base_url, model)
+        refused = known.get("refused")
+        names = set(refused) if isinstance(refused, list) else set()
+        self._write(base_url, model, {**known, "refused": sorted(names | {feature})})
+
+    def structured_mode(self, base_url: str, model: str) -> str | None:
+        """The structured mode known to work, or None when it has not been found out."""
+        mode = self._read(base_url, model).get("structured")
+        return mode if isinstance(mode, str) and mode in STRUCTURED_MODES else None
+
+    def set_structured_mode(self, base_url: str, model: str, mode: str) -> None:
+        """Remember the structured mode that worked."""
+        if mode not in STRUCTURED_MODES:
+            raise ValueError(f"unknown mode {mode!r}")
+        self._write(base_url, model, {**self._read(base_url, model), "structured": mode})
+
+    def _read(self, base_url: str, model: str) -> dict[str, object]:
+        key = _key(base_url, model)
+        with self._lock:
+            entry = self._known.get(key)
+        now = time.monotonic()
+        if entry is not None and entry[0] > now:
+            return entry[1]
+        value: dict[str, object] = {}
+        if self._store is not None:
+            try:
+                loaded = json.loads(self._store.get(key) or "{}")
+                value = loaded if isinstance(loaded, dict) else {}
+            except Exception:  # the store is a convenience: whatever breaks there must not break a model call
+                log.warning("capability store could not be read", exc_info=True)
+        with self._lock:
+            self._known[key] = (now + (_LIFETIME if value else _RECHECK), value)
+        return value
+
+    def _write(self, base_url: str, model: str, value: dict[str, object]) -> None:
+        key = _key(base_url, model)
+        with self._lock:
+            self._known[key] = (time.monotonic() + _LIFETIME, value)
+        if self._store is not None:
+            try:
+                self._store.set(key, json.dumps(value))
+            except Exception:  # as above
+                log.warning("capability store could not be written", exc_info=True)
+
+
+def _key(base_url: str, model: str) -> str:
+    """The address is hashed, because it may carry credentials."""
+    return f"{hashlib.sha256(base_url.encode()).hexdigest()[:16]}:{model}"

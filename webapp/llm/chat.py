@@ -1,0 +1,171 @@
+"""Streaming chat for the turn runner: one client per event loop, as little work per token as possible."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from .adapt import adapted, refused_feature
+from .capabilities import Capabilities
+from .errors import Interrupted, ModelError, ModelUnavailable, from_exception
+from .events import Event, Finish, StreamDecoder, TextDelta, ToolCall, Usage
+from .retry import retry_delay
+from .sdk import async_client
+from .settings import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["ChatClient", "Event", "Finish", "Message", "TextDelta", "ToolCall", "Usage"]
+
+log = logging.getLogger(__name__)
+
+Message = dict[str, Any]
+
+
+class ChatClient:
+    """Streams replies; usable from any number of event loops, and closed in each with `aclose()`."""
+
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
+        self.settings = settings
+        self.capabilities = capabilities or Capabilities()
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = weakref.WeakKeyDictionary()
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str | None = None,
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """Yield text as it arrives, then whole tool calls, then one `Finish`; raise `ModelError` when that fails.
+
+        Failures before the first event are retried with back-off, later ones never. Cancelling the consumer, or closing
+        the iterator (use `contextlib.aclosing` when leaving early), closes the HTTP stream at once, which frees the
+        model.
+        """
+        body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
+        attempt = 0
+        while True:
+            decoder = StreamDecoder()
+            delivered = False
+            try:
+                # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
+                async with aclosing(self._attempt(body, decoder)) as events:
+                    async for event in events:
+                        delivered = True
+                        yield event
+                return
+            except ModelError as error:
+                delay = None if delivered else retry_delay(error, attempt, self.settings)
+                if delay is None:
+                    raise
+                log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
+            attempt += 1
+            await asyncio.sleep(delay)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    async def _attempt(self, body: dict[str, Any], decoder: StreamDecoder) -> AsyncGenerator[Event, None]:
+        """One request, read to its end."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.settings.first_token_timeout
+        idle = self.settings.idle_timeout
+        async with self._open(body, deadline) as response:
+            if "text/event-stream" not in response.headers.get("content-type", "text/event-stream"):
+                deadline = loop.time() + self.settings.request_timeout  # a server that answers in one piece
+            # Raw bytes save two layers of generators a read, but a compressed answer needs them.
+            chunks = (
+                response.aiter_bytes() if response.headers.get("content-encoding") else response.aiter_raw()
+            ).__aiter__()
+            while not decoder.finished:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        chunk = await anext(chunks)
+                except StopAsyncIteration:
+                    events = decoder.end()
+                    if not decoder.finished and decoder.error is None:
+                        decoder.error = Interrupted()
+                except TimeoutError:
+                    events, decoder.error = [], _too_slow(decoder)
+                except Exception as exc:  # whatever the HTTP library raises; cancellation is not an Exception
+                    events, decoder.error = decoder.end(), from_exception(exc, started=True)
+                else:
+                    events = decoder.feed(chunk)
+                if events:
+                    # Comments and pings do not count as progress: only events move the deadline.
+                    deadline = loop.time() + idle
+                    for event in events:
+                        yield event
+                if decoder.error is not None:
+                    raise decoder.error
+
+    @asynccontextmanager
+    async def _open(self, body: dict[str, Any], deadline: float) -> AsyncIterator[Any]:
+        """The raw streaming response, asked for again without what the server refuses by name."""
+        base_url, key = self.settings.endpoint()
+        client = self._client()
+        while True:
+            request = adapted(body, base_url, self.capabilities)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    response = await _send(client, request)
+                break
+            except Exception as exc:
+                feature = refused_feature(exc, request)
+                if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
+                    raise from_exception(exc, has_key=bool(key)) from None
+                log.info("model server refuses %s: going on without", feature)
+                self.capabilities.refuse(base_url, body["model"], feature)
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    def _client(self) -> AsyncOpenAI:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = async_client(self.settings)
+        return client
+
+    @staticmethod
+    def _body(
+        messages: Sequence[Message], model: str, tools: Sequence[dict[str, Any]] | None, max_tokens: int | None
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": list(messages),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if tools:
+            body["tools"] = list(tools)
+        if max_tokens is not None:
+            body["max_tokens"] = max_tokens
+        return body
+
+
+async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
+    """POST through the SDK's untyped door: its typed `create` first walks every message of the context."""
+    import httpx2  # noqa: PLC0415 - see sdk.py
+
+    options: Any = {"headers": {"Accept": "text/event-stream", "Accept-Encoding": "identity"}}
+    return await client.post(
+        "/chat/completions", cast_to=httpx2.Response, body=body, options=options, stream=True, stream_cls=None
+    )
+
+
+def _too_slow(decoder: StreamDecoder) -> ModelError:
+    if decoder.started:
+        return Interrupted("The model stopped sending in the middle of the answer. Try again.")
+    return ModelUnavailable("The model did not answer in time. Try again in a moment.")

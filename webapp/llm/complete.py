@@ -1,0 +1,244 @@
+"""Completions for background jobs: whole answers, as text or as a validated pydantic model."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from .adapt import adapted, refused_feature
+from .capabilities import STRUCTURED_MODES, Capabilities
+from .errors import MalformedOutput, ModelError, Refused, error_fields, from_exception
+from .events import Usage, text_of_parts, usage_of
+from .retry import retry_delay
+from .sdk import post, sync_client
+from .settings import ModelSettings
+from .structured import describe_schema, parse_object, strict_schema
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+log = logging.getLogger(__name__)
+
+SchemaT = TypeVar("SchemaT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A whole answer; `usage` covers every request it took, `mode` is the structured mode that produced it."""
+
+    text: str
+    model: str
+    usage: Usage
+    finish_reason: str = "stop"
+    mode: str = "text"
+
+
+class CompletionClient:
+    """Thread-safe and synchronous; may be created before a fork: connections belong to the process that opened them."""
+
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
+        self.settings = settings
+        self.capabilities = capabilities or Capabilities()
+        self._client: tuple[int, OpenAI] | None = None
+        self._lock = threading.Lock()
+
+    def complete_text(
+        self,
+        messages: Sequence[dict[str, Any]],
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        timeout: float | None = None,
+    ) -> Completion:
+        """One whole answer as text; raises `ModelError`."""
+        return self._ask(self._body(messages, model, max_tokens), timeout)
+
+    def complete_structured(
+        self,
+        messages: Sequence[dict[str, Any]],
+        schema: type[SchemaT],
+        name: str,
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        timeout: float | None = None,
+    ) -> tuple[SchemaT, Completion]:
+        """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
+
+        Tries JSON schema, JSON mode and plain text until the server accepts one, and remembers which. An answer that
+        cannot be read is sent back once with what is wrong with it; after that `MalformedOutput`, with nothing
+        half-parsed.
+        """
+        json_schema = schema.model_json_schema()
+        base_url, _ = self.settings.endpoint()
+        body = self._body(messages, model, max_tokens)
+        known = self.capabilities.structured_mode(base_url, body["model"])
+        modes = STRUCTURED_MODES[STRUCTURED_MODES.index(known) :] if known else STRUCTURED_MODES
+        for position, mode in enumerate(modes):
+            request = _structured_body(body, mode, name, json_schema)
+            try:
+                completion = self._ask(request, timeout)
+            except _FormatRefused as refusal:
+                if position + 1 < len(modes):
+                    log.info("model server refuses response_format %s", mode)
+                    continue
+                raise refusal.error from None
+            if mode != known:
+                self.capabilities.set_structured_mode(base_url, body["model"], mode)
+            return self._parse_or_repair(request, replace(completion, mode=mode), schema, timeout)
+        raise AssertionError("unreachable: the last mode returns or raises")
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        with self._lock:
+            owned, self._client = self._client, None
+        if owned is not None and owned[0] == os.getpid():
+            owned[1].close()
+
+    def _parse_or_repair(
+        self, request: dict[str, Any], completion: Completion, schema: type[SchemaT], timeout: float | None
+    ) -> tuple[SchemaT, Completion]:
+        try:
+            return _validated(completion, schema), completion
+        except (MalformedOutput, ValidationError) as error:
+            problem = _problem(error)
+        if completion.finish_reason == "length":
+            raise MalformedOutput("The model's answer was cut off before its end. Allow more tokens for it.")
+        log.info("model answer for %s is malformed: asking once more", schema.__name__)
+        repair = {
+            **request,
+            "messages": [
+                *request["messages"],
+                {"role": "assistant", "content": completion.text},
+                {
+                    "role": "user",
+                    "content": f"That is not valid: {problem}. Answer again with the corrected JSON object only.",
+                },
+            ],
+        }
+        second = replace(self._ask(repair, timeout), mode=completion.mode)
+        second = replace(second, usage=completion.usage.plus(second.usage))
+        try:
+            return _validated(second, schema), second
+        except (MalformedOutput, ValidationError):
+            raise MalformedOutput from None
+
+    def _ask(self, body: dict[str, Any], timeout: float | None) -> Completion:
+        """One answer, with retries of what may pass; raises `_FormatRefused` when `response_format` is to blame."""
+        read = timeout or self.settings.request_timeout
+        attempt = 0
+        while True:
+            try:
+                return self._request(body, read)
+            except ModelError as error:
+                delay = retry_delay(error, attempt, self.settings)
+                if delay is None:
+                    raise
+                log.info("model call failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
+            attempt += 1
+            time.sleep(delay)
+
+    def _request(self, body: dict[str, Any], read: float) -> Completion:
+        base_url, key = self.settings.endpoint()
+        client = self._connected()
+        while True:
+            request = adapted(body, base_url, self.capabilities)
+            try:
+                return _completion(
+                    post(client, "/chat/completions", request, settings=self.settings, read=read), request
+                )
+            except ModelError:
+                raise
+            except Exception as exc:
+                feature = refused_feature(exc, request)
+                if feature is not None and self.capabilities.accepts(base_url, body["model"], feature):
+                    self.capabilities.refuse(base_url, body["model"], feature)
+                    continue
+                error = from_exception(exc, has_key=bool(key))
+                if "response_format" in request and _blames_format(exc, error):
+                    raise _FormatRefused(error) from None
+                raise error from None
+
+    def _connected(self) -> OpenAI:
+        with self._lock:
+            if self._client is None or self._client[0] != os.getpid():
+                self._client = (os.getpid(), sync_client(self.settings))
+            return self._client[1]
+
+    def _body(self, messages: Sequence[dict[str, Any]], model: str | None, max_tokens: int | None) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": model or self.settings.background_model, "messages": list(messages)}
+        if max_tokens is not None:
+            body["max_tokens"] = max_tokens
+        return body
+
+
+class _FormatRefused(Exception):
+    """The server does not take this `response_format`."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _blames_format(exc: BaseException, error: ModelError) -> bool:
+    """Servers put this in many words, and some in none: any refusal of the request without a better explanation counts."""
+    status = getattr(exc, "status_code", None)
+    if error.code != "model_unavailable" or status is None:
+        return False
+    if status in (400, 415, 422, 501):
+        return True
+    message, codes, _ = error_fields(getattr(exc, "body", None))
+    text = " ".join((message, *codes)).lower()
+    return status == 500 and any(word in text for word in ("response_format", "json_schema", "json_object", "grammar"))
+
+
+def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: dict[str, Any]) -> dict[str, Any]:
+    if mode == "json_schema":
+        schema, strict = strict_schema(json_schema)
+        wire = {"name": name, "schema": schema, "strict": strict}
+        return {**body, "response_format": {"type": "json_schema", "json_schema": wire}}
+    instruction = {"role": "system", "content": describe_schema(name, json_schema)}
+    leading = [m for m in body["messages"] if m.get("role") == "system"]
+    others = [m for m in body["messages"] if m.get("role") != "system"]
+    result = {**body, "messages": [*leading, instruction, *others]}
+    if mode == "json_object":
+        result["response_format"] = {"type": "json_object"}
+    return result
+
+
+def _completion(payload: Any, request: dict[str, Any]) -> Completion:
+    """The answer in a completion object; raises `Refused` or `MalformedOutput`."""
+    try:
+        choice = payload["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+        refusal = message.get("refusal")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise MalformedOutput from None
+    reason = choice.get("finish_reason") or "stop"
+    if refusal or reason == "content_filter":
+        raise Refused
+    text = content if isinstance(content, str) else text_of_parts(content)
+    if not text.strip() and "response_format" not in request:
+        raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
+    model = payload.get("model")
+    name = model if isinstance(model, str) and model else request["model"]
+    return Completion(text, name, usage_of(payload.get("usage")), reason)
+
+
+def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:
+    return schema.model_validate(parse_object(completion.text))
+
+
+def _problem(error: MalformedOutput | ValidationError) -> str:
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False, include_input=False, include_context=False)[:5]
+        return "; ".join(f"{'.'.join(map(str, e['loc'])) or 'object'}: {e['msg']}" for e in found)
+    return "it is not exactly one JSON object"

@@ -1,0 +1,166 @@
+"""Text to vectors: the protocol, and the adapter for any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .adapt import adapted, refused_feature
+from .capabilities import Capabilities
+from .errors import MalformedOutput, ModelError, from_exception
+from .retry import retry_delay
+from .sdk import post, sync_client
+from .settings import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+log = logging.getLogger(__name__)
+
+Vector = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Vectors of unit length, so that a dot product is the cosine."""
+
+    @property
+    def model(self) -> str:
+        """The name stored beside each vector; vectors of different models must not be compared."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """The length of a vector; may cost one request the first time."""
+        ...
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """One vector (d,) within `timeout` seconds, tried once; raises `ModelError`."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """One row a text (n, d), in order; raises `ModelError`, never a partial result."""
+        ...
+
+
+class OpenAIEmbedder:
+    """Embeddings over HTTP, in batches, base64-encoded where the server offers it; thread-safe."""
+
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
+        self.settings = settings
+        self.capabilities = capabilities or Capabilities()
+        self._client: tuple[int, OpenAI] | None = None
+        self._dim: int | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def model(self) -> str:
+        """The model's name, as asked for."""
+        return self.settings.embedding_model
+
+    @property
+    def dim(self) -> int:
+        """The vector length, learnt from the first answer."""
+        if self._dim is None:
+            self.embed_passages(["dimension"])
+        assert self._dim is not None
+        return self._dim
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """One vector (d,); tried once, because a late answer is no use to a turn."""
+        return self._request([text], timeout or self.settings.embedding_timeout)[0]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """Rows (n, d) in the order of `texts`; failures that may pass are retried a batch at a time."""
+        if not texts:
+            return np.empty((0, self._dim or 0), dtype=np.float32)
+        size = self.settings.embedding_batch
+        return np.concatenate([self._batch(texts[start : start + size]) for start in range(0, len(texts), size)])
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        with self._lock:
+            owned, self._client = self._client, None
+        if owned is not None and owned[0] == os.getpid():
+            owned[1].close()
+
+    def _batch(self, texts: Sequence[str]) -> Vector:
+        attempt = 0
+        while True:
+            try:
+                return self._request(texts, self.settings.embedding_timeout)
+            except ModelError as error:
+                delay = retry_delay(error, attempt, self.settings)
+                if delay is None:
+                    raise
+                log.info("embedding failed (%s), attempt %d, next in %.1f s", error.code, attempt + 1, delay)
+            attempt += 1
+            time.sleep(delay)
+
+    def _request(self, texts: Sequence[str], read: float) -> Vector:
+        base_url, key = self.settings.endpoint(embeddings=True)
+        # Empty input is refused by some servers, and NUL breaks others.
+        body: dict[str, Any] = {
+            "model": self.model,
+            "input": [text.replace("\0", " ").encode("utf-8", "replace").decode() or " " for text in texts],
+            "encoding_format": "base64",
+        }
+        client = self._connected()
+        while True:
+            request = adapted(body, base_url, self.capabilities)
+            try:
+                payload = post(client, "/embeddings", request, settings=self.settings, read=read)
+                break
+            except Exception as exc:
+                feature = refused_feature(exc, request)
+                if feature is None or not self.capabilities.accepts(base_url, self.model, feature):
+                    raise from_exception(exc, has_key=bool(key)) from None
+                self.capabilities.refuse(base_url, self.model, feature)
+        rows = _rows(payload, len(texts))
+        if self._dim not in (None, rows.shape[1]):
+            raise MalformedOutput(
+                "The embedding model changed its vector length. Check the name of the embedding model."
+            )
+        self._dim = rows.shape[1]
+        return rows
+
+    def _connected(self) -> OpenAI:
+        with self._lock:
+            if self._client is None or self._client[0] != os.getpid():
+                self._client = (os.getpid(), sync_client(self.settings, embeddings=True))
+            return self._client[1]
+
+
+def normalised(rows: Vector) -> Vector:
+    """Rows scaled to unit length, as float32; rows of zeros stay zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _rows(payload: Any, count: int) -> Vector:
+    """The vectors of an answer in input order, normalised; `MalformedOutput` when they are not `count` finite rows."""
+    try:
+        items = payload["data"]
+        order = sorted(range(len(items)), key=lambda position: items[position].get("index", position))
+        vectors = [_vector(items[position]["embedding"]) for position in order]
+        if len(vectors) != count:
+            raise ValueError("wrong number of vectors")
+        rows = np.stack(vectors)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise MalformedOutput("The embedding server's answer could not be read.") from None
+    if rows.ndim != 2 or not rows.shape[1] or not np.isfinite(rows).all():
+        raise MalformedOutput("The embedding server's answer could not be read.")
+    return normalised(rows)
+
+
+def _vector(value: Any) -> Vector:
+    if isinstance(value, str):
+        return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").astype(np.float32)
+    return np.asarray(value, dtype=np.float32)

@@ -1,0 +1,220 @@
+"""What can go wrong with a model, in words a user can act on.
+
+Details never carry text from the provider: it may hold keys, addresses or the prompt itself.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class ModelError(Exception):
+    """A model call failed; `detail` tells the user what to do, `code` is stable, `retryable` says whether trying helps.
+
+    `retry_after` is in seconds; `status` and `provider_code` are for logs.
+    """
+
+    code: ClassVar[str] = "model_unavailable"
+    default_detail: ClassVar[str] = "The model could not be reached. Try again in a moment."
+    default_retryable: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        detail: str | None = None,
+        *,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+        status: int | None = None,
+        provider_code: str | None = None,
+    ) -> None:
+        self.detail = detail or self.default_detail
+        self.retryable = self.default_retryable if retryable is None else retryable
+        self.retry_after = retry_after
+        self.status = status
+        self.provider_code = provider_code
+        super().__init__(f"{self.code}: {self.detail}")
+
+
+class ModelUnavailable(ModelError):
+    """The server cannot be reached, is overloaded or answers with an error of its own."""
+
+
+class MissingKey(ModelError):
+    """No API key is set and the server wants one."""
+
+    code = "missing_key"
+    default_detail = "No API key is set for the model. Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."
+    default_retryable = False
+
+
+class Unauthorized(ModelError):
+    """The server does not accept the key."""
+
+    code = "unauthorized"
+    default_detail = "The model server did not accept the API key. Check OPENAI_API_KEY and what the key may use."
+    default_retryable = False
+
+
+class RateLimited(ModelError):
+    """Too many requests, or the quota is used up."""
+
+    code = "rate_limited"
+    default_detail = "The model server is receiving too many requests. Wait a moment and try again."
+
+
+class ContextTooLong(ModelError):
+    """The prompt is longer than the model can read."""
+
+    code = "context_too_long"
+    default_detail = (
+        "This is longer than the model can read. Shorten the message, or choose a model with a larger context."
+    )
+    default_retryable = False
+
+
+class ModelNotFound(ModelError):
+    """The server does not have that model, or the address is not an OpenAI-compatible API."""
+
+    code = "model_not_found"
+    default_detail = "The model server does not have this model. Check the model's name and OPENAI_BASE_URL."
+    default_retryable = False
+
+
+class Refused(ModelError):
+    """The model or a content filter declined to answer."""
+
+    code = "refused"
+    default_detail = "The model declined to answer this. Rephrase the message and try again."
+    default_retryable = False
+
+
+class MalformedOutput(ModelError):
+    """The answer is not what was asked for, or not valid at all."""
+
+    code = "malformed_output"
+    default_detail = "The model's answer could not be read. Try again, or choose another model."
+
+
+class Interrupted(ModelError):
+    """The answer stopped before its end."""
+
+    code = "interrupted"
+    default_detail = "The connection to the model broke off in the middle of the answer. Try again."
+
+
+_CONTEXT_CODES = {"context_length_exceeded", "context_window_exceeded", "string_above_max_length", "request_too_large"}
+_CONTEXT_WORDS = (
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "maximum context",
+    "too many tokens",
+    "prompt is too long",
+    "exceeds the available context",
+    "input is too long",
+    "reduce the length",
+)
+_REFUSAL_CODES = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "safety"}
+_QUOTA_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_KEY_CODES = {"invalid_api_key", "authentication_error", "permission_denied", "permission_error"}
+_MODEL_CODES = {"model_not_found", "model_not_available", "unknown_model"}
+_RATE_CODES = {"rate_limit_exceeded", "rate_limit_error", "requests", "tokens", "too_many_requests"}
+_BAD_REQUEST_CODES = {"invalid_request_error", "bad_request"}
+
+
+def error_fields(payload: object) -> tuple[str, set[str], int | None]:
+    """Message, codes (lower case) and status found in an error body, however it is nested; for classification only."""
+    if isinstance(payload, Mapping) and isinstance(payload.get("error"), (Mapping, str)):
+        inner = payload["error"]
+        payload = inner if isinstance(inner, Mapping) else {**payload, "message": inner}
+    if not isinstance(payload, Mapping):
+        return (payload if isinstance(payload, str) else ""), set(), None
+    found = {str(payload[name]).lower() for name in ("code", "type", "param") if payload.get(name) is not None}
+    status = next((int(code) for code in found if code.isdecimal() and len(code) == 3), None)
+    message = payload.get("message") or payload.get("detail") or ""
+    return (message if isinstance(message, str) else str(message)), found, status
+
+
+def from_payload(
+    payload: object, *, status: int | None = None, retry_after: float | None = None, has_key: bool = True
+) -> ModelError:
+    """Classify an error body, from an HTTP answer (with its status) or from the middle of a stream (without)."""
+    message, codes, inner_status = error_fields(payload)
+    status = status or inner_status
+    text = message.lower()
+    common: dict[str, Any] = {"status": status, "provider_code": _loggable(codes)}
+    if codes & _CONTEXT_CODES or status == 413 or any(words in text for words in _CONTEXT_WORDS):
+        return ContextTooLong(**common)
+    if codes & _REFUSAL_CODES:
+        return Refused(**common)
+    if codes & _QUOTA_CODES or status == 402:
+        detail = "The quota of the model's API key is used up. Check the plan and billing of the provider."
+        return RateLimited(detail, retryable=False, **common)
+    if codes & _KEY_CODES or status in (401, 403):
+        return Unauthorized(**common) if has_key else MissingKey(**common)
+    if codes & _MODEL_CODES or status == 404:
+        return ModelNotFound(**common)
+    if status == 429 or codes & _RATE_CODES:
+        return RateLimited(retry_after=retry_after, **common)
+    bad_request = status is not None and 400 <= status < 500 and status not in (408, 409, 425)
+    if bad_request or (status is None and codes & _BAD_REQUEST_CODES):
+        detail = "The model server did not accept the request. Check that the model and the address fit each other."
+        return ModelUnavailable(detail, retryable=False, **common)
+    return ModelUnavailable(retry_after=retry_after, **common)
+
+
+def from_exception(exc: BaseException, *, started: bool = False, has_key: bool = True) -> ModelError:
+    """Map any exception of the SDK or its HTTP library to a `ModelError`; `started`: text had already arrived.
+
+    Works on the exceptions' attributes and module, so that classifying needs no import of the SDK.
+    """
+    if isinstance(exc, ModelError):
+        return exc
+    response = getattr(exc, "response", None)
+    status = getattr(exc, "status_code", None)
+    if response is not None and isinstance(status, int):
+        body = getattr(exc, "body", None)
+        payload = body if body is not None else getattr(exc, "message", "")
+        return from_payload(payload, status=status, retry_after=parse_retry_after(response.headers), has_key=has_key)
+    if started:
+        return Interrupted()
+    if isinstance(exc, TimeoutError) or "Timeout" in type(exc).__name__:
+        return ModelUnavailable("The model did not answer in time. Try again in a moment.")
+    if isinstance(exc, ValueError):
+        return MalformedOutput()
+    if type(exc).__name__ == "MissingCredentialsError" or "api_key" in str(exc):
+        return MissingKey()
+    return ModelUnavailable()
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
+    """Seconds to wait according to `retry-after-ms` or `Retry-After` (seconds or an HTTP date), or None."""
+    millis = _number(headers.get("retry-after-ms"))
+    if millis is not None:
+        return millis / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    parsed = email.utils.parsedate_tz(value)
+    if parsed is None:
+        return None
+    return max(0.0, email.utils.mktime_tz(parsed) - (time.time() if now is None else now))
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _loggable(codes: set[str]) -> str | None:
+    """One short identifier-like code, or None: free text must not reach the logs."""
+    return next((c for c in sorted(codes) if len(c) <= 40 and c.replace("_", "").isalnum()), None)

@@ -1,0 +1,192 @@
+"""Scripted replies and faults for tests and benchmarks; see `Rule` for what a script can say."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from .wire import Answer, text_of, tokens_of
+
+DEFAULT_TOKENS = 20
+
+
+@dataclass(slots=True)
+class Fault:
+    """How a scripted answer goes wrong; counts are in tokens."""
+
+    http_status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    cut_after: int | None = None  # the connection is dropped
+    hang_after: int | None = None  # nothing more comes, the connection stays
+    error: dict[str, Any] | None = None  # an error object in the stream ...
+    error_after: int = 0  # ... after that many tokens
+    no_done: bool = False  # the stream ends properly but without its end mark
+    split_bytes: int | None = None  # the stream's bytes are sent that many at a time
+    raw: str | None = None  # sent as the whole body of the stream
+    refuse_tools: bool = False
+    refuse_stream_options: bool = False
+    refuse_response_format: bool | list[str] = False  # or the types refused
+    refuse_max_tokens: bool = False
+    refuse_base64: bool = False
+
+    def applies_only_to(self, body: dict[str, Any]) -> bool | None:
+        """None for faults that always apply; otherwise whether the request has what this fault refuses."""
+        wanted = body.get("response_format") or {}
+        kinds = self.refuse_response_format
+        found = [present for asked, present in _pairs(self, body) if asked]
+        if kinds:
+            found.append(bool(wanted) and (kinds is True or wanted.get("type") in kinds))
+        return any(found) if found else None
+
+
+@dataclass(slots=True)
+class Rule:
+    """One scripted behaviour; the newest rule that matches is used, `times` times (None: always).
+
+    `match` is a regular expression searched in the last user message, the schema name and, for embeddings, the inputs.
+    The answer is `reply` (text, or a list of tokens), `structured` (an object), `tool_calls` (`[{name, arguments}]`) or
+    `tokens` (that many deterministic ones; with `stamp`, each is `"<seq>:<time_ns> "`, stamped when sent).
+    """
+
+    match: str = ""
+    path: str = "chat"  # or "embeddings"
+    reply: str | list[str] | None = None
+    structured: Any = None
+    tool_calls: list[dict[str, Any]] | None = None
+    tokens: int | None = None
+    stamp: bool = False
+    first_delay: float = 0.0
+    token_delay: float = 0.0
+    tokens_per_second: float | None = None
+    finish_reason: str = ""
+    times: int | None = None
+    fault: Fault = field(default_factory=Fault)
+
+    @classmethod
+    def parse(cls, data: dict[str, Any]) -> Rule:
+        """A rule from JSON; TypeError or re.error when it is not one."""
+        fault = Fault(**data.get("fault", {}))
+        rule = cls(**{**data, "fault": fault})
+        re.compile(rule.match)
+        return rule
+
+    def answer(self) -> Answer:
+        """What this rule says."""
+        delay = 1 / self.tokens_per_second if self.tokens_per_second else self.token_delay
+        pace: dict[str, Any] = {
+            "first_delay": self.first_delay,
+            "token_delay": delay,
+            "finish_reason": self.finish_reason,
+        }
+        if self.tool_calls is not None:
+            calls = [_call(index, call) for index, call in enumerate(self.tool_calls)]
+            return Answer(tokens_of(self.reply) if isinstance(self.reply, str) else [], calls, **pace)
+        if self.structured is not None:
+            return Answer(tokens_of(json.dumps(self.structured, ensure_ascii=False)), **pace)
+        if self.reply is not None:
+            return Answer(self.reply if isinstance(self.reply, list) else tokens_of(self.reply), **pace)
+        count = DEFAULT_TOKENS if self.tokens is None else self.tokens
+        return Answer([f"token{number} " for number in range(count)], stamp=self.stamp, **pace)
+
+
+def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
+    return [
+        (fault.refuse_tools, "tools" in body),
+        (fault.refuse_stream_options, "stream_options" in body),
+        (fault.refuse_max_tokens, "max_tokens" in body),
+        (fault.refuse_base64, body.get("encoding_format") == "base64"),
+    ]
+
+
+def _call(index: int, call: dict[str, Any]) -> dict[str, Any]:
+    arguments = call.get("arguments", {})
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {"id": f"call_{index + 1}", "type": "function", "function": {"name": call["name"], "arguments": text}}
+
+
+class Script:
+    """The rules and the record of calls; thread-safe, so that a test can use it beside the server."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rules: list[Rule] = []
+        self._calls: deque[dict[str, Any]] = deque(maxlen=10_000)
+
+    def add(self, rule: Rule) -> None:
+        """Add a rule before those that are there."""
+        with self._lock:
+            self._rules.insert(0, rule)
+
+    def reset(self) -> None:
+        """Forget rules and calls."""
+        with self._lock:
+            self._rules.clear()
+            self._calls.clear()
+
+    def calls(self) -> list[dict[str, Any]]:
+        """What was asked so far, oldest first."""
+        with self._lock:
+            return [dict(call) for call in self._calls]
+
+    def record(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Note a request; the caller updates `status` and `outcome` of the returned record."""
+        call = {
+            "at": time.time(),
+            "path": path,
+            "model": body.get("model"),
+            "stream": bool(body.get("stream")),
+            "schema": schema_name(body),
+            "messages": body.get("messages"),
+            "input": body.get("input"),
+            "keys": sorted(body),
+            "response_format": (body.get("response_format") or {}).get("type"),
+            "status": 200,
+            "outcome": "open",
+            "sent": 0,
+            "ended": None,
+        }
+        with self._lock:
+            self._calls.append(call)
+        return call
+
+    def take(self, path: str, body: dict[str, Any]) -> Rule | None:
+        """The rule for this request, counted as used, or None."""
+        subjects = [last_user_text(body), schema_name(body) or ""]
+        if path == "embeddings":
+            given = body.get("input")
+            subjects += [given] if isinstance(given, str) else [text for text in given or () if isinstance(text, str)]
+        with self._lock:
+            for rule in self._rules:
+                if rule.path != path or rule.times == 0 or rule.fault.applies_only_to(body) is False:
+                    continue
+                if any(re.search(rule.match, subject, re.DOTALL) for subject in subjects):
+                    if rule.times is not None:
+                        rule.times -= 1
+                    return rule
+        return None
+
+
+def schema_name(body: dict[str, Any]) -> str | None:
+    """The name of the schema asked for, if any."""
+    wanted = body.get("response_format")
+    if not isinstance(wanted, dict):
+        return None
+    schema = wanted.get("json_schema")
+    return schema.get("name") if isinstance(schema, dict) else None
+
+
+def last_user_text(body: dict[str, Any]) -> str:
+    """The last user message."""
+    messages = body.get("messages")
+    if not isinstance(messages, list):
+        return ""
+    for message in reversed(messages):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return text_of(message.get("content"))
+    return ""

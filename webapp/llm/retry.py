@@ -1,0 +1,23 @@
+"""How long to wait before trying a model call again."""
+
+from __future__ import annotations
+
+import random
+
+from .errors import ModelError
+from .settings import ModelSettings
+
+
+def retry_delay(error: ModelError, attempt: int, settings: ModelSettings) -> float | None:
+    """Seconds before attempt `attempt + 1` (0 is the first), or None when that is pointless or takes too long.
+
+    The server's own Retry-After wins; one longer than `max_retry_wait` is left to the caller instead of waited for.
+    """
+    if not error.retryable or attempt >= settings.max_retries:
+        return None
+    if error.retry_after is not None:
+        if error.retry_after > settings.max_retry_wait:
+            return None
+        return error.retry_after + random.uniform(0, 0.1) * settings.retry_base
+    ceiling = min(settings.max_retry_wait, settings.retry_base * 2**attempt)
+    return ceiling * random.uniform(0.5, 1.0)

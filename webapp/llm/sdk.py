@@ -1,0 +1,74 @@
+"""The one place that builds clients of the `openai` SDK; retries and timeouts are ours, so the SDK's are off.
+
+The SDK is imported on first use: it costs about 40 MB and half a second that a process without model calls should
+not pay.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from .errors import MissingKey
+from .settings import ModelSettings, is_loopback, needs_key
+
+if TYPE_CHECKING:
+    from httpx2 import Timeout
+    from openai import AsyncOpenAI, OpenAI
+
+# Servers without keys still get an Authorization header from the SDK, which insists on one.
+_PLACEHOLDER_KEY = "not-needed"
+
+
+def async_client(settings: ModelSettings) -> AsyncOpenAI:
+    """A client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default's a read."""
+    import openai  # noqa: PLC0415
+
+    base_url, key = _endpoint(settings, embeddings=False)
+    http_client = openai.DefaultAioHttpClient(
+        timeout=timeout(settings, read=None),
+        limits=_limits(settings),
+        follow_redirects=False,
+        trust_env=not is_loopback(base_url),
+    )
+    return openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, http_client=http_client)
+
+
+def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
+    """A thread-safe client for jobs."""
+    import openai  # noqa: PLC0415
+
+    base_url, key = _endpoint(settings, embeddings=embeddings)
+    http_client = openai.DefaultHttpxClient(
+        timeout=timeout(settings, read=settings.request_timeout), trust_env=not is_loopback(base_url)
+    )
+    return openai.OpenAI(base_url=base_url, api_key=key, max_retries=0, http_client=http_client)
+
+
+def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:
+    """The HTTP library's timeout value, seconds."""
+    import httpx2  # noqa: PLC0415
+
+    return httpx2.Timeout(connect=settings.connect_timeout, read=read, write=settings.request_timeout, pool=None)
+
+
+def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSettings, read: float) -> Any:
+    """POST JSON through the SDK and return the decoded JSON body, untyped; raises the SDK's errors or ValueError."""
+    import httpx2  # noqa: PLC0415
+
+    options: Any = {"timeout": timeout(settings, read=read)}
+    response = client.post(path, cast_to=httpx2.Response, body=body, options=options)
+    return json.loads(response.content)
+
+
+def _endpoint(settings: ModelSettings, *, embeddings: bool) -> tuple[str, str]:
+    base_url, key = settings.endpoint(embeddings=embeddings)
+    if not key and needs_key(base_url):
+        raise MissingKey
+    return base_url, key or _PLACEHOLDER_KEY
+
+
+def _limits(settings: ModelSettings) -> Any:
+    import httpx2  # noqa: PLC0415
+
+    return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100)

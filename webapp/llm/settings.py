@@ -1,0 +1,60 @@
+"""The settings of the model adapters, as one immutable value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Where the models are and how patient to be; times are in seconds.
+
+    An empty `api_key` is an error only for OpenAI itself: self-hosted servers often need none.
+    The embedding address and key default to those of the chat server.
+    """
+
+    base_url: str = OPENAI_URL
+    api_key: str = field(default="", repr=False)
+    chat_model: str = "gpt-4o-mini"
+    background_model: str = "gpt-4o-mini"
+    embedding_model: str = "text-embedding-3-small"
+    embedding_base_url: str = ""
+    embedding_api_key: str = field(default="", repr=False)
+    connect_timeout: float = 5.0
+    first_token_timeout: float = 60.0
+    idle_timeout: float = 30.0
+    request_timeout: float = 120.0
+    embedding_timeout: float = 30.0
+    max_retries: int = 2
+    retry_base: float = 0.5
+    max_retry_wait: float = 20.0
+    max_connections: int = 1024
+    embedding_batch: int = 64
+
+    def __post_init__(self) -> None:
+        for url in filter(None, (self.base_url, self.embedding_base_url)):
+            if urlsplit(url).scheme not in ("http", "https"):
+                raise ValueError("the model server's address must start with http:// or https://")
+        if self.max_retries < 0 or self.max_connections < 1 or self.embedding_batch < 1:
+            raise ValueError("max_retries, max_connections and embedding_batch must not be negative or zero")
+
+    def endpoint(self, *, embeddings: bool = False) -> tuple[str, str]:
+        """The base URL and the key of the chat or the embedding server."""
+        if embeddings and self.embedding_base_url:
+            return self.embedding_base_url.rstrip("/"), self.embedding_api_key
+        key = (self.embedding_api_key or self.api_key) if embeddings else self.api_key
+        return self.base_url.rstrip("/"), key
+
+
+def needs_key(base_url: str) -> bool:
+    """Whether this address is known to refuse requests without a key."""
+    return (urlsplit(base_url).hostname or "").endswith(("openai.com", "openrouter.ai"))
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether the server runs on this machine, where a proxy from the environment must not be asked."""
+    host = urlsplit(base_url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,123 @@
+"""Schemas that strict servers accept, and strict reading of what lax ones send; pure."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from typing import Any
+
+from .errors import MalformedOutput
+
+# Keywords that OpenAI's strict mode does not know; pydantic checks them afterwards anyway.
+_UNSUPPORTED = (
+    "default",
+    "title",
+    "examples",
+    "minLength",
+    "maxLength",
+    "minProperties",
+    "maxProperties",
+    "patternProperties",
+    "propertyNames",
+    "uniqueItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "discriminator",
+    "deprecated",
+    "readOnly",
+)
+_THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+
+
+def strict_schema(schema: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    """A copy of a pydantic JSON schema fit for strict mode, and whether strict mode can express it.
+
+    Every object gets all its properties required and no others; a free-form map cannot be expressed strictly.
+    """
+    root = copy.deepcopy(schema)
+    strict = True
+
+    def visit(node: Any) -> Any:
+        nonlocal strict
+        if isinstance(node, list):
+            return [visit(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            if len(node) == 1:
+                return node
+            # Strict mode allows nothing beside a reference: the description stays with a copy of the target.
+            target = _resolve(root, node["$ref"])
+            extra = {key: value for key, value in node.items() if key not in ("$ref", *_UNSUPPORTED)}
+            return visit({**copy.deepcopy(target), **extra}) if extra else {"$ref": node["$ref"]}
+        if len(node.get("allOf", ())) == 1:
+            only = node.pop("allOf")[0]
+            return visit({**only, **node})
+        if "oneOf" in node:
+            node["anyOf"] = node.pop("oneOf")
+        names = ("properties", "$defs", "definitions")
+        result = {
+            key: {name: visit(sub) for name, sub in value.items()}
+            if key in names
+            else value
+            if key in ("enum", "const")
+            else visit(value)
+            for key, value in node.items()
+            if key not in _UNSUPPORTED
+        }
+        if result.get("type") == "object" or "properties" in result:
+            if "properties" in result and result.get("additionalProperties") in (None, False):
+                result["additionalProperties"] = False
+                result["required"] = list(result["properties"])
+            else:
+                strict = False
+        elif not any(key in result for key in ("type", "anyOf", "enum", "const", "$ref")) and result.keys() - {"$defs"}:
+            strict = False
+        return result
+
+    return visit(root), strict
+
+
+def describe_schema(name: str, schema: dict[str, Any]) -> str:
+    """The instruction that carries the schema to servers without schema support."""
+    text = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return (
+        f'Answer with exactly one JSON object, the "{name}", and nothing else: no explanation, no code fence.\n'
+        f"It must satisfy this JSON schema:\n{text}"
+    )
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """The one JSON object in `text`, around which prose and code fences are tolerated; `MalformedOutput` otherwise.
+
+    A second object, or a brace that does not begin a valid one, is an error: taking the inner part of a broken object
+    would store half an answer.
+    """
+    text = _THINKING.sub("", text, count=1)
+    start = text.find("{")
+    if start < 0:
+        raise MalformedOutput
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        raise MalformedOutput from None
+    before = text[:start].rstrip()
+    if "{" in text[end:] or before.endswith("[") or text[end:].lstrip().startswith(("]", ",", "}")):
+        raise MalformedOutput
+    return value
+
+
+def _resolve(root: dict[str, Any], reference: str) -> dict[str, Any]:
+    node: Any = root
+    for part in reference.removeprefix("#/").split("/"):
+        node = node[part.replace("~1", "/").replace("~0", "~")]
+    return node
+
+
+def _reject_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
