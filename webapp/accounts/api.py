@@ -1,0 +1,177 @@
+"""JSON endpoints of one's own account and tokens, and of all accounts for admins."""
+
+from __future__ import annotations
+
+from webapp.accounts import service, site, tokens
+from webapp.accounts.auth import (
+    admin_only,
+    count_attempt,
+    current_identity,
+    current_user_id,
+    forgive_attempts,
+    signed_in,
+    start_session,
+)
+from webapp.accounts.schemas import (
+    AccountChanges,
+    AccountOut,
+    CreatedToken,
+    EmailChange,
+    NewToken,
+    PasswordChange,
+    PasswordProof,
+    Registration,
+    SiteChanges,
+    SiteOut,
+    TokenList,
+    TokenOut,
+    TokenPath,
+    UserChanges,
+    UserList,
+    UserOut,
+    UserPath,
+)
+from webapp.database import db
+from webapp.errors import Forbidden
+from webapp.web import PageQuery, api_blueprint
+
+blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
+
+
+@blueprint.get("/account", responses={200: AccountOut})
+@signed_in
+def get_account():
+    """Your account."""
+    return AccountOut.of(service.get_user(current_user_id())).model_dump(mode="json")
+
+
+@blueprint.put("/account", responses={200: AccountOut})
+@signed_in
+def update_account(body: AccountChanges):
+    """Change your name or settings."""
+    user = service.update_account(current_user_id(), body)
+    answer = AccountOut.of(user).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/account", responses={204: None})
+@signed_in
+def delete_account(body: PasswordProof):
+    """Delete your account and everything that is yours, for good."""
+    user_id = _proving()
+    service.delete_account(user_id, body.password)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/account/password", responses={204: None})
+@signed_in
+def change_password(body: PasswordChange):
+    """Change your password; your other sessions end."""
+    user = service.change_password(_proving(), body)
+    _carry_on(user)
+    return "", 204
+
+
+@blueprint.post("/account/email", responses={200: AccountOut})
+@signed_in
+def change_email(body: EmailChange):
+    """Change the address you sign in with; your other sessions end."""
+    user = service.change_email(_proving(), body)
+    answer = AccountOut.of(user).model_dump(mode="json")
+    _carry_on(user)
+    return answer
+
+
+@blueprint.get("/account/tokens", responses={200: TokenList})
+@signed_in
+def list_tokens():
+    """Your API tokens that can still be used."""
+    rows = tokens.list_tokens(current_user_id())
+    return TokenList(tokens=[TokenOut.of(row) for row in rows]).model_dump(mode="json")
+
+
+@blueprint.post("/account/tokens", responses={201: CreatedToken})
+@signed_in
+def create_token(body: NewToken):
+    """Make an API token. It is shown in this answer and never again; only a signed-in session may make one."""
+    if _via() != "session":
+        raise Forbidden("A token cannot make tokens: one that leaked could never be ended. Sign in and make it there.")
+    token, secret = tokens.create_token(current_user_id(), body)
+    answer = CreatedToken(token=secret, details=TokenOut.of(token)).model_dump(mode="json")
+    db.session.commit()
+    return answer, 201
+
+
+@blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
+@signed_in
+def revoke_token(path: TokenPath):
+    """Revoke one of your API tokens."""
+    tokens.revoke_token(current_user_id(), path.token_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/users", responses={200: UserList})
+@admin_only
+def list_users(query: PageQuery):
+    """List all accounts, oldest first."""
+    page = service.list_users(query)
+    return UserList(users=[UserOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+@blueprint.post("/users", responses={201: UserOut})
+@admin_only
+def create_user(body: Registration):
+    """Make an account for somebody, whether or not registration is open."""
+    user = service.create_user(body)
+    answer = UserOut.of(user).model_dump(mode="json")
+    db.session.commit()
+    return answer, 201
+
+
+@blueprint.put("/users/<int:user_id>", responses={200: UserOut})
+@admin_only
+def update_user(path: UserPath, body: UserChanges):
+    """Make or unmake an admin; stop or restore an account. A stopped account's sessions and tokens stop at once."""
+    user = service.update_user(path.user_id, body)
+    answer = UserOut.of(user).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/site", responses={200: SiteOut})
+@admin_only
+def get_site():
+    """The settings of the site."""
+    return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
+
+
+@blueprint.put("/site", responses={200: SiteOut})
+@admin_only
+def update_site(body: SiteChanges):
+    """Open or close registration."""
+    service.set_registration_open(body.registration_open)
+    db.session.commit()
+    return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
+
+
+def _proving() -> int:
+    """The user who is about to prove the present password; attempts are bounded, for a stolen session too."""
+    user_id = current_user_id()
+    count_attempt("password", str(user_id))
+    return user_id
+
+
+def _carry_on(user) -> None:
+    """Commit the new credentials; the session that changed them goes on, the others have ended."""
+    db.session.commit()
+    forgive_attempts("password", str(user.user_id))
+    if _via() == "session":
+        start_session(user)
+
+
+def _via() -> str | None:
+    identity = current_identity()
+    return identity.via if identity else None

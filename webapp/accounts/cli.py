@@ -1,0 +1,142 @@
+"""Accounts and tokens on the command line: `flask --app wsgi user …` and `flask --app wsgi token …`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+from pydantic import ValidationError
+from sqlalchemy import select
+
+from webapp.accounts import service, tokens
+from webapp.accounts.models import User
+from webapp.accounts.schemas import NewToken, Registration, UserChanges
+from webapp.database import db, write_transaction
+from webapp.errors import DomainError
+
+users = AppGroup("user", help="Accounts.")
+api_tokens = AppGroup("token", help="API tokens.")
+
+_email = click.option("--email", required=True, help="The account's address.")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `user` and `token` commands."""
+    app.cli.add_command(users)
+    app.cli.add_command(api_tokens)
+
+
+@users.command("create")
+@_email
+@click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
+@click.option("--name", default="", help="What to call them.")
+@click.option("--admin", is_flag=True, help="Make an admin; the first account is one anyway.")
+def create_user(email: str, password: str, name: str, admin: bool) -> None:
+    """Make an account, whether or not registration is open."""
+    with _sentences(), write_transaction():
+        user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
+        line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")
+    click.echo(line)
+
+
+@users.command("list")
+def list_users() -> None:
+    """One account a line: id, address, what is special about it."""
+    for user in db.session.scalars(select(User).order_by(User.user_id)):
+        marks = [*(["admin"] if user.is_admin else []), *([] if user.is_active else ["stopped"])]
+        click.echo("\t".join([str(user.user_id), user.email, ", ".join(marks)]).rstrip())
+
+
+@users.command("set-admin")
+@_email
+@click.option("--off", is_flag=True, help="No longer an admin.")
+def set_admin(email: str, off: bool) -> None:
+    """Make or unmake an admin."""
+    _update(email, UserChanges(is_admin=not off), "no longer an admin" if off else "an admin")
+
+
+@users.command("set-active")
+@_email
+@click.option("--off", is_flag=True, help="Stop the account: its sessions and tokens end at once.")
+def set_active(email: str, off: bool) -> None:
+    """Stop or restore an account."""
+    _update(email, UserChanges(is_active=not off), "stopped" if off else "active")
+
+
+@users.command("reset-password")
+@_email
+@click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
+def reset_password(email: str, password: str) -> None:
+    """Set a new password; the user's sessions end."""
+    with _sentences(), write_transaction():
+        user = service.reset_password(service.find_user(email).user_id, password)
+        line = f"{user.email} has a new password"
+    click.echo(line)
+
+
+@users.command("delete")
+@_email
+@click.confirmation_option(prompt="Delete the account and everything that is theirs?")
+def delete_user(email: str) -> None:
+    """Delete an account and all that is theirs, for good."""
+    with _sentences(), write_transaction():
+        service.delete_user(service.find_user(email).user_id)
+
+
+@api_tokens.command("create")
+@_email
+@click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
+@click.option("--name", default="command line", help="What it is for.")
+@click.option("--days", type=int, help="How long it can be used; for ever when left out.")
+def create_token(email: str, is_service: bool, name: str, days: int | None) -> None:
+    """Make a token and print it, once, alone on its line."""
+    with _sentences(), write_transaction():
+        user = service.find_user(email)
+        _, secret = tokens.create_token(
+            user.user_id, NewToken(name=name, expires_in_days=days), is_service=is_service
+        )
+    click.echo(secret)
+
+
+@api_tokens.command("list")
+@_email
+def list_tokens(email: str) -> None:
+    """One usable token a line: id, how it begins, name, kind, last use."""
+    with _sentences():
+        rows = tokens.list_tokens(service.find_user(email).user_id)
+    for row in rows:
+        used = row.last_used_at.isoformat(timespec="minutes") if row.last_used_at else "never used"
+        kind = "service" if row.is_service else "user"
+        click.echo("\t".join([str(row.token_id), f"{row.prefix}…", row.name, kind, used]))
+
+
+@api_tokens.command("revoke")
+@_email
+@click.argument("token_id", type=int)
+def revoke_token(email: str, token_id: int) -> None:
+    """End a token."""
+    with _sentences(), write_transaction():
+        tokens.revoke_token(service.find_user(email).user_id, token_id)
+
+
+def _update(email: str, changes: UserChanges, what: str) -> None:
+    with _sentences(), write_transaction():
+        user = service.update_user(service.find_user(email).user_id, changes)
+        line = f"{user.email} is {what}"
+    click.echo(line)
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """What went wrong as a sentence on standard error, with exit code 1."""
+    try:
+        yield
+    except ValidationError as error:
+        found = [f"{'.'.join(map(str, item['loc']))} {item['msg']}".strip() for item in error.errors()]
+        raise click.ClickException("; ".join(found)) from None
+    except DomainError as error:
+        details = [f"{'.'.join(item['loc'])} {item['msg']}" for item in error.errors or []]
+        raise click.ClickException("; ".join(details) or str(error)) from None

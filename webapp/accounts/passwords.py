@@ -1,0 +1,81 @@
+"""Passwords: which are good enough (NIST SP 800-63B: long and not common), and how they are kept (Argon2id)."""
+
+from __future__ import annotations
+
+import os
+import threading
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+MIN_PASSWORD = 8
+MAX_PASSWORD = 256
+
+# 19 MiB and two passes (OWASP): a crowd signing in at once must not exhaust the memory of a small machine.
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
+_AT_ONCE = threading.BoundedSemaphore(max(2, os.cpu_count() or 2))
+_RUNS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop", "azertyuiop")
+
+
+def complaint(password: str, email: str = "") -> str | None:
+    """What is wrong with a new password, as the rest of a sentence about it; None when nothing is."""
+    folded = _canonical(password).casefold()
+    if len(folded) < MIN_PASSWORD:
+        return f"must have at least {MIN_PASSWORD} characters; a few words in a row are easy to keep in mind"
+    if len(password) > MAX_PASSWORD:
+        return f"must have at most {MAX_PASSWORD} characters"
+    if folded in _common() or _is_run(folded):
+        return "is one of those that are tried first; choose another one"
+    local, _, domain = email.casefold().partition("@")
+    if email and folded in {email.casefold(), local, domain, local + domain}:
+        return "must not be the e-mail address or a part of it"
+    return None
+
+
+def hash_password(password: str) -> str:
+    """The Argon2id hash to keep."""
+    with _AT_ONCE:
+        return _HASHER.hash(_canonical(password))
+
+
+def verify_password(password: str, kept: str | None) -> bool:
+    """Whether the password belongs to the kept hash; takes as long when there is no hash at all."""
+    if len(password) > MAX_PASSWORD:
+        return False
+    with _AT_ONCE:
+        try:
+            _HASHER.verify(kept or _decoy(), _canonical(password))
+        except (VerificationError, InvalidHashError):
+            return False
+    return kept is not None
+
+
+def is_outdated(kept: str) -> bool:
+    """Whether the hash was made with weaker parameters than today's."""
+    return _HASHER.check_needs_rehash(kept)
+
+
+def _canonical(password: str) -> str:
+    """The same password typed on another keyboard must give the same bytes; half a surrogate pair is kept as it is."""
+    return unicodedata.normalize("NFKC", password).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _decoy() -> str:
+    return _HASHER.hash(os.urandom(16).hex())
+
+
+@lru_cache(maxsize=1)
+def _common() -> frozenset[str]:
+    return frozenset(Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split())
+
+
+def _is_run(password: str) -> bool:
+    """One or two characters again and again, or a walk along the alphabet, the digits or a row of keys."""
+    if len(set(password)) <= 2:
+        return True
+    rows = [row * 4 for row in _RUNS]
+    return any(password in row or password[::-1] in row for row in rows)

@@ -1,0 +1,229 @@
+"""What accounts accept and show: requests, responses, and a user's own settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from webapp.accounts.emails import MAX_EMAIL, normalise_email
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.passwords import MAX_PASSWORD, complaint
+from webapp.validation import Id, Instant, Line
+
+MAX_INSTRUCTIONS = 8_000
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        raise ValueError("is not a time zone such as Europe/Lisbon") from error
+    return name
+
+
+Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
+"""An e-mail address in its one spelling."""
+
+PersonName = Annotated[Line, Field(max_length=200)]
+Password = Annotated[str, Field(max_length=MAX_PASSWORD)]
+TokenName = Annotated[Line, Field(min_length=1, max_length=100)]
+TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_known_zone)]
+Instructions = Annotated[Line, Field(max_length=MAX_INSTRUCTIONS)]
+
+
+class Request(BaseModel):
+    """A body with no fields but these."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Registration(Request):
+    """A new account."""
+
+    email: Email
+    password: Password
+    name: PersonName = ""
+
+    @model_validator(mode="after")
+    def _acceptable_password(self) -> Self:
+        _check_password(self.password, self.email)
+        return self
+
+
+class Credentials(Request):
+    """Signing in. A malformed address is just one that nobody has."""
+
+    email: Annotated[str, Field(max_length=1_000)]
+    password: Annotated[str, Field(max_length=10_000)]
+
+
+class PasswordChange(Request):
+    """A new password, and the present one."""
+
+    current_password: Password
+    new_password: Password
+
+
+class PasswordProof(Request):
+    """The present password, for what cannot be undone."""
+
+    password: Password
+
+
+class UserSettings(BaseModel):
+    """What a user can set; kept as JSON with the user, so every field has a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    theme: Literal["system", "light", "dark"] = "system"
+    timezone: TimeZone = "UTC"
+    custom_instructions: Instructions = ""
+    memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
+    past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
+
+    @classmethod
+    def of(cls, stored: dict[str, Any] | None) -> UserSettings:
+        """Settings as stored; a value that this version cannot read falls back to its default."""
+        known = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
+        try:
+            return cls(**known)
+        except ValidationError as error:
+            for item in error.errors():
+                known.pop(str(item["loc"][0]), None)
+            return cls(**known)
+
+
+class SettingsChanges(Request):
+    """Settings to change; what is left out stays."""
+
+    theme: Literal["system", "light", "dark"] | None = None
+    timezone: TimeZone | None = None
+    custom_instructions: Instructions | None = None
+    memory_enabled: bool | None = None
+    past_conversations_enabled: bool | None = None
+
+
+class AccountChanges(Request):
+    """What a user may change about the account without the password."""
+
+    name: PersonName | None = None
+    settings: SettingsChanges | None = None
+
+
+class EmailChange(Request):
+    """Another address to sign in with."""
+
+    email: Email
+    password: Password
+
+
+class AccountOut(BaseModel):
+    """A user's own account."""
+
+    user_id: int
+    email: str
+    name: str
+    is_admin: bool
+    created_at: Instant
+    settings: UserSettings
+
+    @classmethod
+    def of(cls, user: User) -> AccountOut:
+        """From the row."""
+        return cls(user_id=user.user_id, email=user.email, name=user.name, is_admin=user.is_admin,
+                   created_at=user.created_at, settings=UserSettings.of(user.settings))  # fmt: skip
+
+
+class NewToken(Request):
+    """An API token to make."""
+
+    name: TokenName
+    expires_in_days: int | None = Field(None, ge=1, le=3_650)
+
+
+class TokenOut(BaseModel):
+    """A token as its owner sees it later: without the secret."""
+
+    token_id: int
+    name: str
+    prefix: str
+    is_service: bool
+    created_at: Instant
+    expires_at: Instant | None
+    last_used_at: Instant | None
+
+    @classmethod
+    def of(cls, token: ApiToken) -> TokenOut:
+        """From the row."""
+        return cls(**{name: getattr(token, name) for name in cls.model_fields})
+
+
+class CreatedToken(BaseModel):
+    """The only answer that ever holds the token itself."""
+
+    token: str
+    details: TokenOut
+
+
+class TokenList(BaseModel):
+    """A user's usable tokens, newest first."""
+
+    tokens: list[TokenOut]
+
+
+class TokenPath(BaseModel):
+    token_id: Id
+
+
+class UserPath(BaseModel):
+    user_id: Id
+
+
+class UserOut(BaseModel):
+    """An account as an admin sees it."""
+
+    user_id: int
+    email: str
+    name: str
+    is_admin: bool
+    is_active: bool
+    created_at: Instant
+    last_seen_at: Instant | None
+
+    @classmethod
+    def of(cls, user: User) -> UserOut:
+        """From the row."""
+        return cls(**{name: getattr(user, name) for name in cls.model_fields})
+
+
+class UserList(BaseModel):
+    """A page of accounts, oldest first."""
+
+    users: list[UserOut]
+    next_cursor: str | None
+
+
+class UserChanges(Request):
+    """What an admin may change about an account."""
+
+    is_admin: bool | None = None
+    is_active: bool | None = None
+
+
+class SiteOut(BaseModel):
+    """The settings of the site."""
+
+    registration_open: bool
+
+
+class SiteChanges(Request):
+    """Settings of the site to change."""
+
+    registration_open: bool
+
+
+def _check_password(password: str, email: str) -> None:
+    if found := complaint(password, email):
+        raise ValueError(f"the password {found}")

@@ -1,0 +1,246 @@
+"""Accounts: register, prove who one is, change, delete; what admins do about them."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from webapp.accounts.emails import normalise_email
+from webapp.accounts.models import SiteSetting, User
+from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
+from webapp.accounts.schemas import (
+    AccountChanges,
+    Credentials,
+    EmailChange,
+    PasswordChange,
+    Registration,
+    UserChanges,
+    UserSettings,
+)
+from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
+from webapp.database import db, now
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
+from webapp.web import Cursor, Page, PageQuery
+
+FIRST_ACCOUNT = "first_account"  # a row of site_settings: whoever inserts it is the first, and an admin
+
+
+def register(data: Registration) -> User:
+    """A new account, by its owner; the first one ever is an admin. Raises Forbidden when registration is closed."""
+    # Hashed before the first query, so that no transaction is open meanwhile.
+    password_hash = hash_password(data.password)
+    if not registration_is_open():
+        raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
+    return _add(data, password_hash)
+
+
+def create_user(data: Registration, *, is_admin: bool = False) -> User:
+    """A new account, by an admin, whether or not registration is open."""
+    return _add(data, hash_password(data.password), is_admin=is_admin)
+
+
+def log_in(data: Credentials) -> User:
+    """The active user with these credentials.
+
+    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
+    """
+    statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), User.is_active)
+    found = db.session.execute(statement).one_or_none()
+    # Proving a password takes a while: no transaction stays open for it.
+    db.session.rollback()
+    if not verify_password(data.password, found.password_hash if found else None):
+        raise Unauthenticated("The e-mail address or the password is wrong.")
+    assert found is not None
+    user = get_user(found.user_id)
+    if not user.is_active or user.password_hash != found.password_hash:
+        raise Unauthenticated("The account has just been changed. Sign in again.")
+    if is_outdated(user.password_hash):
+        user.password_hash = hash_password(data.password)
+    user.last_seen_at = now()
+    db.session.flush()
+    return user
+
+
+def get_user(user_id: int) -> User:
+    """The user. Raises NotFound."""
+    user = db.session.get(User, user_id)
+    if user is None:
+        raise NotFound("There is no such account.")
+    return user
+
+
+def find_user(email: str) -> User:
+    """The user with this address. Raises NotFound."""
+    user = db.session.scalar(select(User).where(User.email == _spelling(email)))
+    if user is None:
+        raise NotFound(f"There is no account with the address {email}.")
+    return user
+
+
+def update_account(user_id: int, changes: AccountChanges) -> User:
+    """Change the name and those settings that are given."""
+    user = get_user(user_id)
+    if changes.name is not None:
+        user.name = changes.name
+    if changes.settings is not None:
+        merged = UserSettings.of(user.settings).model_dump() | changes.settings.model_dump(exclude_none=True)
+        user.settings = UserSettings(**merged).model_dump(mode="json")
+    db.session.flush()
+    return user
+
+
+def user_settings(user_id: int) -> UserSettings:
+    """A user's settings, with defaults for what was never set."""
+    return UserSettings.of(get_user(user_id).settings)
+
+
+def change_password(user_id: int, data: PasswordChange) -> User:
+    """Set a new password; every session ends, so the caller starts a new one for whoever asked."""
+    user = _prove(user_id, data.current_password, "current_password")
+    _set_password(user, data.new_password, "new_password")
+    return user
+
+
+def reset_password(user_id: int, password: str) -> User:
+    """Set a password on somebody's behalf; their sessions end."""
+    user = get_user(user_id)
+    _set_password(user, password, "password")
+    return user
+
+
+def change_email(user_id: int, data: EmailChange) -> User:
+    """Sign in with another address from now on; every session ends."""
+    user = _prove(user_id, data.password, "password")
+    try:
+        with db.session.begin_nested():
+            user.email = data.email
+            user.auth_version += 1
+            db.session.flush()
+    except IntegrityError:
+        raise _taken() from None
+    return user
+
+
+def end_sessions(user_id: int) -> User:
+    """End every session of the user."""
+    user = get_user(user_id)
+    user.auth_version += 1
+    db.session.flush()
+    return user
+
+
+def delete_account(user_id: int, password: str) -> None:
+    """Delete the account and all that is theirs, for good. Raises Conflict for the last admin among others."""
+    _prove(user_id, password, "password")
+    delete_user(user_id)
+
+
+def delete_user(user_id: int) -> None:
+    """Delete an account and all that is theirs on an admin's behalf."""
+    _keep_an_admin(user_id)
+    db.session.execute(delete(User).where(User.user_id == user_id))
+    db.session.expire_all()
+    if not has_users():
+        db.session.execute(delete(SiteSetting).where(SiteSetting.key == FIRST_ACCOUNT))
+
+
+def list_users(query: PageQuery) -> Page[User]:
+    """A page of all accounts, oldest first."""
+    statement = select(User).order_by(User.user_id).limit(query.limit + 1)
+    if query.cursor:
+        try:
+            (after,) = Cursor.decode(query.cursor, int)
+        except ValueError as error:
+            raise Invalid.field("cursor", str(error)) from None
+        statement = statement.where(User.user_id > after)
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda user: (user.user_id,))
+
+
+def update_user(user_id: int, changes: UserChanges) -> User:
+    """Make or unmake an admin, or stop or restore an account. Raises Conflict if no admin would be left."""
+    user = get_user(user_id)
+    if changes.is_admin is False or changes.is_active is False:
+        _keep_an_admin(user_id)
+    if changes.is_admin is not None:
+        user.is_admin = changes.is_admin
+    if changes.is_active is not None and changes.is_active != user.is_active:
+        user.is_active = changes.is_active
+        # A restored account must not find the sessions of before it was stopped.
+        user.auth_version += 1
+    db.session.flush()
+    return user
+
+
+def set_registration_open(is_open: bool) -> None:
+    """Let anybody register from now on, or nobody."""
+    set_setting(REGISTRATION_OPEN, is_open)
+
+
+def note_seen(user_id: int, before) -> None:
+    """Write that the user was here now, unless that was written after `before`."""
+    db.session.execute(
+        update(User)
+        .where(User.user_id == user_id, or_(User.last_seen_at.is_(None), User.last_seen_at < before))
+        .values(last_seen_at=now())
+    )
+
+
+def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> User:
+    user = User(email=data.email, name=data.name, password_hash=password_hash, settings={})
+    user.is_admin = is_admin or _claim_first()
+    try:
+        with db.session.begin_nested():
+            db.session.add(user)
+            db.session.flush()
+    except IntegrityError:
+        raise _taken() from None
+    return user
+
+
+def _claim_first() -> bool:
+    """Whether this account is the first. Of two at once, the second waits here until the first is committed."""
+    if db.session.get(SiteSetting, FIRST_ACCOUNT) is not None or has_users():
+        return False
+    try:
+        with db.session.begin_nested():
+            db.session.add(SiteSetting(key=FIRST_ACCOUNT, value=True))
+            db.session.flush()
+    except IntegrityError:
+        return False
+    return True
+
+
+def _keep_an_admin(user_id: int) -> None:
+    """Raises Conflict if this is the only active admin while there are other accounts."""
+    statement = select(User.user_id).where(User.is_admin, User.is_active).order_by(User.user_id).with_for_update()
+    if list(db.session.scalars(statement)) != [user_id]:
+        return
+    if db.session.scalar(select(User.user_id).where(User.user_id != user_id).limit(1)) is not None:
+        raise Conflict("This is the only admin. Make somebody else an admin first.")
+
+
+def _prove(user_id: int, password: str, field: str) -> User:
+    user = get_user(user_id)
+    if not verify_password(password, user.password_hash):
+        raise Invalid.field(field, "is not your present password")
+    return user
+
+
+def _set_password(user: User, password: str, field: str) -> None:
+    if found := complaint(password, user.email):
+        raise Invalid.field(field, found)
+    user.password_hash = hash_password(password)
+    user.auth_version += 1
+    db.session.flush()
+
+
+def _spelling(email: str) -> str:
+    """The address as kept; what is no address is found nowhere."""
+    try:
+        return normalise_email(email)
+    except ValueError:
+        return ""
+
+
+def _taken() -> Invalid:
+    return Invalid.field("email", "already has an account")

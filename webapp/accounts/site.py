@@ -1,0 +1,36 @@
+"""Settings of the site that an admin changes while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import select
+
+from webapp.accounts.models import SiteSetting, User
+from webapp.database import db
+
+REGISTRATION_OPEN = "registration_open"
+
+
+def get_setting(key: str, default: Any = None) -> Any:
+    """The value of a site setting, or the default while nobody has set it."""
+    row = db.session.get(SiteSetting, key)
+    return default if row is None else row.value
+
+
+def set_setting(key: str, value: Any) -> None:
+    """Set a site setting to any JSON value."""
+    db.session.merge(SiteSetting(key=key, value=value))
+    db.session.flush()
+
+
+def registration_is_open() -> bool:
+    """Whether anybody may register: as an admin has set it, else as configured; always for the very first account."""
+    configured = current_app.extensions["settings"].registration_open
+    return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
+
+
+def has_users() -> bool:
+    """Whether there is any account yet."""
+    return db.session.scalar(select(User.user_id).limit(1)) is not None

@@ -1,0 +1,69 @@
+"""Bounds on guessing passwords: attempts are counted in Redis, by address and by account."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+from flask import current_app
+from limits import RateLimitItem, parse_many
+from limits.errors import StorageError
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter, RateLimiter
+from redis.exceptions import RedisError
+
+from webapp.errors import TooMany
+from webapp.extensions import limiter
+
+# While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
+_local = FixedWindowRateLimiter(MemoryStorage())
+
+
+def count_attempt(action: str, address: str, account: str) -> None:
+    """Count one attempt from an address at an account. Raises TooMany once either had its share."""
+    if not current_app.config["RATELIMIT_ENABLED"]:
+        return
+    for limit in _limits():
+        for key in _keys(action, address, account):
+            _hit(limit, key)
+
+
+def forgive(action: str, address: str, account: str) -> None:
+    """After a success the account starts afresh; its address does not, or one's own account would reset a guesser."""
+    if not current_app.config["RATELIMIT_ENABLED"]:
+        return
+    _, key = _keys(action, address, account)
+    for limit in _limits():
+        for counter in (limiter.limiter, _local):
+            try:
+                counter.clear(limit, *key)
+            except (RedisError, StorageError):
+                continue
+
+
+def _limits() -> list[RateLimitItem]:
+    return parse_many(current_app.extensions["settings"].login_rate)
+
+
+def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    # Redis is no place for people's e-mail addresses.
+    digest = hashlib.sha256(account.encode("utf-8", "replace")).hexdigest()[:32]
+    return (action, "address", address), (action, "account", digest)
+
+
+def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
+    counter: RateLimiter = limiter.limiter
+    try:
+        allowed = counter.hit(limit, *key)
+    except (RedisError, StorageError):
+        counter = _local
+        allowed = counter.hit(limit, *key)
+    if not allowed:
+        wait = max(1, round(counter.get_window_stats(limit, *key).reset_time - time.time()))
+        raise TooMany(f"Too many attempts. Try again in {_in_words(wait)}.", retry_after=wait)
+
+
+def _in_words(seconds: int) -> str:
+    if seconds < 90:
+        return f"{seconds} seconds" if seconds != 1 else "a second"
+    return f"{-(-seconds // 60)} minutes"

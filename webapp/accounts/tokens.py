@@ -1,0 +1,85 @@
+"""API tokens: made, listed, revoked, recognised."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import or_, select, update
+
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.schemas import NewToken
+from webapp.database import db, now
+from webapp.errors import Conflict, NotFound
+
+PREFIX = "cmpl_"
+SERVICE_PREFIX = "cmps_"
+MAX_TOKENS = 100
+_SHOWN = 11  # the prefix and six characters: enough to tell one's tokens apart, useless to a thief
+
+
+def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
+    """A new token's row and, for this once, the token itself: 256 random bits behind a recognisable prefix."""
+    if len(list_tokens(user_id)) >= MAX_TOKENS:
+        raise Conflict(f"There are {MAX_TOKENS} tokens already. Revoke one that is not used any more.")
+    secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
+    expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
+    token = ApiToken(
+        user_id=user_id,
+        name=data.name,
+        token_hash=_digest(secret),
+        prefix=secret[:_SHOWN],
+        is_service=is_service,
+        expires_at=expires_at,
+    )
+    db.session.add(token)
+    db.session.flush()
+    return token, secret
+
+
+def list_tokens(user_id: int) -> Sequence[ApiToken]:
+    """A user's usable tokens, newest first."""
+    statement = select(ApiToken).where(ApiToken.user_id == user_id, *_usable()).order_by(ApiToken.token_id.desc())
+    return db.session.scalars(statement).all()
+
+
+def revoke_token(user_id: int, token_id: int) -> None:
+    """End a token of this user now. Raises NotFound for an unknown, foreign or revoked one."""
+    statement = update(ApiToken).where(
+        ApiToken.token_id == token_id, ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None)
+    )
+    if db.session.execute(statement.values(revoked_at=now())).rowcount == 0:
+        raise NotFound("There is no such token.")
+
+
+def find_by_secret(secret: str) -> tuple[ApiToken, User] | None:
+    """The usable token with this secret and its active owner."""
+    if not secret.startswith((PREFIX, SERVICE_PREFIX)):
+        return None
+    statement = (
+        select(ApiToken, User)
+        .join(User, User.user_id == ApiToken.user_id)
+        .where(ApiToken.token_hash == _digest(secret), User.is_active, *_usable())
+    )
+    row = db.session.execute(statement).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+def note_use(token_id: int, before: datetime) -> None:
+    """Write that the token was used now, unless that was written after `before`."""
+    db.session.execute(
+        update(ApiToken)
+        .where(ApiToken.token_id == token_id, or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < before))
+        .values(last_used_at=now())
+    )
+
+
+def _usable() -> tuple:
+    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now())
+
+
+def _digest(secret: str) -> str:
+    # A fast hash is right here: 256 random bits cannot be guessed, and every API call pays for it.
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
