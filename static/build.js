@@ -1,0 +1,70 @@
+// Copies the few third-party browser files we use from node_modules into static/vendor and makes one icon sprite.
+// Run with `npm run build`; the result is not committed.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, "node_modules");
+const vendor = join(root, "static", "vendor");
+
+const SCRIPTS = {
+  "htmx.js": "htmx.org/dist/htmx.min.js",
+  "hx-sse.js": "htmx.org/dist/ext/hx-sse.min.js",
+};
+
+// Latin is fetched by everyone; the other ranges only by pages that contain such letters.
+const FONTS = {
+  "literata": ["index.css"],
+  "source-sans-3": ["index.css", "wght-italic.css"],
+  "source-code-pro": ["index.css"],
+};
+const RANGES = /-(latin|latin-ext|cyrillic|greek|vietnamese)-wght-/;
+
+const ICONS = `archive archive-restore arrow-down arrow-up check chevron-down chevron-left chevron-right circle-alert
+  circle-help copy ellipsis feather flask-conical history info key-round keyboard list-restart log-out menu monitor moon
+  panel-left panel-right pencil plus refresh-cw rotate-ccw search settings shield-check square sun trash-2 undo-2 user
+  users wifi-off x`.split(/\s+/);
+
+function copyScripts() {
+  for (const [name, source] of Object.entries(SCRIPTS)) {
+    // Source maps are not shipped, so the reference to one would only be a 404 in the console.
+    const text = readFileSync(join(modules, source), "utf8").replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n");
+    writeFileSync(join(vendor, name), text);
+  }
+  // Only the browser tests use this one; it is absent after `npm ci --omit=dev`.
+  const axe = join(modules, "axe-core", "axe.min.js");
+  if (existsSync(axe)) copyFileSync(axe, join(vendor, "axe.js"));
+}
+
+function copyFonts() {
+  let css = "";
+  for (const [family, sheets] of Object.entries(FONTS)) {
+    const home = join(modules, "@fontsource-variable", family);
+    for (const sheet of sheets) {
+      for (const [block] of readFileSync(join(home, sheet), "utf8").matchAll(/@font-face \{[^}]*\}/g)) {
+        const file = block.match(/url\(\.\/files\/([^)]+)\)/)[1];
+        if (!RANGES.test(file)) continue;
+        copyFileSync(join(home, "files", file), join(vendor, "fonts", file));
+        css += block.replace("./files/", "") + "\n";
+      }
+    }
+  }
+  writeFileSync(join(vendor, "fonts", "fonts.css"), css);
+}
+
+function makeSprite() {
+  const symbols = ICONS.map((name) => {
+    const svg = readFileSync(join(modules, "lucide-static", "icons", `${name}.svg`), "utf8");
+    const body = svg.slice(svg.indexOf(">", svg.indexOf("<svg")) + 1, svg.lastIndexOf("</svg>")).replace(/\s*\n\s*/g, "");
+    return `<symbol id="${name}" viewBox="0 0 24 24">${body}</symbol>`;
+  });
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg">\n${symbols.join("\n")}\n</svg>\n`;
+  writeFileSync(join(vendor, "icons.svg"), svg);
+}
+
+rmSync(vendor, { recursive: true, force: true });
+mkdirSync(join(vendor, "fonts"), { recursive: true });
+copyScripts();
+copyFonts();
+makeSprite();

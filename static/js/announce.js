@@ -1,0 +1,33 @@
+// Reads a reply to screen readers by the sentence while it is written, never by the token.
+import { $ } from "./dom.js";
+
+const heard = new Map(); // turn id → characters announced
+const SENTENCE_END = /[.!?…:。！？]["'”’)\]]*(?=\s)|\n/g;
+
+function say(text) {
+  const words = text.replace(/\s+/g, " ").trim();
+  if (!words) return;
+  const announcer = $("#announcer");
+  const line = document.createElement("p");
+  line.textContent = words;
+  announcer.append(line);
+  while (announcer.children.length > 4) announcer.firstChild.remove();
+}
+
+document.addEventListener("htmx:sse:after:message", (event) => {
+  const turn = event.target.closest?.("[data-turn]");
+  const reply = turn && $(".message", turn);
+  if (!reply) return;
+  const text = $(".prose", reply).innerText;
+  const from = heard.get(turn.dataset.turn) ?? 0;
+  let end = from;
+  if (reply.hasAttribute("data-streaming")) {
+    for (const match of text.slice(from).matchAll(SENTENCE_END)) end = from + match.index + match[0].length;
+  } else {
+    end = text.length;
+  }
+  if (end > from) {
+    heard.set(turn.dataset.turn, end);
+    say(text.slice(from, end));
+  }
+});

@@ -1,0 +1,16 @@
+// Everything the pages do beyond HTML and htmx. Each module looks after one thing and works through delegated events,
+// so that nothing has to be set up again after a swap.
+import "./announce.js";
+import "./composer.js";
+import "./copy.js";
+import "./drawers.js";
+import "./keyboard.js";
+import "./list.js";
+import "./menus.js";
+import "./palette.js";
+import "./rename.js";
+import "./requests.js";
+import "./scroll.js";
+import "./theme.js";
+import "./toasts.js";
+import "./viewport.js";

@@ -1,0 +1,156 @@
+// The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
+import { $, $$, on, randomKey } from "./dom.js";
+import { form, read, write } from "./drafts.js";
+import { follow } from "./scroll.js";
+import { toast } from "./toasts.js";
+
+const text = () => $("#composer-text");
+const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
+const canGrow = CSS.supports("field-sizing", "content");
+const WAITING = "You are offline. This is sent when the connection is back.";
+
+function say(message) {
+  const place = $("#composer-error");
+  place.replaceChildren();
+  if (!message) return;
+  const line = document.createElement("p");
+  line.className = "field-hint";
+  line.textContent = message;
+  place.append(line);
+}
+
+function refresh() {
+  const field = text();
+  if (!field) return;
+  const limit = Number(form().dataset.limit);
+  const over = field.value.length - limit;
+  const count = $("[data-count]");
+  count.hidden = over < -limit / 10;
+  count.textContent = over > 0 ? `${over.toLocaleString("en-GB")} characters too many` : `${(-over).toLocaleString("en-GB")} characters left`;
+  count.classList.toggle("field-error", over > 0);
+  field.toggleAttribute("aria-invalid", over > 0);
+  const send = $("[data-send]");
+  if (send) send.disabled = over > 0 || !field.value.trim();
+  if (!canGrow) {
+    field.style.height = "auto";
+    field.style.height = `${field.scrollHeight}px`;
+  }
+}
+
+function fill(value) {
+  text().value = value;
+  refresh();
+}
+
+/** Shows the words in the thread before the server has them. */
+function showPending(words) {
+  const node = $("#pending-template").content.firstElementChild.cloneNode(true);
+  $(".message-text", node).textContent = words;
+  $(".welcome")?.setAttribute("hidden", "");
+  $("#thread").append(node);
+  follow();
+}
+
+function dropPending() {
+  for (const node of $$(".message-pending")) node.remove();
+  $(".welcome")?.removeAttribute("hidden");
+}
+
+/** The words did not arrive: they go back where they were typed, before anything typed since. */
+function giveBack({ waiting = false } = {}) {
+  const sent = form()?.sent;
+  if (!sent) return;
+  dropPending();
+  const since = text().value;
+  fill(since && since !== sent.text ? `${sent.text}\n${since}` : sent.text);
+  write({ text: text().value, key: since ? undefined : sent.key, waiting });
+  form().sent = null;
+  say(waiting ? WAITING : "");
+}
+
+on("input", "#composer-text", (_event, field) => {
+  const draft = read();
+  write({ text: field.value, waiting: draft.waiting && field.value.trim() !== "" });
+  if (!draft.waiting) say("");
+  refresh();
+});
+
+on("keydown", "#composer-text", (event, field) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
+  event.preventDefault();
+  const send = $("[data-send]");
+  if (send) send.click();
+  else if (field.value.trim()) say("Wait for the reply to end, or stop it, then send.");
+});
+
+document.addEventListener("htmx:config:request", (event) => {
+  const { ctx } = event.detail;
+  if (ctx.sourceElement.id !== "composer") return;
+  const words = text().value;
+  if (!words.trim()) return event.preventDefault();
+  const key = read().text === words && read().key ? read().key : randomKey();
+  if (!navigator.onLine) {
+    event.preventDefault();
+    write({ text: words, key, waiting: true });
+    return say(WAITING);
+  }
+  ctx.request.headers["Idempotency-Key"] = key;
+  form().sent = { text: words, key };
+  write({ text: words, key, waiting: false });
+  say("");
+  showPending(words);
+  fill("");
+});
+
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
+  if (ctx.sourceElement.id !== "composer") return;
+  if (ctx.response.status >= 400) return giveBack();
+  const since = text().value;
+  write({ text: since }, ctx.sourceElement);
+  form().sent = null;
+  dropPending();
+  follow();
+  // A new conversation brings a composer of its own: what was typed meanwhile moves there.
+  document.addEventListener("htmx:finally:swap", () => {
+    if (since && text() && !text().value) fill(since);
+  }, { once: true });
+});
+
+document.addEventListener("htmx:error", (event) => {
+  if (event.detail.ctx?.sourceElement?.id !== "composer") return;
+  giveBack({ waiting: true });
+  setTimeout(whenBack, 4000);
+});
+
+/** Sends what waits, once: the key makes a second arrival of the same words harmless. */
+async function whenBack() {
+  if (!form() || !read().waiting || !navigator.onLine) return;
+  try {
+    await fetch("/healthz", { cache: "no-store" });
+  } catch {
+    return void setTimeout(whenBack, 4000);
+  }
+  if (form() && read().waiting && $("[data-send]") && text().value.trim()) form().requestSubmit();
+}
+
+addEventListener("online", whenBack);
+addEventListener("offline", () => toast("You are offline. You can go on writing."));
+
+/** A composer that has just appeared gets its draft. */
+function arrive() {
+  const composer = form();
+  if (!composer || composer.ready) return refresh();
+  composer.ready = true;
+  const draft = read();
+  if (!text().value && draft.text) text().value = draft.text;
+  refresh();
+  if (draft.waiting) {
+    say(WAITING);
+    whenBack();
+  }
+  if (!isTouch && (document.activeElement === document.body || document.activeElement?.id === "main")) text().focus({ preventScroll: true });
+}
+
+arrive();
+document.addEventListener("htmx:after:settle", arrive);

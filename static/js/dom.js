@@ -1,0 +1,42 @@
+// Helpers shared by the modules.
+
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+/** Calls handler(event, element) for events of that type on elements that match now or ever. */
+export function on(type, selector, handler, options) {
+  document.addEventListener(type, (event) => {
+    const element = event.target instanceof Element ? event.target.closest(selector) : null;
+    if (element) handler(event, element);
+  }, options);
+}
+
+/** Calls handler(root) now and after every swap, with what was put in. */
+export function onContent(handler) {
+  handler(document.body);
+  document.addEventListener("htmx:after:settle", (event) => handler(event.target));
+}
+
+export function setCookie(name, value) {
+  document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=lax`;
+}
+
+/** Local storage that may be full, switched off or not ours: then it just remembers nothing. */
+export const store = {
+  get(key) {
+    try { return JSON.parse(localStorage.getItem(key)); } catch { return null; }
+  },
+  set(key, value) {
+    try { localStorage.setItem(key, JSON.stringify(value)); } catch { /* nothing is remembered */ }
+  },
+  remove(key) {
+    try { localStorage.removeItem(key); } catch { /* nothing was remembered */ }
+  },
+};
+
+/** A random key; crypto.randomUUID is missing on plain http. */
+export function randomKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export const isNarrow = () => matchMedia("(max-width: 899px)").matches;

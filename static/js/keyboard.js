@@ -1,0 +1,33 @@
+// The keys of the help dialog.
+import { $, $$ } from "./dom.js";
+import { closeDrawers } from "./drawers.js";
+
+const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
+const isTyping = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
+
+if (isApple) for (const key of $$("kbd[data-mod]")) key.textContent = "⌘";
+
+document.addEventListener("keydown", (event) => {
+  const command = isApple ? event.metaKey : event.ctrlKey;
+  const key = event.key.toLowerCase();
+  if (command && !event.shiftKey && !event.altKey && key === "k") {
+    const palette = $("#palette");
+    if (!palette) return;
+    event.preventDefault();
+    if (palette.open) palette.close();
+    else palette.showModal();
+  } else if (command && event.shiftKey && key === "o") {
+    event.preventDefault();
+    $("#sidebar [data-new]")?.click();
+  } else if (event.key === "?" && !isTyping(event.target) && !command) {
+    $("#keys")?.showModal();
+  } else if (event.key === "Escape" && !$("dialog[open]") && !event.defaultPrevented) {
+    if (!closeDrawers()) $("[data-stop]")?.click();
+  } else if (event.key === "ArrowUp" && event.target.id === "composer-text" && !event.target.value) {
+    const edit = $$(".message-user [data-edit]").at(-1);
+    if (edit) {
+      event.preventDefault();
+      edit.click();
+    }
+  }
+});

@@ -1,0 +1,76 @@
+// The list of conversations: archive and delete with undo, the mark of the open one, and a refresh that waits while
+// the pointer or the focus is in it.
+import { $, $$, on } from "./dom.js";
+
+const list = () => $("#side-list");
+let waiting = false;
+
+function mark() {
+  for (const link of $$(".side-link")) {
+    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function refresh() {
+  waiting = false;
+  const count = Math.min(100, Math.max(30, $$(".side-item", list()).length));
+  const query = new URLSearchParams({ count, q: $("#side-q").value });
+  htmx.ajax("GET", `${list().dataset.url}?${query}`, { target: "#side-list", swap: "innerMorph", source: "#side-list" });
+}
+
+function refreshSoon() {
+  if (!list()) return;
+  // Items would move under the pointer or away from the focus; an empty list has nothing to move.
+  waiting = list().matches(":hover, :focus-within") && $(".side-item", list()) !== null;
+  if (!waiting) refresh();
+}
+
+on("pointerout", "#side-list", (event, element) => {
+  if (waiting && !element.contains(event.relatedTarget)) refreshSoon();
+});
+on("focusout", "#side-list", (event, element) => {
+  if (waiting && !element.contains(event.relatedTarget)) setTimeout(refreshSoon);
+});
+document.addEventListener("conversations:changed", refreshSoon);
+for (const type of ["htmx:after:history:push", "htmx:after:history:replace", "htmx:after:swap", "popstate"]) {
+  addEventListener(type, mark);
+}
+
+function act(verb, id, base) {
+  const item = $(`#side-${id}`);
+  const row = $(`#archived-${id}`);
+  const isOpen = $(".conversation")?.dataset.conversation === id;
+  const next = item?.nextElementSibling ?? item?.previousElementSibling;
+  for (const element of [item, row]) if (element) element.hidden = true;
+  if (item?.contains(document.activeElement) || document.activeElement === document.body) $(".side-link", next ?? undefined)?.focus();
+  htmx.ajax("POST", `${base}/${verb}`, { target: "#toasts", swap: "beforeend" }).then(() => {
+    if (isOpen) htmx.ajax("GET", $("[data-new]").getAttribute("href"), { target: "#main", swap: "innerHTML", push: "true" });
+  });
+}
+
+for (const verb of ["delete", "archive"]) {
+  on("click", `button[data-${verb}]`, (_event, button) => {
+    const link = $(".side-link", button.closest(".side-item"));
+    act(verb, button.dataset[verb], link.getAttribute("href"));
+  });
+  on("submit", `form[data-${verb}]`, (event, form) => {
+    event.preventDefault();
+    act(verb, form.dataset[verb], form.getAttribute("action").replace(/\/[^/]+$/, ""));
+  });
+}
+
+// A failure brings back what was hidden in advance.
+document.addEventListener("htmx:response:error", () => {
+  for (const element of $$(".side-item[hidden], [id^='archived-'][hidden]")) element.hidden = false;
+});
+
+// Yesterday's list is not today's.
+let day = new Date().toDateString();
+document.addEventListener("visibilitychange", () => {
+  const today = new Date().toDateString();
+  if (!document.hidden && today !== day) {
+    day = today;
+    refreshSoon();
+  }
+});

@@ -1,0 +1,35 @@
+// Menus are <details>: they open without a script; with one they close as menus do.
+import { $, $$, on } from "./dom.js";
+
+export function closeMenus(except) {
+  const open = $$("details.menu[open]").filter((menu) => menu !== except);
+  for (const menu of open) menu.open = false;
+  return open.length > 0;
+}
+
+document.addEventListener("click", (event) => {
+  const menu = event.target.closest?.("details.menu");
+  closeMenus(event.target.closest?.(".menu-item") ? undefined : menu);
+});
+
+document.addEventListener("focusin", (event) => closeMenus(event.target.closest?.("details.menu")));
+
+on("keydown", "details.menu[open]", (event, menu) => {
+  if (event.key === "Escape") {
+    menu.open = false;
+    $("summary", menu).focus();
+    event.stopPropagation();
+  }
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    const items = $$(".menu-item", menu);
+    const next = items.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
+    items.at(next % items.length)?.focus();
+    event.preventDefault();
+  }
+});
+
+on("click", "[data-open-dialog]", (_event, button) => $(`#${button.dataset.openDialog}`).showModal());
+on("click", "[data-close-dialog]", (_event, button) => button.closest("dialog").close());
+on("click", "dialog", (event, dialog) => {
+  if (event.target === dialog) dialog.close();
+});

@@ -1,0 +1,49 @@
+// Editing in place: titles in the sidebar (double click or F2), and Esc, which puts back what was there.
+import { $, on, onContent } from "./dom.js";
+
+function rename(item) {
+  const link = $(".side-link", item);
+  if (link) {
+    htmx.ajax("GET", `${link.getAttribute("href")}/title?place=sidebar`, { target: `#${item.id}`, swap: "innerHTML", source: `#${item.id}` });
+  }
+}
+
+function restore(form) {
+  const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
+  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
+}
+
+on("dblclick", ".side-item", (_event, item) => rename(item));
+on("click", "[data-rename]", (_event, button) => rename(button.closest(".side-item")));
+on("click", "[data-cancel]", (event, button) => {
+  event.preventDefault();
+  restore(button.closest("form"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const item = event.target.closest?.(".side-item");
+  if (event.key === "F2" && item) rename(item);
+  const form = event.target.closest?.("form[data-esc]");
+  if (event.key === "Escape" && form) {
+    event.preventDefault();
+    form.dataset.cancelled = "";
+    restore(form);
+  }
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.matches?.("[data-enter-sends]")) {
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  }
+});
+
+on("focusout", "[data-save-on-blur]", (_event, field) => {
+  const form = field.form;
+  if (!form?.isConnected || "cancelled" in form.dataset || form.classList.contains("htmx-request")) return;
+  if (field.value.trim() && field.value !== field.defaultValue) form.requestSubmit();
+  else restore(form);
+});
+
+onContent((root) => {
+  const field = root.matches("[data-select]") ? root : $("[data-select]", root);
+  if (field && document.activeElement !== field) field.focus();
+  field?.select();
+});

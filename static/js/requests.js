@@ -1,0 +1,20 @@
+// What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
+import { toast } from "./toasts.js";
+
+const isOurs = (response) => response.headers.has("HX-Retarget") || response.headers.has("HX-Redirect");
+
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
+  const status = ctx.response?.status ?? 200;
+  if (status < 400 || isOurs(ctx.response)) return;
+  if (status === 422) return; // the form itself, with its errors
+  // Not our page but a proxy's.
+  event.preventDefault();
+  toast(status >= 502 ? "The server cannot be reached for the moment. Try again in a few seconds." : "That did not work. Try again.");
+});
+
+document.addEventListener("htmx:error", (event) => {
+  const { ctx } = event.detail;
+  if (!ctx || ctx.sourceElement?.id === "composer" || ctx.sourceElement?.closest?.("[data-turn]")) return;
+  toast(navigator.onLine ? "The server did not answer. Try again." : "You are offline. Try again when the connection is back.");
+});

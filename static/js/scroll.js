@@ -1,0 +1,83 @@
+// The thread follows the newest words until the reader scrolls up; "Newest" brings them back.
+import { $, on } from "./dom.js";
+
+const NEAR = 80;
+let following = true;
+let shown = null;
+let last = 0;
+
+const scroller = () => $("#thread-scroll");
+const distance = (element) => element.scrollHeight - element.scrollTop - element.clientHeight;
+
+function toEnd() {
+  const element = scroller();
+  if (!element) return;
+  element.scrollTop = element.scrollHeight;
+  last = element.scrollTop;
+}
+
+export function follow() {
+  following = true;
+  update();
+}
+
+function update() {
+  const element = scroller();
+  if (!element) return;
+  if (following) toEnd();
+  const newest = $("[data-newest]");
+  if (newest) newest.hidden = following || distance(element) < NEAR;
+}
+
+/** Where a page that has just been opened stands: at the message it was opened for, or at the end. */
+function arrive() {
+  const element = scroller();
+  shown = element;
+  last = 0;
+  following = true;
+  if (!element) return;
+  const wanted = element.dataset.at ?? location.hash.match(/^#m-(\d+)$/)?.[1];
+  const message = wanted && $(`#m-${wanted}`);
+  if (message) {
+    following = false;
+    message.scrollIntoView({ block: "center" });
+    message.classList.add("flash");
+  }
+  update();
+}
+
+document.addEventListener("scroll", (event) => {
+  const element = event.target;
+  if (element !== scroller()) return;
+  if (element.scrollTop < last - 2) following = false;
+  else if (distance(element) < NEAR) following = true;
+  last = element.scrollTop;
+  const newest = $("[data-newest]");
+  if (newest) newest.hidden = following || distance(element) < NEAR;
+}, { capture: true, passive: true });
+
+on("click", "[data-newest]", () => {
+  follow();
+  $("#composer-text")?.focus({ preventScroll: true });
+});
+
+// Earlier messages are put in above: what is being read must not move.
+document.addEventListener("htmx:before:swap", (event) => {
+  const { ctx } = event.detail;
+  if (!ctx.sourceElement?.matches?.("[data-keeps-place]")) return;
+  const element = scroller();
+  const fromEnd = element.scrollHeight - element.scrollTop;
+  following = false;
+  document.addEventListener("htmx:finally:swap", () => {
+    element.scrollTop = element.scrollHeight - fromEnd;
+    last = element.scrollTop;
+  }, { once: true });
+});
+
+const main = $("#main");
+if (main) {
+  new MutationObserver(() => (shown === scroller() ? update() : arrive())).observe(main, { childList: true, subtree: true, characterData: true });
+  new ResizeObserver(update).observe(main);
+  arrive();
+  document.fonts?.ready.then(update);
+}

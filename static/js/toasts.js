@@ -1,0 +1,34 @@
+// Passing notices. The server puts them in as HTML, scripts with toast(); both leave by themselves.
+import { $, on } from "./dom.js";
+
+const SECONDS = 6;
+const timers = new WeakMap();
+
+export function toast(text) {
+  const node = $("#toast-template")?.content.firstElementChild.cloneNode(true);
+  if (!node) return;
+  $(".toast-text", node).textContent = text;
+  $("#toasts").append(node);
+}
+
+function countDown(node) {
+  const seconds = Number(node.dataset.seconds ?? SECONDS);
+  timers.set(node, setTimeout(() => node.remove(), seconds * 1000));
+}
+
+const list = $("#toasts");
+for (const node of list.children) countDown(node);
+new MutationObserver((records) => {
+  for (const record of records) {
+    for (const node of record.addedNodes) if (node.matches?.("[data-toast]")) countDown(node);
+  }
+  while (list.children.length > 3) list.firstElementChild.remove();
+}).observe(list, { childList: true });
+
+// Nothing disappears under the pointer or the focus.
+for (const type of ["pointerover", "focusin"]) on(type, "[data-toast]", (_event, node) => clearTimeout(timers.get(node)));
+on("pointerout", "[data-toast]", (event, node) => {
+  if (!node.contains(event.relatedTarget)) countDown(node);
+});
+on("click", "[data-dismiss]", (_event, button) => button.closest("[data-toast]").remove());
+on("submit", "[data-undo]", (_event, form) => setTimeout(() => form.closest("[data-toast]").remove()));

@@ -1,0 +1,99 @@
+"""What templates can use: people's dates, Markdown, asset addresses; and the serving of those assets."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+
+from flask import Flask, Response, current_app, request, send_from_directory
+from flask_login import current_user
+from markupsafe import Markup, escape
+
+from webapp import dates
+from webapp.markdown import render
+
+THEMES = ("system", "light", "dark")
+OFFLINE_MODEL = "Demonstration, no language model"
+
+
+def init_rendering(app: Flask) -> None:
+    """Register filters, globals and the versioned asset route."""
+    version = _static_version(Path(app.static_folder or "static"))
+    app.config["STATIC_VERSION"] = version
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    app.jinja_env.filters.update(when=when, markdown=render, model_name=model_name)
+    app.jinja_env.globals.update(asset=asset)
+    app.context_processor(_page_state)
+    app.add_url_rule("/static/v-<version>/<path:filename>", "assets.static", _serve_asset)
+
+
+def asset(filename: str) -> str:
+    """The address of a static file, changed by every build, so that browsers may keep it for ever.
+
+    The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
+    """
+    root = current_app.config.get("APPLICATION_ROOT", "/").rstrip("/")
+    return f"{request.script_root or root}/static/v-{current_app.config['STATIC_VERSION']}/{filename}"
+
+
+def when(at: datetime | None) -> Markup:
+    """A <time> in people's words, exact on hover."""
+    if at is None:
+        return Markup("")
+    zone = reader_zone()
+    local = at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        local.isoformat(timespec="seconds"), dates.exactly(local), dates.said(local, datetime.now(zone))
+    )
+
+
+def reader_zone() -> tzinfo:
+    """The reader's time zone: as this browser told it, else the account's."""
+    name = request.cookies.get("tz")
+    return dates.zone(name or (current_user.settings.timezone if current_user.is_authenticated else None))
+
+
+def reader_theme() -> str:
+    """The reader's theme: this browser's, else the account's, else the device's."""
+    chosen = request.cookies.get("theme", "")
+    if chosen not in THEMES and current_user.is_authenticated:
+        chosen = current_user.settings.theme
+    return chosen if chosen in THEMES else "system"
+
+
+def model_name(name: str) -> str:
+    """How a model is named under a reply; the offline one says what it is."""
+    return OFFLINE_MODEL if name.startswith("offline") else name
+
+
+def highlight(text: str, words: str, around: int = 90) -> Markup:
+    """The part of a text where the words occur, with each occurrence marked."""
+    lower, needle = text.lower(), words.lower().strip()
+    at = lower.find(needle) if needle else -1
+    start = max(0, at - around) if at >= 0 else 0
+    part = text[start : start + len(needle) + 2 * around]
+    marked, position = Markup("…" if start else ""), 0
+    while needle and (found := part.lower().find(needle, position)) >= 0:
+        marked += escape(part[position:found]) + Markup("<mark>{}</mark>").format(part[found : found + len(needle)])
+        position = found + len(needle)
+    return marked + escape(part[position:]) + ("…" if start + len(part) < len(text) else "")
+
+
+def _page_state() -> dict[str, str]:
+    closed = request.cookies.get("sidebar") == "closed"
+    return {"theme": reader_theme(), "sidebar_state": "closed" if closed else "open"}
+
+
+def _serve_asset(version: str, filename: str) -> Response:
+    response = send_from_directory(current_app.static_folder or "static", filename)
+    if version == current_app.config["STATIC_VERSION"]:
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    return response
+
+
+def _static_version(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
