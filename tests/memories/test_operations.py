@@ -124,7 +124,7 @@ def test_an_answer_without_an_extraction_is_refused(answer):
         parse_extraction(answer)
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.lists(JSON | JSON.map(lambda value: GOOD | (value if isinstance(value, dict) else {})), max_size=6))
 def test_every_operation_is_either_read_or_counted(items):
     extraction = parse_extraction({"operations": items})

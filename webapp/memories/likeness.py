@@ -1,0 +1,66 @@
+"""When two statements are near enough to be one, and when near means opposed."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+
+import numpy as np
+
+_NEGATION_WORDS = (
+    "not no never without cannot cant dont doesnt didnt isnt arent wasnt wont wouldnt havent hasnt stopped quit "
+    "nicht kein keine keinen nie pas jamais nunca não nao non mai niet geen не нет никогда không"
+)
+_DISLIKE_WORDS = "dislike dislikes hate hates detest detests avoid avoids loathe loathes déteste hasse odio"
+_NEGATIONS = frozenset(_NEGATION_WORDS.split())
+_DISLIKES = frozenset(_DISLIKE_WORDS.split())
+_CJK_NEGATION = re.compile(r"不|没|沒|ない|ません|안 |않")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+class Likeness(StrEnum):
+    """How one statement stands to another."""
+
+    SAME = "same"
+    OPPOSED = "opposed"
+    DIFFERENT = "different"
+
+
+def cosine(left: np.ndarray | None, right: np.ndarray | None) -> float:
+    """The cosine of two vectors of one length; 0 when one is missing, empty or of another model's length."""
+    if left is None or right is None or left.shape != right.shape:
+        return 0.0
+    norm = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(np.dot(left, right)) / norm if norm > 0 else 0.0
+
+
+def compare(left: str, right: str, similarity: float, same_at: float, opposed_at: float) -> Likeness:
+    """Judge two statements by the similarity of their vectors and by what vectors are blind to.
+
+    Vectors hardly see a "not", a number or a name, so those decide: the same but for a negation is a contradiction,
+    the same but for a name or number is another statement.
+    """
+    if similarity < min(same_at, opposed_at) or _particulars(left) != _particulars(right):
+        return Likeness.DIFFERENT
+    if is_negative(left) != is_negative(right):
+        return Likeness.OPPOSED if similarity >= opposed_at else Likeness.DIFFERENT
+    return Likeness.SAME if similarity >= same_at else Likeness.DIFFERENT
+
+
+def is_negative(statement: str) -> bool:
+    """Whether a statement denies: an odd number of negations and words of dislike."""
+    words = [word.replace("'", "").replace("’", "") for word in _WORD.findall(statement.casefold())]
+    turns = sum(word in _NEGATIONS or word in _DISLIKES for word in words)
+    return (turns + len(_CJK_NEGATION.findall(statement))) % 2 == 1
+
+
+def _particulars(statement: str) -> frozenset[str]:
+    """Numbers, names (capitals inside the sentence) and emoji: what makes a statement about this and not that."""
+    found = set()
+    for match in _WORD.finditer(statement):
+        word = match.group()
+        if any(ch.isdigit() for ch in word) or (match.start() > 0 and word[0].isupper() and word not in {"I", "I'm"}):
+            found.add(re.sub(r"['’]s$", "", word).casefold())
+    found.update(ch for ch in statement if unicodedata.category(ch) == "So")
+    return frozenset(found)
