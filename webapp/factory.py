@@ -73,7 +73,8 @@ def _configure(app: Flask, settings: Settings) -> None:
         WTF_CSRF_TIME_LIMIT=None,
         WTF_CSRF_CHECK_DEFAULT=False,
         RATELIMIT_ENABLED=settings.rate_limits,
-        RATELIMIT_STORAGE_URI=settings.redis_url,
+        # limits has a scheme of its own for Unix sockets.
+        RATELIMIT_STORAGE_URI=settings.redis_url.replace("unix://", "redis+unix://", 1),
         RATELIMIT_SWALLOW_ERRORS=True,
     )
     app.json.sort_keys = False
