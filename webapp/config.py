@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from webapp.llm.settings import ModelSettings
+
 
 class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
@@ -72,6 +74,25 @@ class Settings(BaseModel):
             if url.startswith(plain):
                 url = "mysql+mysqldb://" + url.removeprefix(plain)
         return url if "charset=" in url or not url.startswith("mysql") else _with_charset(url)
+
+    @property
+    def model(self) -> ModelSettings:
+        """The model server and the models on it; what is not set falls back to the adapters' defaults."""
+        given = {
+            "base_url": self.openai_base_url,
+            "api_key": self.openai_api_key,
+            "chat_model": self.chat_model,
+            "background_model": self.background_model or self.chat_model,
+            "embedding_model": self.embedding_model,
+        }
+        return ModelSettings(
+            **{name: value for name, value in given.items() if value},
+            connect_timeout=self.model_connect_timeout,
+            first_token_timeout=self.model_first_token_timeout,
+            idle_timeout=self.model_idle_timeout,
+            request_timeout=self.model_request_timeout,
+            max_retries=self.model_retries,
+        )
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Settings:

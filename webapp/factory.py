@@ -26,6 +26,7 @@ from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, engine_options, prepare_engine
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
+from webapp.model_clients import init_models
 from webapp.openapi.docs import init_docs
 from webapp.queueing import init_queueing
 from webapp.web import Problem
@@ -95,6 +96,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     htmx.init_app(app)
     limiter.init_app(app)
     app.extensions["redis"] = make_redis(settings.redis_url)
+    init_models(app, settings)
     init_queueing()
     logs.init_logs(app, settings)
     problems.init_errors(app)
@@ -107,7 +109,6 @@ def _extend(app: Flask, settings: Settings) -> None:
 def _register(app: OpenAPI) -> None:
     for api in (accounts_api, conversations_api, chat_api):
         app.register_api(api)
-        csrf.exempt(api)
     for pages in (accounts_pages, conversations_pages, chat_pages, admin_pages, service_endpoints.blueprint):
         app.register_blueprint(pages)
     init_docs(app)

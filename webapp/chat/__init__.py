@@ -1,1 +1,1 @@
-"""Turns: the context of a reply, running it, streaming it."""
+"""Turns: a user message, the reply to it, and everything that happens in between."""

@@ -24,6 +24,7 @@ class Conversation(Base):
         Index("ix_conversations_listing", "user_id", "is_archived", "updated_at", "conversation_id"),
         Index("ix_conversations_owed_title", "title_source", "updated_at"),
         Index("ix_conversations_temporary", "is_temporary", "updated_at"),
+        Index("ix_conversations_deleted", "deleted_at"),
         Base.__table_args__,
     )
 

@@ -1,0 +1,117 @@
+"""Runs every job: application context, log context, one try/except, and the word to the turns that wait for it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache, wraps
+from typing import Any
+
+from flask import Flask, current_app
+from redis.exceptions import RedisError
+from rq import get_current_job
+
+from webapp import create_app, jobspecs, logs
+from webapp.chat import turnlog
+from webapp.database import db, expect_writes
+from webapp.llm.errors import ModelError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Run:
+    """The job that is running: the turns it reports to, and whether this is its last try."""
+
+    name: str
+    turns: list[int] = field(default_factory=list)
+    last_try: bool = True
+
+
+_run: ContextVar[Run | None] = ContextVar("job_run", default=None)
+
+
+@cache
+def worker_app() -> Flask:
+    """The application of this worker, made once, before the first fork."""
+    return create_app()
+
+
+def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function the job of that name in webapp/jobspecs.py.
+
+    It runs in an application context without an open transaction. A model error that a later try may cure, and any
+    unexpected error, is raised to RQ, which retries as the spec says; one that no retry cures ends the job, logged.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def run(**ids: Any) -> Any:
+            if current_app:  # already inside an application: a test, or a command
+                return _execute(name, function, ids)
+            with worker_app().app_context():
+                return _execute(name, function, ids)
+
+        run.job_name = name
+        return run
+
+    return decorate
+
+
+def report(kind: str, data: dict[str, Any]) -> None:
+    """Say something on the streams of the turns that wait for the running job."""
+    current = _run.get()
+    for turn_id in current.turns if current else ():
+        try:
+            turnlog.report(current_app.extensions["redis"], turn_id, kind, data)
+        except RedisError:
+            log.warning("turn not told", extra={"turn_id": turn_id, "event": kind})
+
+
+def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
+    rq_job = get_current_job()
+    client = current_app.extensions["redis"]
+    run = Run(name)
+    if rq_job is not None:
+        key = jobspecs.JobRequest(name, ids).key
+        run.turns = jobspecs.started(client, key, rq_job.id)
+        run.last_try = not rq_job.retries_left
+    token = _run.set(run)
+    logs.context.set({"job": name, "job_id": rq_job.id if rq_job else None, **ids})
+    expect_writes()
+    started = time.perf_counter()
+    try:
+        result = function(**ids)
+        db.session.commit()
+        log.info("job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
+        _settle(client, run)
+        return result
+    except ModelError as error:
+        db.session.rollback()
+        log.warning("job failed: model", extra={"code": error.code, "last_try": run.last_try})
+        if error.retryable and not run.last_try:
+            raise
+        _settle(client, run)
+        if error.retryable:
+            raise
+        return {"failed": error.code}
+    except BaseException:  # JobTimeoutException and friends too: they are raised on, never swallowed
+        db.session.rollback()
+        log.exception("job failed", extra={"last_try": run.last_try})
+        if run.last_try:
+            _settle(client, run)
+        raise
+    finally:
+        db.session.remove()
+        _run.reset(token)
+
+
+def _settle(client: Any, run: Run) -> None:
+    for turn_id in run.turns:
+        try:
+            turnlog.settle(client, turn_id, run.name)
+        except RedisError:
+            log.warning("turn not settled", extra={"turn_id": turn_id})

@@ -1,0 +1,89 @@
+"""`python -m jobs.schedule`: RQ's cron for the jobs that have a rhythm. It loads nothing of the application.
+
+Two schedulers would enqueue everything twice, so one holds a lock and the others stand by.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+import uuid
+
+from redis import Redis
+from redis.exceptions import RedisError
+from rq.cron import CronJob, CronScheduler
+from rq.job import Job
+
+from webapp.config import Settings
+from webapp.jobspecs import JOBS, JobRequest, JobSpec, push, rq_queue
+
+LOCK = "schedule:lock"
+LOCK_SECONDS = 30
+LONGEST_SLEEP = 10.0
+
+log = logging.getLogger(__name__)
+
+_RENEW = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('expire', KEYS[1], ARGV[2]) else return 0 end"
+
+
+class ScheduledJob(CronJob):
+    """A cron entry that goes through the same door as every other job: by name, with retries, and never piling up."""
+
+    def __init__(self, name: str, spec: JobSpec):
+        super().__init__(
+            queue_name=spec.queue.value, func_name=spec.function, interval=spec.every, cron=spec.cron, name=name
+        )
+        self.spec = spec
+
+    def enqueue(self, connection: Redis) -> Job | None:
+        """Put the job on its queue unless one is waiting there already."""
+        job_id = push(connection, JobRequest(self.name))
+        return rq_queue(connection, self.spec.queue).fetch_job(job_id) if job_id else None
+
+
+class Scheduler(CronScheduler):
+    """RQ's cron scheduler with our jobs, active while it holds the lock."""
+
+    def __init__(self, connection: Redis):
+        super().__init__(connection)
+        self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
+        self._token = uuid.uuid4().hex
+
+    def holds_lock(self) -> bool:
+        """Take or renew the lock; False while another scheduler has it."""
+        if self.connection.set(LOCK, self._token, nx=True, ex=LOCK_SECONDS):
+            return True
+        return bool(self.connection.eval(_RENEW, 1, LOCK, self._token, LOCK_SECONDS))
+
+    def enqueue_jobs(self) -> list[CronJob]:
+        """Enqueue what is due, if it is ours to enqueue."""
+        return super().enqueue_jobs() if self.holds_lock() else []
+
+    def calculate_sleep_interval(self) -> float:
+        """Sleep until the next job, but wake often enough to keep the lock or to take it over."""
+        return max(0.5, min(super().calculate_sleep_interval(), LONGEST_SLEEP))
+
+    def release(self) -> None:
+        """Give up the lock, so that another scheduler need not wait for it to lapse."""
+        if self.connection.get(LOCK) == self._token.encode():
+            self.connection.delete(LOCK)
+
+
+def main() -> None:
+    """Schedule until told to stop; Redis may come and go."""
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    connection = Redis.from_url(Settings.from_env().redis_url, socket_connect_timeout=2)
+    while True:
+        scheduler = Scheduler(connection)
+        try:
+            scheduler.start()  # returns when it was told to stop
+            scheduler.release()
+            return
+        except RedisError as error:
+            log.warning("redis away, scheduler waits: %s", type(error).__name__)
+            time.sleep(2)
+
+
+if __name__ == "__main__":
+    main()

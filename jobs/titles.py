@@ -1,0 +1,15 @@
+"""The title of a conversation, after its first exchange."""
+
+from __future__ import annotations
+
+from jobs.runner import job, report
+from webapp.conversations import titles
+
+
+@job("title")
+def generate_title(conversation_id: int) -> str | None:
+    """Title a conversation that has none."""
+    title = titles.title_conversation(conversation_id)
+    if title:
+        report("title", {"title": title, "conversation_id": conversation_id})
+    return title

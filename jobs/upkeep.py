@@ -1,0 +1,18 @@
+"""What the scheduler asks for: finishing what died, queueing what is owed, deleting what is past its time."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp import upkeep
+
+
+@job("sweep")
+def sweep() -> dict[str, int]:
+    """Finish dead turns and queue owed work."""
+    return upkeep.sweep()
+
+
+@job("purge")
+def purge() -> dict[str, int]:
+    """Delete what is past its time."""
+    return upkeep.purge()

@@ -1,0 +1,45 @@
+"""Alembic's entry: migrations run against the application's database, on MySQL, MariaDB and SQLite alike."""
+
+from __future__ import annotations
+
+from alembic import context
+from flask import current_app
+
+from webapp.database import db, expect_writes
+
+
+def run() -> None:
+    """Run the migrations in one transaction where the database can, with a lock against a second runner."""
+    expect_writes()
+    with db.engine.connect() as connection:
+        locked = _lock(connection)
+        context.configure(
+            connection=connection,
+            target_metadata=db.metadata,
+            render_as_batch=True,
+            compare_type=True,
+            transaction_per_migration=False,
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+        connection.commit()
+        if locked:
+            connection.exec_driver_sql("SELECT RELEASE_LOCK('commonplace-migrations')")
+
+
+def _lock(connection) -> bool:
+    if connection.dialect.name == "sqlite":
+        return False  # BEGIN IMMEDIATE is the lock
+    got = connection.exec_driver_sql("SELECT GET_LOCK('commonplace-migrations', 120)").scalar()
+    connection.commit()
+    if not got:
+        raise RuntimeError("another process has been migrating this database for two minutes")
+    return True
+
+
+if context.is_offline_mode():
+    context.configure(url=current_app.config["SQLALCHEMY_DATABASE_URI"], target_metadata=db.metadata, literal_binds=True)
+    with context.begin_transaction():
+        context.run_migrations()
+else:
+    run()

@@ -1,0 +1,216 @@
+"""JSON endpoints of turns: send, stream, resume, stop, retry, regenerate, edit, versions, inspect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flask import current_app, jsonify, request
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import service, sse, turnlog
+from webapp.chat.follow import follow
+from webapp.chat.runtime import runtime
+from webapp.chat.schemas import (
+    ChatRequest,
+    EditedMessage,
+    FollowOnly,
+    FollowQuery,
+    MessageStarted,
+    NewMessage,
+    PipelineStepOut,
+    PipelineSteps,
+    ResponseStarted,
+    Restored,
+    StillWriting,
+    TurnPath,
+    Version,
+    VersionPath,
+    Versions,
+    WaitQuery,
+)
+from webapp.conversations import messages
+from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
+from webapp.database import db
+from webapp.extensions import limiter, redis
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("chat_api", __name__, tag="Chat")
+
+STREAM = {200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+
+
+def message_rate() -> str:
+    """How many turns a user may start."""
+    return current_app.extensions["settings"].message_rate
+
+
+limit_turns = limiter.shared_limit(message_rate, scope="turns", key_func=lambda: f"user:{current_user_id()}")
+
+
+@blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})
+@signed_in
+@limit_turns
+@idempotency.idempotent
+def send_message(path: ConversationPath, body: NewMessage):
+    """Send a message; the reply is written in the background."""
+    started = service.start_turn(
+        current_user_id(),
+        body.content,
+        conversation_id=path.conversation_id,
+        model=body.model,
+        custom_payload={"purpose": body.purpose} if body.purpose else None,
+    )
+    return _accepted(started)
+
+
+@blueprint.post("/chat/stream", responses=STREAM)
+@signed_in
+@limit_turns
+@idempotency.idempotent(replay=lambda answer, _status: _stream(answer["assistant_message_id"]))
+def chat_stream(body: ChatRequest, query: FollowOnly):
+    """Send a message, in a new conversation if none is named, and stream the reply."""
+    started = service.start_turn(
+        current_user_id(),
+        body.message,
+        conversation_id=body.conversation_id,
+        new=NewConversation(space_id=body.space_id),
+        model=body.model,
+        custom_payload={"context": body.context} if body.context else None,
+    )
+    idempotency.commit(started.header, 200)
+    service.launch(started)
+    return _stream(started.header["assistant_message_id"])
+
+
+@blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
+@signed_in
+def resume_stream(path: TurnPath, query: FollowQuery):
+    """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
+    reply = messages.get_message(current_user_id(), path.turn_id)
+    return _stream(reply.message_id, after=request.headers.get("Last-Event-ID") or query.after or "")
+
+
+@blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
+@signed_in
+def stop(path: TurnPath):
+    """Stop a reply; what has arrived is kept."""
+    reply = service.stop_turn(current_user_id(), path.turn_id)
+    return {"response_id": reply.message_id}, 202
+
+
+@blueprint.post("/chat/turns/<int:turn_id>/retry", responses={202: ResponseStarted})
+@signed_in
+@limit_turns
+@idempotency.idempotent
+def retry(path: TurnPath):
+    """Answer again where a reply failed, was interrupted or was stopped."""
+    return _accepted(service.retry_turn(current_user_id(), path.turn_id))
+
+
+@blueprint.post("/chat/turns/<int:turn_id>/regenerate", responses={202: ResponseStarted})
+@signed_in
+@limit_turns
+@idempotency.idempotent
+def regenerate(path: TurnPath):
+    """Write another version of a reply; the earlier one is kept."""
+    return _accepted(service.regenerate(current_user_id(), path.turn_id))
+
+
+@blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})
+@signed_in
+@limit_turns
+@idempotency.idempotent
+def edit_message(path: MessagePath, body: EditedMessage):
+    """Change a message of yours and have it answered anew; what followed is superseded, not lost."""
+    return _accepted(service.edit_message(current_user_id(), path.message_id, body.content))
+
+
+@blueprint.get("/messages/<int:message_id>/versions", responses={200: Versions})
+@signed_in
+def list_versions(path: MessagePath):
+    """The versions of a message, oldest first."""
+    message = messages.get_message(current_user_id(), path.message_id)
+    return Versions(versions=[
+        Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
+        for row in messages.versions_of(message)
+    ]).model_dump(mode="json")
+
+
+@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore", responses={200: Restored})
+@signed_in
+def restore_version(path: VersionPath):
+    """Put an earlier version back, with what followed it then."""
+    row = service.restore_version(current_user_id(), path.message_id, path.version_id)
+    answer = Restored(message=MessageOut.of(row)).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
+@signed_in
+def get_response(path: MessagePath, query: WaitQuery):
+    """The reply to a message once it is complete, waiting for it if asked to."""
+    user_id = current_user_id()
+    reply = service.reply_to(user_id, path.message_id)
+    if reply.status == "streaming" and query.wait:
+        reply_id = reply.message_id
+        db.session.remove()  # no connection is held while waiting
+        for _ in follow(_app(), runtime().hub, reply_id, patience=query.wait):
+            pass
+        reply = service.reply_to(user_id, path.message_id)
+    if reply.status == "streaming":
+        response = jsonify(StillWriting(status=reply.status, response_id=reply.message_id).model_dump())
+        response.headers["Retry-After"] = "1"
+        return response, 202
+    return MessageOut.of(reply).model_dump(mode="json")
+
+
+@blueprint.get("/messages/<int:message_id>/pipeline_steps", responses={200: PipelineSteps})
+@signed_in
+def get_pipeline_steps(path: MessagePath):
+    """How a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
+    steps = service.pipeline_steps(current_user_id(), path.message_id)
+    return PipelineSteps(
+        message_id=path.message_id,
+        pipeline_steps=[
+            PipelineStepOut(
+                name=step.name,
+                model=step.model,
+                duration_ms=step.duration_ms,
+                prompt=step.data.get("prompt"),
+                data={name: value for name, value in step.data.items() if name != "prompt"},
+            )
+            for step in steps
+        ],
+    ).model_dump(mode="json")
+
+
+def _accepted(started: service.Started):
+    """Commit a started turn, launch it and say which message will be the reply."""
+    answer = {"response_id": started.reply.message_id}
+    if started.asked is not None:
+        answer = {"message": MessageOut.of(started.asked).model_dump(mode="json"), **answer}
+    idempotency.commit(answer, 202)
+    service.launch(started)
+    return answer, 202
+
+
+def _stream(turn_id: int, after: str = ""):
+    app, hub = _app(), runtime().hub
+    jobs = request.args.get("follow") == "jobs"
+    db.session.remove()
+
+    def events() -> Iterator[bytes]:
+        seen = ""
+        if after:
+            limit = turnlog.order(after)
+            seen = turnlog.text_of(e for e in turnlog.read(client, turn_id) if turnlog.order(e.id) <= limit)
+        yield from sse.json_events(follow(app, hub, turn_id, after=after, jobs=jobs), seen=seen)
+
+    client = redis()
+    return sse.response(events())
+
+
+def _app():
+    return current_app._get_current_object()

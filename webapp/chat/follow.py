@@ -1,0 +1,105 @@
+"""What a viewer of a turn sees, from any process and from any point: live from the stream, else from the tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from flask import Flask
+from redis.exceptions import RedisError
+
+from webapp.chat import recovery, turnlog
+from webapp.chat.finish import final_event
+from webapp.chat.hub import Hub
+from webapp.chat.turnlog import FINAL_KINDS, SETTLED, Entry, order
+from webapp.conversations.models import Message
+from webapp.database import db
+
+HEARTBEAT_SECONDS = 4.0
+"""A dead client is noticed only by writing to it; the contract asks for a comment at least every 15 s."""
+JOBS_SECONDS = 30.0
+
+
+def follow(
+    app: Flask, hub: Hub, turn_id: int, *, after: str = "", jobs: bool = False, patience: float | None = None
+) -> Iterator[Entry | None]:
+    """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.
+
+    With `jobs` it goes on until `settled`, JOBS_SECONDS at most after the end of the reply. `patience` bounds the
+    whole in seconds. The generator holds no database connection. A turn whose process died is finished on the way.
+    """
+    started = time.monotonic()
+    ended_at: float | None = None
+    with hub.subscribe(turn_id, after) as subscription:
+        stored = stored_entries(app, turn_id) if not _has_log(app, turn_id) else None
+        if stored is not None:
+            yield from [item for item in stored if order(item.id) > order(after)] or stored[-1:]
+            return
+        while True:
+            item = subscription.get(_wait(started, ended_at, patience))
+            if item is not None:
+                yield item
+                if item.kind in FINAL_KINDS:
+                    ended_at = time.monotonic()
+                    if not jobs:
+                        return
+                if item.kind == SETTLED:
+                    return
+                continue
+            now = time.monotonic()
+            if ended_at is not None and now - ended_at >= JOBS_SECONDS:
+                return
+            if patience is not None and now - started >= patience:
+                return
+            yield None
+            if ended_at is None:
+                with app.app_context():
+                    recovery.recover_turn(turn_id)
+                # Recovered just now, or finished while Redis was away and its stream is gone.
+                stored = stored_entries(app, turn_id) if not _has_log(app, turn_id) else None
+                if stored is not None:
+                    yield stored[-1]
+                    return
+
+
+def _wait(started: float, ended_at: float | None, patience: float | None) -> float:
+    now = time.monotonic()
+    limits = [HEARTBEAT_SECONDS]
+    if patience is not None:
+        limits.append(started + patience - now)
+    if ended_at is not None:
+        limits.append(ended_at + JOBS_SECONDS - now)
+    return max(0.0, min(limits))
+
+
+def _has_log(app: Flask, turn_id: int) -> bool:
+    try:
+        return bool(app.extensions["redis"].exists(turnlog.log_key(turn_id)))
+    except RedisError:
+        return True  # unknown: keep waiting, the reader retries
+
+
+def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
+    """A finished turn as entries made from the tables; None while it is being written.
+
+    Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes at the right place.
+    """
+    with app.app_context():
+        row = db.session.get(Message, turn_id)
+        if row is None or row.status == "streaming":
+            return None
+        kind, data = final_event(row)
+        return [
+            Entry("0-1", "turn", header(row)),
+            *([Entry("0-2", "delta", {"text": row.content})] if row.content else []),
+            Entry("0-3", kind, data),
+        ]
+
+
+def header(row: Message) -> dict[str, int | None]:
+    """The data of a turn's first event."""
+    return {
+        "conversation_id": row.conversation_id,
+        "user_message_id": row.reply_to_id,
+        "assistant_message_id": row.message_id,
+    }

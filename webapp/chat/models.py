@@ -1,0 +1,31 @@
+"""What a turn leaves behind beside its messages."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Timestamp, current_timestamp, now
+
+
+class PipelineStep(Base):
+    """One step in the making of a reply, for the inspector.
+
+    `data` of the step `context` holds the sections with their token counts and the prompt, in which stored messages
+    are named by id rather than copied: prompts of a long conversation would otherwise be stored over and over.
+    """
+
+    __tablename__ = "pipeline_steps"
+    __table_args__ = (UniqueConstraint("message_id", "ordinal"), Base.__table_args__)
+
+    step_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    ordinal: Mapped[int]
+    name: Mapped[str] = mapped_column(String(50))
+    model: Mapped[str | None] = mapped_column(String(200))
+    duration_ms: Mapped[int | None]
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -1,0 +1,65 @@
+"""Finishes turns whose process died: nothing stays `streaming`."""
+
+from __future__ import annotations
+
+import logging
+import time
+from datetime import timedelta
+
+from sqlalchemy import select
+
+from webapp.chat import turnlog
+from webapp.chat.finish import Outcome, finish_turn
+from webapp.conversations.models import Message
+from webapp.database import db, now, write_transaction
+from webapp.extensions import redis
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 4.0
+"""How long a turn must be seen without a lease: after Redis was emptied its runner needs a moment to renew."""
+
+INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
+
+
+def recover_turn(turn_id: int) -> bool:
+    """Finish a turn as `interrupted`, with what had been streamed, if nobody runs it any more; whether it was done.
+
+    Call it again after GRACE_SECONDS: the first call only notes the suspicion.
+    """
+    client = redis()
+    if turnlog.has_lease(client, turn_id):
+        client.delete(turnlog.suspect_key(turn_id))
+        return False
+    suspect = turnlog.suspect_key(turn_id)
+    at = time.time()
+    if client.set(suspect, repr(at), nx=True, ex=120):
+        return False
+    if at - float(client.get(suspect) or at) < GRACE_SECONDS:
+        return False
+    entries = turnlog.read(client, turn_id)
+    outcome = Outcome("interrupted", turnlog.text_of(entries), error_code="interrupted", error_detail=INTERRUPTED)
+    with write_transaction():
+        finished = finish_turn(turn_id, outcome)
+    if finished is None:
+        return False
+    log.warning("turn recovered", extra={"turn_id": turn_id})
+    turnlog.report(client, turn_id, finished.kind, finished.data)
+    turnlog.report(client, turn_id, turnlog.SETTLED, {})
+    client.delete(suspect)
+    return True
+
+
+def recover_all(limit: int = 200) -> int:
+    """Look at every reply that is being written; how many were finished as interrupted."""
+    oldest_first = (
+        select(Message.message_id)
+        .where(Message.status == "streaming", Message.created_at < now() - timedelta(seconds=5))
+        .order_by(Message.message_id)
+        .limit(limit)
+    )
+    turn_ids = db.session.scalars(oldest_first).all()
+    db.session.rollback()
+    return sum(recover_turn(turn_id) for turn_id in turn_ids)
+
+

@@ -1,0 +1,219 @@
+"""Runs all turns of a process on one asyncio loop in a thread of its own, off the request threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from flask import Flask
+from redis.asyncio import Redis as AsyncRedis
+from redis.exceptions import RedisError
+
+from webapp.chat import assembly, finish, turnlog
+from webapp.chat.turn import SHUTDOWN, STOP, run_turn
+from webapp.chat.writer import TurnWriter
+from webapp.config import Settings
+from webapp.database import write_transaction
+from webapp.errors import Unavailable
+from webapp.llm.chat import ChatClient
+from webapp.queueing import enqueue
+
+log = logging.getLogger(__name__)
+
+TABLE_THREADS = 8
+STOP_POLL = 0.2
+"""Seconds between looks at the stop flags; the promise is half a second."""
+
+
+class TurnRunner:
+    """Starts its loop with the first turn, in the process that runs it (never before a fork)."""
+
+    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatClient]):
+        self._app = app
+        self._settings = settings
+        self._make_chat = chat
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: dict[int, asyncio.Task] = {}
+        self._draining = False
+        self._owner = f"{socket.gethostname()}:{os.getpid()}".encode()
+
+    @property
+    def active(self) -> int:
+        """How many turns this process is running."""
+        return len(self._tasks)
+
+    def submit(self, turn_id: int, header: dict[str, Any]) -> None:
+        """Run a turn whose rows are committed. Raises Unavailable when this process takes no more."""
+        if self._draining:
+            raise Unavailable("The server is restarting. Your message is kept; try again in a moment.")
+        if len(self._tasks) >= self._settings.max_turns_per_process:
+            raise Unavailable("Too many replies are being written. Your message is kept; try again in a moment.")
+        loop = self._started()
+        loop.call_soon_threadsafe(self._spawn, turn_id, header)
+
+    def drain(self, seconds: float) -> None:
+        """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
+        self._draining = True
+        if self._loop is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._drain(seconds), self._loop).result(timeout=seconds + 15)
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        with self._lock:
+            if self._loop is None:
+                ready = threading.Event()
+                threading.Thread(target=self._run_loop, args=(ready,), name="turn-runner", daemon=True).start()
+                ready.wait()
+            return self._loop
+
+    def _run_loop(self, ready: threading.Event) -> None:
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(self._open())
+        self._loop = loop
+        ready.set()
+        loop.run_forever()
+
+    async def _open(self) -> None:
+        self._redis = AsyncRedis.from_url(
+            self._settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
+        )
+        self._writer = TurnWriter(
+            self._redis, coalesce_ms=self._settings.turn_coalesce_ms, keep_seconds=self._settings.turn_log_seconds
+        )
+        self._chat = self._make_chat()
+        self._tables = _Tables(self._app, self._settings)
+        self._upkeep = [
+            asyncio.create_task(self._renew_leases(), name="turn-leases"),
+            asyncio.create_task(self._honour_stops(), name="turn-stops"),
+        ]
+
+    def _spawn(self, turn_id: int, header: dict[str, Any]) -> None:
+        task = asyncio.create_task(self._run(turn_id, header), name=f"turn-{turn_id}")
+        self._tasks[turn_id] = task
+        task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
+
+    async def _run(self, turn_id: int, header: dict[str, Any]) -> None:
+        key = turnlog.lease_key(turn_id)
+        try:
+            if not await self._redis.set(key, self._owner, nx=True, px=self._lease_ms):
+                log.info("turn is run elsewhere", extra={"turn_id": turn_id})
+                return
+        except RedisError as error:
+            # The answer matters more than the lease: the row's status is claimed in the database in the end.
+            log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
+        try:
+            await run_turn(
+                turn_id, header, tables=self._tables, chat=self._chat, writer=self._writer,
+                max_tokens=self._settings.reply_tokens,
+            )
+        except Exception:
+            log.exception("turn broke", extra={"turn_id": turn_id})
+        finally:
+            try:
+                await self._redis.delete(key, turnlog.stop_key(turn_id))
+            except RedisError:
+                pass
+
+    @property
+    def _lease_ms(self) -> int:
+        return int(self._settings.turn_lease_seconds * 1000)
+
+    async def _renew_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.turn_lease_seconds / 4)
+            try:
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for turn_id in list(self._tasks):
+                        pipe.set(turnlog.lease_key(turn_id), self._owner, px=self._lease_ms)
+                    await pipe.execute()
+            except RedisError as error:
+                log.warning("leases not renewed", extra={"error": type(error).__name__})
+
+    async def _honour_stops(self) -> None:
+        while True:
+            await asyncio.sleep(STOP_POLL)
+            turn_ids = list(self._tasks)
+            if not turn_ids:
+                continue
+            try:
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for turn_id in turn_ids:
+                        pipe.exists(turnlog.stop_key(turn_id))
+                    flags = await pipe.execute()
+            except RedisError:
+                continue
+            for turn_id, stop in zip(turn_ids, flags, strict=True):
+                task = self._tasks.get(turn_id)
+                if stop and task is not None and not task.cancelling():
+                    await self._redis.delete(turnlog.stop_key(turn_id))
+                    task.cancel(STOP)
+
+    async def _drain(self, seconds: float) -> None:
+        tasks = list(self._tasks.values())
+        if tasks:
+            _done, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel(SHUTDOWN)
+            if late:
+                await asyncio.wait(late, timeout=10)
+        for task in self._upkeep:
+            task.cancel()
+        await asyncio.gather(*self._upkeep, return_exceptions=True)
+        await self._writer.close()
+        await self._chat.aclose()
+        await self._redis.aclose()
+        self._tables.close()
+
+
+class _Tables:
+    """Blocking database work on a few threads, each call in an app context of its own: nothing is held in between."""
+
+    def __init__(self, app: Flask, settings: Settings):
+        self._app = app
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(TABLE_THREADS, thread_name_prefix="turn-tables")
+
+    async def assemble(self, turn_id: int) -> assembly.Assembled:
+        """The prompt of the turn."""
+        return await self._call(lambda: assembly.assemble(turn_id, self._settings))
+
+    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
+        """Store the outcome in one transaction."""
+
+        def work() -> finish.Finished | None:
+            with write_transaction():
+                return finish.finish_turn(turn_id, outcome)
+
+        return await self._call(work)
+
+    async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None:
+        """Put the turn's jobs on their queues; what fails here is found by the sweep."""
+
+        def work() -> None:
+            client = self._app.extensions["redis"]
+            try:
+                turnlog.owe(client, turn_id, [name for name, _ in jobs])
+                for name, ids in jobs:
+                    enqueue(name, turn_id=turn_id, **ids)
+            except RedisError as error:
+                log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
+
+        await self._call(work)
+
+    async def _call(self, work: Callable[[], Any]) -> Any:
+        def run() -> Any:
+            with self._app.app_context():  # its end removes the session and gives the connection back
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)

@@ -1,0 +1,89 @@
+"""What comes in and goes out about turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from webapp.conversations.schemas import MessageOut
+from webapp.validation import Id, JsonObject, Line, MessageText
+
+
+class TurnPath(BaseModel):
+    turn_id: Id = Field(description="The assistant message being written.")
+
+
+class VersionPath(BaseModel):
+    message_id: Id
+    version_id: Id
+
+
+class NewMessage(BaseModel):
+    content: MessageText
+    purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
+    model: Line | None = Field(None, max_length=200)
+
+
+class ChatRequest(BaseModel):
+    message: MessageText
+    conversation_id: Id | None = Field(None, description="A new conversation is made without one.")
+    space_id: Id | None = None
+    context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
+    model: Line | None = Field(None, max_length=200)
+
+
+class EditedMessage(BaseModel):
+    content: MessageText
+
+
+class FollowQuery(BaseModel):
+    after: str | None = Field(None, max_length=40, description="The id of the last event received.")
+    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the turn's background work is done.")
+
+
+class FollowOnly(BaseModel):
+    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the turn's background work is done.")
+
+
+class WaitQuery(BaseModel):
+    wait: float = Field(0, ge=0, le=30, allow_inf_nan=False, description="Seconds to wait for the reply.")
+
+
+class MessageStarted(BaseModel):
+    message: MessageOut
+    response_id: int
+
+
+class ResponseStarted(BaseModel):
+    response_id: int
+
+
+class StillWriting(BaseModel):
+    status: str
+    response_id: int
+
+
+class Version(MessageOut):
+    is_current: bool
+
+
+class Versions(BaseModel):
+    versions: list[Version] = Field(description="Oldest first.")
+
+
+class Restored(BaseModel):
+    message: MessageOut
+
+
+class PipelineStepOut(BaseModel):
+    name: str
+    model: str | None
+    duration_ms: int | None
+    prompt: list[dict[str, Any]] | None = Field(None, description="The messages sent to the model.")
+    data: dict[str, Any]
+
+
+class PipelineSteps(BaseModel):
+    message_id: int
+    pipeline_steps: list[PipelineStepOut]

@@ -1,0 +1,191 @@
+"""Turns as a user starts, repeats and changes them: rows only; `launch` hands a committed turn to the runner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.chat import turnlog
+from webapp.chat.models import PipelineStep
+from webapp.chat.runtime import runtime
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation, get_conversation
+from webapp.database import db
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.extensions import redis
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The rows of a turn that waits to be launched."""
+
+    conversation: Conversation
+    asked: Message | None
+    reply: Message
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """The data of the turn's first event."""
+        return {
+            "conversation_id": self.reply.conversation_id,
+            "user_message_id": self.reply.reply_to_id,
+            "assistant_message_id": self.reply.message_id,
+        }
+
+
+def start_turn(
+    user_id: int,
+    content: str,
+    *,
+    conversation_id: int | None = None,
+    new: NewConversation | None = None,
+    model: str | None = None,
+    custom_payload: dict[str, Any] | None = None,
+) -> Started:
+    """A user message and the reply to be written, in a new conversation when none is named. Raises NotFound."""
+    if conversation_id is None:
+        conversation = create_conversation(user_id, new or NewConversation())
+        parent_id = None
+    else:
+        conversation = get_conversation(user_id, conversation_id, lock=True)
+        parent_id = messages.last_message_id(conversation_id)
+    asked, reply = messages.add_exchange(
+        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None
+    )
+    reply.model = model or None
+    db.session.flush()
+    return Started(conversation, asked, reply)
+
+
+def retry_turn(user_id: int, reply_id: int) -> Started:
+    """A new reply in the place of one that failed, was interrupted or was stopped. Raises NotFound, Conflict."""
+    reply, conversation = _reply(user_id, reply_id)
+    if reply.status not in ("failed", "interrupted", "stopped"):
+        raise Conflict("Only a reply that was not finished can be retried.")
+    return _answer_again(conversation, reply)
+
+
+def regenerate(user_id: int, reply_id: int) -> Started:
+    """A new version of a finished reply; the old one and what followed are kept. Raises NotFound, Conflict."""
+    reply, conversation = _reply(user_id, reply_id)
+    if reply.status == "streaming":
+        raise Conflict("This reply is still being written. Stop it first.")
+    return _answer_again(conversation, reply)
+
+
+def _answer_again(conversation: Conversation, reply: Message) -> Started:
+    asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
+    if asked is None or asked.superseded_by_id is not None:
+        raise Conflict("What this reply answered is no longer part of the conversation.")
+    again = messages.add_reply(conversation, asked)
+    again.model = None
+    messages.supersede_from(conversation, asked.message_id + 1, again)
+    db.session.flush()
+    return Started(conversation, None, again)
+
+
+def edit_message(user_id: int, message_id: int, content: str) -> Started:
+    """A new version of a user message with a new reply; what followed is superseded, not lost.
+
+    A reply that is being written further down is asked to stop. Raises NotFound, Conflict.
+    """
+    message = messages.get_message(user_id, message_id)
+    if message.role != "user":
+        raise Invalid.field("message_id", "only a message of your own can be edited")
+    conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    if message.superseded_by_id is not None:
+        raise Conflict("This is an earlier version. Restore it first.")
+    streaming = db.session.scalars(
+        select(Message.message_id).where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.status == "streaming",
+            Message.superseded_by_id.is_(None),
+            Message.message_id > message.message_id,
+        )
+    ).all()
+    asked, reply = messages.add_exchange(
+        conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload
+    )
+    messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
+    db.session.flush()
+    for turn_id in streaming:
+        turnlog.request_stop(redis(), turn_id)
+    return Started(conversation, asked, reply)
+
+
+def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
+    """Put an earlier version of a message back, with what followed it then. Raises NotFound, Conflict."""
+    message = messages.get_message(user_id, message_id)
+    conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    return messages.restore_version(conversation, message, version_id)
+
+
+def launch(started: Started) -> None:
+    """Hand a committed turn to this process's runner. If it cannot take it, the sweep will finish the row."""
+    runtime().runner.submit(started.reply.message_id, started.header)
+
+
+def stop_turn(user_id: int, reply_id: int) -> Message:
+    """Ask for a reply to stop; whoever writes it stops within half a second. Raises NotFound."""
+    reply, _ = _reply(user_id, reply_id, lock=False)
+    if reply.status == "streaming":
+        turnlog.request_stop(redis(), reply.message_id)
+    return reply
+
+
+def reply_to(user_id: int, message_id: int) -> Message:
+    """The current reply to a user message; a reply is its own. Raises NotFound."""
+    message = messages.get_message(user_id, message_id)
+    if message.role == "assistant":
+        return message
+    reply = db.session.scalar(
+        select(Message)
+        .where(Message.reply_to_id == message_id)
+        .order_by(Message.superseded_by_id.is_(None).desc(), Message.message_id.desc())
+        .limit(1)
+    )
+    if reply is None:
+        raise NotFound("There is no reply to this message.")
+    return reply
+
+
+def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
+    """The steps that made a reply, with the prompt's messages filled in from the conversation. Raises NotFound."""
+    message = messages.get_message(user_id, message_id)
+    steps = db.session.scalars(
+        select(PipelineStep).where(PipelineStep.message_id == message.message_id).order_by(PipelineStep.ordinal)
+    ).all()
+    for step in steps:
+        db.session.expunge(step)
+        if "prompt" in step.data:
+            step.data = {**step.data, "prompt": _with_content(message.conversation_id, step.data["prompt"])}
+    return list(steps)
+
+
+def _with_content(conversation_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    ids = [item["message_id"] for item in prompt if "message_id" in item]
+    stored = dict(
+        db.session.execute(
+            select(Message.message_id, Message.content).where(
+                Message.conversation_id == conversation_id, Message.message_id.in_(ids)
+            )
+        ).all()
+    )
+    return [
+        item if "message_id" not in item else {**item, "content": stored.get(item["message_id"], "[deleted]")}
+        for item in prompt
+    ]
+
+
+def _reply(user_id: int, reply_id: int, *, lock: bool = True) -> tuple[Message, Conversation]:
+    message = messages.get_message(user_id, reply_id)
+    if message.role != "assistant":
+        raise NotFound("There is no such reply.")
+    conversation = get_conversation(user_id, message.conversation_id, lock=lock)
+    if lock and message.superseded_by_id is not None:
+        raise Conflict("This is an earlier version. Restore it first.")
+    return message, conversation

@@ -1,0 +1,189 @@
+"""One turn, from lease to final event, as a coroutine of the runner's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.chat.assembly import Assembled, TurnGone
+from webapp.chat.budget import BudgetTooSmall
+from webapp.chat.finish import Finished, Outcome, Step
+from webapp.chat.writer import TurnWriter
+from webapp.llm.chat import ChatClient, Finish, TextDelta
+from webapp.llm.errors import ModelError
+from webapp.validation import MAX_TEXT_BYTES
+
+log = logging.getLogger(__name__)
+
+WAIT_FOR_EARLIER = 0.25
+"""Seconds between looks at an earlier reply of the conversation that is still being written."""
+FINISH_PATIENCE = 300.0
+"""Seconds to go on trying to store a reply while the database is away; after that the sweep finishes the row."""
+
+STOP, SHUTDOWN = "stop", "shutdown"
+
+_WORDS = {
+    STOP: ("stopped", None, None),
+    SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
+}
+
+
+class Tables(Protocol):
+    """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
+
+    async def assemble(self, turn_id: int) -> Assembled: ...
+    async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
+    async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None: ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """What of the reply there is so far; it outlives a cancelled model call."""
+
+    text: str = ""
+    size: int = 0
+    model: str | None = None
+    finish: Finish | None = None
+    truncated: bool = False
+    first_text_ms: int | None = None
+
+
+async def run_turn(
+    turn_id: int, header: dict, *, tables: Tables, chat: ChatClient, writer: TurnWriter, max_tokens: int
+) -> None:
+    """Write the reply of a turn. Every way it can end is stored in the row and said on the stream.
+
+    Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
+    """
+    writer.begin(turn_id, header)
+    progress = Progress()
+    assembled: Assembled | None = None
+    started = time.perf_counter()
+    try:
+        assembled = await _assemble(turn_id, tables)
+        progress.model = assembled.model or chat.settings.chat_model
+        await _stream(turn_id, assembled, progress, chat, writer, max_tokens, started)
+        outcome = Outcome("complete", progress.text)
+    except TurnGone:
+        outcome = Outcome("stopped", progress.text)
+    except asyncio.CancelledError as cancelled:
+        reason = cancelled.args[0] if cancelled.args and cancelled.args[0] in _WORDS else SHUTDOWN
+        asyncio.current_task().uncancel()
+        status, code, detail = _WORDS[reason]
+        outcome = Outcome(status, progress.text, error_code=code, error_detail=detail)
+    except ModelError as error:
+        log.info("turn failed", extra={"turn_id": turn_id, "code": error.code})
+        status = "interrupted" if progress.text else "failed"
+        outcome = Outcome(
+            status, progress.text, error_code=error.code, error_detail=error.detail, retryable=error.retryable
+        )
+    except BudgetTooSmall:
+        detail = "This message does not fit into what the model can read. Shorten it, or choose a larger model."
+        outcome = Outcome("failed", "", error_code="context_too_long", error_detail=detail, retryable=False)
+    except SQLAlchemyError as error:
+        log.warning("turn failed: database", extra={"turn_id": turn_id, "error": type(error).__name__})
+        detail = "The database could not be reached. Your message is kept; it was not answered."
+        outcome = Outcome("failed", progress.text, error_code="database_away", error_detail=detail)
+    except Exception:
+        log.exception("turn failed unexpectedly", extra={"turn_id": turn_id})
+        detail = "Something went wrong on the server. Your message is kept; it was not answered."
+        outcome = Outcome("failed", progress.text, error_code="internal", error_detail=detail)
+    await _unstoppable(_conclude(turn_id, _complete(outcome, progress, assembled, started), tables, writer))
+
+
+async def _unstoppable(work: Coroutine) -> None:
+    """Run to the end even when a stop arrives in the meantime: there is nothing left to stop."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            asyncio.current_task().uncancel()
+
+
+async def _assemble(turn_id: int, tables: Tables) -> Assembled:
+    """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
+    while True:
+        assembled = await tables.assemble(turn_id)
+        if assembled.waits_for is None:
+            return assembled
+        await asyncio.sleep(WAIT_FOR_EARLIER)
+
+
+async def _stream(
+    turn_id: int, assembled: Assembled, progress: Progress, chat: ChatClient, writer: TurnWriter, max_tokens: int,
+    started: float,
+) -> None:
+    events = chat.stream(assembled.messages, model=assembled.model, max_tokens=max_tokens)
+    async with aclosing(events):
+        async for event in events:
+            if isinstance(event, TextDelta):
+                text = event.text.replace("\x00", "")
+                progress.size += len(text.encode())
+                if progress.size > MAX_TEXT_BYTES:
+                    # The documented column holds 65,535 bytes; a longer reply ends here, and says so.
+                    progress.truncated = True
+                    return
+                if progress.first_text_ms is None:
+                    progress.first_text_ms = round((time.perf_counter() - started) * 1000)
+                progress.text += text
+                writer.delta(turn_id, text)
+            elif isinstance(event, Finish):
+                progress.finish = event
+                progress.truncated = event.reason == "length"
+
+
+def _complete(outcome: Outcome, progress: Progress, assembled: Assembled | None, started: float) -> Outcome:
+    """The outcome with everything that is known of the model call."""
+    usage = progress.finish.usage if progress.finish else None
+    model = (progress.finish.model if progress.finish else None) or progress.model
+    steps = []
+    if assembled is not None:
+        call = {
+            "first_text_ms": progress.first_text_ms,
+            "finish_reason": progress.finish.reason if progress.finish else None,
+            "prompt_tokens": usage.prompt_tokens if usage else None,
+            "completion_tokens": usage.completion_tokens if usage else None,
+        }
+        elapsed = round((time.perf_counter() - started) * 1000)
+        steps = [assembled.step, Step("model", call, model=model, duration_ms=elapsed)]
+    return replace(
+        outcome,
+        model=model,
+        prompt_tokens=usage.prompt_tokens if usage else None,
+        completion_tokens=usage.completion_tokens if usage else None,
+        prompt_version=assembled.prompt_version if assembled else None,
+        truncated=progress.truncated,
+        steps=steps,
+    )
+
+
+async def _conclude(turn_id: int, outcome: Outcome, tables: Tables, writer: TurnWriter) -> None:
+    """Store the outcome, then say `done` or `error`, then ask for the turn's jobs: in this order."""
+    deadline = time.monotonic() + FINISH_PATIENCE
+    pause = 0.2
+    while True:
+        try:
+            finished = await tables.finish(turn_id, outcome)
+            break
+        except SQLAlchemyError as error:
+            if time.monotonic() > deadline:
+                log.error("turn not stored, left to the sweep", extra={"turn_id": turn_id})
+                return
+            log.warning("turn not stored, retrying", extra={"turn_id": turn_id, "error": type(error).__name__})
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 5.0)
+    if finished is None:  # somebody else finished the row, or it was deleted: they said so on the stream
+        await writer.end(turn_id, "settled", {})
+        return
+    await writer.end(turn_id, finished.kind, finished.data)
+    await tables.enqueue(turn_id, finished.jobs)

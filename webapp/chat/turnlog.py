@@ -1,0 +1,141 @@
+"""The Redis stream of a turn: its keys, its entries, and the short commands around it.
+
+Entries have a kind and a JSON object. Text travels in `delta` entries that carry the offset of their first
+character, so that a reader can tell a gap or a repetition from progress; a `snapshot` holds all text so far and
+replaces it. The stream's keys live in one hash slot, `{turn:<id>}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from redis import Redis
+
+TEXT_KINDS = ("delta", "snapshot")
+FINAL_KINDS = ("done", "error")
+JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
+SETTLED = "settled"
+
+# How long the keys that jobs leave may outlive their use.
+_OWED_SECONDS = 3_600
+
+
+def log_key(turn_id: int) -> str:
+    """The stream."""
+    return f"{{turn:{turn_id}}}"
+
+
+def lease_key(turn_id: int) -> str:
+    """Held by the process that runs the turn."""
+    return f"{{turn:{turn_id}}}:lease"
+
+
+def stop_key(turn_id: int) -> str:
+    """Set when somebody asked the turn to stop."""
+    return f"{{turn:{turn_id}}}:stop"
+
+
+def owed_key(turn_id: int) -> str:
+    """The jobs of the turn that have not finished."""
+    return f"{{turn:{turn_id}}}:owed"
+
+
+def suspect_key(turn_id: int) -> str:
+    """Set by whoever first saw the turn without a lease."""
+    return f"{{turn:{turn_id}}}:suspect"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a turn's stream; `offset` is that of a delta's first character."""
+
+    id: str
+    kind: str
+    data: dict[str, Any]
+    offset: int = 0
+
+
+def order(entry_id: str) -> tuple[int, int]:
+    """Stream ids compare as two numbers. What is no id comes before everything."""
+    milliseconds, _, sequence = entry_id.partition("-")
+    if not milliseconds.isdecimal() or not (sequence or "0").isdecimal():
+        return (-1, 0)
+    return (int(milliseconds), int(sequence or 0))
+
+
+def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
+    """An entry as the fields of XADD; text goes as it is, everything else as JSON."""
+    if kind in TEXT_KINDS:
+        return {"k": kind, "t": data["text"], "o": offset}
+    return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
+
+
+def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
+    """An entry from what XREAD and XRANGE return."""
+    kind = raw[b"k"].decode()
+    if kind in TEXT_KINDS:
+        return Entry(entry_id.decode(), kind, {"text": raw[b"t"].decode()}, int(raw[b"o"]))
+    return Entry(entry_id.decode(), kind, json.loads(raw[b"d"]))
+
+
+def read(client: Redis, turn_id: int, after: str = "") -> list[Entry]:
+    """The entries after an id (all without one), oldest first."""
+    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", "+")
+    return [entry(entry_id, raw) for entry_id, raw in rows]
+
+
+def text_of(entries: Iterable[Entry]) -> str:
+    """The reply's text so far."""
+    text = ""
+    for item in entries:
+        text = advance(text, item)
+    return text
+
+
+def advance(text: str, item: Entry) -> str:
+    """The text after an entry, given the text before it; repeated and replaced text is accounted for."""
+    if item.kind == "snapshot":
+        return item.data["text"]
+    if item.kind == "delta" and item.offset <= len(text):
+        return text[: item.offset] + item.data["text"] if item.offset < len(text) else text + item.data["text"]
+    return text
+
+
+def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:
+    """Append what a job has to say to a turn's stream, if anybody may still be reading it."""
+    client.xadd(log_key(turn_id), fields(kind, data), nomkstream=True)
+
+
+def owe(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
+    """Note the jobs whose end settles the turn."""
+    names = list(jobs)
+    if not names:
+        report(client, turn_id, SETTLED, {})
+        return
+    with client.pipeline(transaction=True) as pipe:
+        pipe.sadd(owed_key(turn_id), *names)
+        pipe.expire(owed_key(turn_id), _OWED_SECONDS)
+        pipe.execute()
+
+
+def settle(client: Redis, turn_id: int, job: str) -> None:
+    """Note that a job of the turn has ended, well or not; the last one settles the turn."""
+    with client.pipeline(transaction=True) as pipe:
+        pipe.srem(owed_key(turn_id), job)
+        pipe.scard(owed_key(turn_id))
+        removed, left = pipe.execute()
+    if removed and not left:
+        report(client, turn_id, SETTLED, {})
+
+
+def request_stop(client: Redis, turn_id: int) -> None:
+    """Ask whoever runs the turn to stop it."""
+    client.set(stop_key(turn_id), b"1", ex=120)
+
+
+def has_lease(client: Redis, turn_id: int) -> bool:
+    """Whether a living process runs the turn."""
+    return bool(client.exists(lease_key(turn_id)))

@@ -1,0 +1,141 @@
+"""Writes the streams of all turns of a process: the first text at once, later text coalesced, all in one pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from webapp.chat.turnlog import fields, log_key
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS = 0.5
+
+
+@dataclass(slots=True)
+class _Open:
+    """A turn being written: all its text, how much of it is in Redis, and entries waiting behind the text."""
+
+    text: str = ""
+    written: int = 0
+    waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    created: bool = False
+    header: dict[str, Any] = field(default_factory=dict)
+
+
+class TurnWriter:
+    """Belongs to one event loop. While Redis is away everything is kept and written when it is back."""
+
+    def __init__(self, client: Redis, *, coalesce_ms: int, keep_seconds: int) -> None:
+        self._client = client
+        self._pause = coalesce_ms / 1000
+        self._keep = keep_seconds
+        self._open: dict[int, _Open] = {}
+        self._dirty: set[int] = set()
+        self._work = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._flushed = asyncio.Condition()
+        self._task = asyncio.create_task(self._run(), name="turn-writer")
+
+    def begin(self, turn_id: int, header: dict[str, Any]) -> None:
+        """Start a stream with its `turn` entry."""
+        self._open[turn_id] = _Open(waiting=[("turn", header)], header=header)
+        self._mark(turn_id, urgent=True)
+
+    def delta(self, turn_id: int, text: str) -> None:
+        """Append text."""
+        turn = self._open[turn_id]
+        urgent = not turn.text
+        turn.text += text
+        self._mark(turn_id, urgent=urgent)
+
+    def entry(self, turn_id: int, kind: str, data: dict[str, Any]) -> None:
+        """Append an entry of another kind, behind the text so far."""
+        self._open[turn_id].waiting.append((kind, data))
+        self._mark(turn_id, urgent=True)
+
+    async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
+        """Append the final entry and wait until it is written, or until patience runs out: the truth is in MySQL."""
+        self.entry(turn_id, kind, data)
+        try:
+            async with asyncio.timeout(patience), self._flushed:
+                await self._flushed.wait_for(lambda: turn_id not in self._dirty)
+        except TimeoutError:
+            log.warning("turn stream not finished: redis is away", extra={"turn_id": turn_id})
+        finally:
+            self._open.pop(turn_id, None)
+            self._dirty.discard(turn_id)
+
+    async def close(self) -> None:
+        """Stop writing."""
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _mark(self, turn_id: int, *, urgent: bool) -> None:
+        self._dirty.add(turn_id)
+        self._work.set()
+        if urgent:
+            self._urgent.set()
+
+    async def _run(self) -> None:
+        while True:
+            await self._work.wait()
+            if not self._urgent.is_set() and self._pause:
+                try:
+                    await asyncio.wait_for(self._urgent.wait(), self._pause)
+                except TimeoutError:
+                    pass
+            self._work.clear()
+            self._urgent.clear()
+            try:
+                await self._flush()
+            except RedisError as error:
+                log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
+                await asyncio.sleep(RETRY_SECONDS)
+                self._work.set()
+
+    async def _flush(self) -> None:
+        """Write every dirty turn in one round trip. Nothing is taken off the books before Redis has answered."""
+        pipe = self._client.pipeline(transaction=False)
+        batch: list[tuple[int, _Open, int, int, slice]] = []
+        for turn_id in list(self._dirty):
+            turn = self._open.get(turn_id)
+            if turn is not None:
+                first = len(pipe)
+                self._add(pipe, turn_id, turn)
+                batch.append((turn_id, turn, len(turn.text), len(turn.waiting), slice(first, len(pipe))))
+        results = await pipe.execute() if len(pipe) else []
+        for turn_id, turn, length, waiting, commands in batch:
+            if any(result is None for result in results[commands]):
+                # The stream is gone (Redis was emptied): begin it anew, with everything there is.
+                turn.created, turn.written = False, 0
+                self._work.set()
+                continue
+            turn.created, turn.written = True, length
+            del turn.waiting[:waiting]
+            if len(turn.text) == length and not turn.waiting:
+                self._dirty.discard(turn_id)
+        async with self._flushed:
+            self._flushed.notify_all()
+
+    def _add(self, pipe: Any, turn_id: int, turn: _Open) -> None:
+        key = log_key(turn_id)
+        entries = [fields(kind, data) for kind, data in turn.waiting]
+        text = turn.text[turn.written :]
+        if turn.created:
+            if text:
+                entries.insert(0, fields("delta", {"text": text}, turn.written))
+        else:
+            # A stream that was lost begins with all its text, to replace what its readers may have missed.
+            fresh = bool(turn.waiting) and turn.waiting[0][0] == "turn"
+            pipe.xadd(key, entries.pop(0) if fresh else fields("turn", turn.header))
+            pipe.expire(key, self._keep)
+            if text:
+                entries.insert(0, fields("delta" if fresh else "snapshot", {"text": text}))
+        for item in entries:
+            pipe.xadd(key, item, nomkstream=True)

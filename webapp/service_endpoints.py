@@ -1,0 +1,101 @@
+"""Is it up, is it ready, how is it doing: /healthz, /readyz, /metrics."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from flask import Blueprint, Response, current_app, request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client.core import REGISTRY
+from redis.exceptions import RedisError
+from rq.registry import FailedJobRegistry
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.accounts.auth import current_identity, public
+from webapp.chat.runtime import runtime
+from webapp.database import db
+from webapp.errors import Forbidden
+from webapp.extensions import migrate, redis
+from webapp.jobspecs import Queue, rq_queue
+
+blueprint = Blueprint("service", __name__)
+
+
+@blueprint.get("/healthz")
+@public
+def healthz():
+    """The process answers."""
+    return {"status": "ok"}
+
+
+@blueprint.get("/readyz")
+@public
+def readyz():
+    """Every dependency answers and the schema is current; 503 names what is not."""
+    parts = {"database": _database(), "redis": _redis()}
+    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
+    ready = all(state == "ok" for state in parts.values())
+    response = Response(current_app.json.dumps({"status": "ready" if ready else "not ready", **parts}),
+                        200 if ready else 503, mimetype="application/json")
+    if not ready:
+        response.headers["Retry-After"] = "5"
+    return response
+
+
+@blueprint.get("/metrics")
+@public
+def metrics():
+    """Prometheus metrics, for loopback and for service tokens."""
+    identity = current_identity()
+    if not (identity and (identity.is_service or identity.is_admin)) and not _from_loopback():
+        raise Forbidden("Metrics are for loopback and for service tokens.")
+    registry = CollectorRegistry()
+    chat = runtime()
+    Gauge("commonplace_turns_running", "Turns this process runs", registry=registry).set(chat.runner.active)
+    Gauge("commonplace_viewers", "Streams this process serves", registry=registry).set(chat.hub.viewers)
+    queued = Gauge("commonplace_jobs_queued", "Jobs waiting", ["queue"], registry=registry)
+    failed = Gauge("commonplace_jobs_failed", "Jobs that failed for good", ["queue"], registry=registry)
+    try:
+        for name in Queue:
+            queue = rq_queue(redis(), name)
+            queued.labels(name.value).set(queue.count)
+            failed.labels(name.value).set(FailedJobRegistry(queue=queue).get_job_count(cleanup=False))
+    except RedisError:
+        pass  # the process's own numbers are still worth having
+    return Response(generate_latest(registry) + generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
+
+
+def _from_loopback() -> bool:
+    try:
+        return ipaddress.ip_address(request.remote_addr or "").is_loopback and "X-Forwarded-For" not in request.headers
+    except ValueError:
+        return False
+
+
+def _database() -> str:
+    try:
+        db.session.execute(db.text("SELECT 1"))
+        return "ok"
+    except SQLAlchemyError:
+        db.session.rollback()
+        return "away"
+
+
+def _redis() -> str:
+    try:
+        redis().ping()
+        return "ok"
+    except RedisError:
+        return "away"
+
+
+def _migrations() -> str:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.directory))
+    heads = set(ScriptDirectory.from_config(config).get_heads())
+    with db.engine.connect() as connection:
+        current = set(MigrationContext.configure(connection).get_current_heads())
+    return "ok" if current == heads else "not current"
