@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from webapp.cli.launch.plan import LaunchError, Plan, make_plan, open_port, read_env_file, whole_number
+from webapp.llm.offline import wire
 
 
 @pytest.fixture
@@ -32,6 +33,8 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert names(plan) == ["redis", "model", "migrate", "web", "worker", "schedule"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
+    assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == wire.CHAT_MODEL
+    assert plan.environment["EMBEDDING_MODEL"] == wire.EMBEDDING_MODEL
     assert plan.environment["VAR_DIR"] == str(tmp_path)
     assert any("offline model" in note for note in plan.notes)
 

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+# What the offline server calls its models; nothing of it is imported here, to stay small.
+OFFLINE_MODELS = {
+    "CHAT_MODEL": "offline-demo", "BACKGROUND_MODEL": "offline-demo", "EMBEDDING_MODEL": "all-minilm-l6-v2"
+}  # fmt: skip
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
 
 
@@ -119,7 +123,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
         settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}
-        settings["OFFLINE_MODEL"] = "1"
+        settings |= {"OFFLINE_MODEL": "1", **OFFLINE_MODELS}
         command = [sys.executable, "-m", "webapp.llm.offline", "--port", str(model_port)]
         specs.append(Spec("model", command, order=2, patience=3))
         notes.append("No OPENAI_API_KEY: the built-in offline model answers, a demonstration without a language model.")

@@ -1,0 +1,196 @@
+"""Fixtures of all tests: real servers, the application on them, people, clients, jobs and a live copy.
+
+The suite runs on a private MariaDB; TEST_DB=sqlite runs it on SQLite. Servers are started when the first test asks
+for them, so pure tests stay quick. Every test finds empty tables and an empty Redis.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from flask_migrate import upgrade
+from rq.job import Job
+from sqlalchemy import text
+
+from tests.support import network
+from tests.support.live import LiveServer
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person
+from tests.support.servers import Servers, test_servers
+from tests.support.tables import empty_tables
+from tests.support.work import work_off
+from webapp import create_app
+from webapp.chat import turnlog
+from webapp.config import Settings
+from webapp.database import db
+from webapp.llm.offline.testing import ServerHandle, serve_in_thread
+from webapp.llm.offline.wire import EMBEDDING_MODEL
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On SQLite, skip what is about MySQL."""
+    if os.environ.get("TEST_DB") != "sqlite":
+        return
+    for item in items:
+        if item.get_closest_marker("mysql_only"):
+            item.add_marker(pytest.mark.skip(reason="about MySQL"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _only_this_machine() -> Iterator[None]:
+    network.forbid_network()
+    yield
+    network.allow_network()
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """The database and Redis of this run."""
+    with test_servers() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def model_server() -> Iterator[ServerHandle]:
+    """The scripted model server; tests use `model`, which forgets its script in between."""
+    with serve_in_thread(scripted=True) as handle:
+        yield handle
+
+
+@pytest.fixture(scope="session")
+def settings(servers: Servers, model_server: ServerHandle) -> Settings:
+    """The settings that `app` and `live_server` share."""
+    return Settings(
+        var_dir=servers.directory,
+        database_url=servers.database_url,
+        redis_url=servers.redis_url,
+        secret_key="only for tests, and long enough for anything",
+        openai_base_url=model_server.base_url,
+        openai_api_key="test",
+        chat_model="test-chat",
+        background_model="test-background",
+        embedding_model=EMBEDDING_MODEL,
+        model_retries=0,
+        rate_limits=False,
+        log_format="text",
+    )
+
+
+@pytest.fixture(scope="session")
+def _application(settings: Settings) -> Iterator[Flask]:
+    app = create_app(settings)
+    app.testing = True
+    with app.app_context():
+        upgrade()
+    yield app
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def app(_application: Flask, servers: Servers, model_server: ServerHandle) -> Iterator[Flask]:
+    """The application on real servers; afterwards turns are ended, tables and Redis emptied, the script forgotten."""
+    yield _application
+    model_server.reset()
+    with _application.app_context():
+        end_turns(_application)
+        empty_tables(db.engine, db.metadata)
+    servers.flush_redis()
+
+
+@pytest.fixture
+def model(model_server: ServerHandle, app: Flask) -> ServerHandle:
+    """The scripted model that the application talks to: `model.script(...)`, `model.calls()`."""
+    return model_server
+
+
+@pytest.fixture
+def app_context(app: Flask) -> Iterator[Flask]:
+    """For tests of services: an application context with an open session. Not to be mixed with clients."""
+    with app.app_context():
+        yield app
+        db.session.rollback()
+        db.session.remove()
+
+
+@pytest.fixture
+def make_user(app: Flask) -> Callable[..., Person]:
+    """`make_user(email=, name=, is_admin=, is_service=)`: a new account with a token."""
+    return lambda **wishes: make_person(app, **wishes)
+
+
+@pytest.fixture
+def user(make_user: Callable[..., Person]) -> Person:
+    """Somebody who is not an admin."""
+    return make_user()
+
+
+@pytest.fixture
+def api(app: Flask) -> Callable[[Person], ApiClient]:
+    """`api(person)`: a client of the JSON API with that person's token."""
+    return lambda person: api_client(app, person)
+
+
+@pytest.fixture
+def client(app: Flask, user: Person) -> ApiClient:
+    """A client of the JSON API with the token of `user`."""
+    return api_client(app, user)
+
+
+@pytest.fixture
+def anonymous(app: Flask) -> FlaskClient:
+    """A client of nobody, with cookies."""
+    return app.test_client()
+
+
+@pytest.fixture
+def login(app: Flask) -> Callable[[Person], FlaskClient]:
+    """`login(person)`: a client with cookies, signed in through the form."""
+    return lambda person: browser_client(app, person)
+
+
+@pytest.fixture
+def run_jobs(app: Flask) -> Callable[..., list[Job]]:
+    """`run_jobs(failures=False)`: work off all queues in this process; the jobs that ran."""
+    return lambda **wishes: work_off(app, **wishes)
+
+
+@pytest.fixture(scope="session")
+def _live(servers: Servers, settings: Settings, _application: Flask) -> Iterator[LiveServer]:
+    live = LiveServer(servers, settings)
+    yield live
+    live.stop()
+
+
+@pytest.fixture
+def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[LiveServer]:
+    """gunicorn and a worker as processes, on the same servers and the same scripted model as `app`."""
+    _live.heal()
+    yield _live
+    _live.servers.start_database()
+
+
+def end_turns(app: Flask, seconds: float = 10.0) -> None:
+    """Stop every reply that is still being written, here or in the live server, and wait until it is."""
+    client = app.extensions["redis"]
+    end = time.monotonic() + seconds
+    while running := _streaming(app):
+        if time.monotonic() > end:
+            break  # Its process was killed: the rows go anyway.
+        for turn_id in running:
+            if client.exists(turnlog.lease_key(turn_id)):
+                client.set(turnlog.stop_key(turn_id), b"1", ex=10)
+            else:
+                end = min(end, time.monotonic() + 0.3)
+        time.sleep(0.02)
+
+
+def _streaming(app: Flask) -> list[int]:
+    with db.engine.connect() as connection:
+        found = connection.execute(text("SELECT message_id FROM messages WHERE status = 'streaming'"))
+        return list(found.scalars())

@@ -1,0 +1,144 @@
+"""The application as it runs for real: gunicorn and an RQ worker as processes that a test may kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from webapp.config import Settings
+
+from .processes import ROOT, end, free_port, spawn, wait_until
+from .servers import Servers
+
+
+class LiveServer:
+    """A web and a worker on the servers of the test run; `url` stays the same over restarts."""
+
+    def __init__(self, servers: Servers, settings: Settings) -> None:
+        self.servers = servers
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log = servers.directory / "live.log"
+        self._environment = _as_environment(settings)
+        self._overrides: dict[str, str] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    # The web
+
+    def start_web(self, *, processes: int = 1, **settings: object) -> None:
+        """Start gunicorn, with some settings changed (`turn_lease_seconds=2`); returns once /readyz is content."""
+        self._overrides = {name.upper(): str(value) for name, value in settings.items()}
+        command = [sys.executable, "-m", "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py")]
+        command += ["--bind", f"127.0.0.1:{self.port}", "--workers", str(processes), "--threads", "64"]
+        self._start("web", command)
+        wait_until(self.is_ready, "the live web", process=self._processes["web"], log=self.log)
+
+    def kill_web(self) -> None:
+        """kill -9 of gunicorn and all its workers, in one blow."""
+        self._kill("web")
+
+    def stop_web(self) -> None:
+        """An ordinary end: turns are finished first."""
+        end(self._processes.pop("web", None), patience=40)
+
+    def restart_web(self, **settings: object) -> None:
+        """Kill what is left of the web and start it."""
+        self.kill_web()
+        self.start_web(**settings)  # type: ignore[arg-type]
+
+    def is_ready(self) -> bool:
+        """Whether /readyz answers 200 now."""
+        try:
+            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    # The jobs
+
+    def start_worker(self) -> None:
+        """Start an RQ worker on all queues."""
+        self._start("worker", [sys.executable, "-m", "jobs.worker"])
+
+    def kill_worker(self) -> None:
+        """kill -9 of the worker and of the job it runs."""
+        self._kill("worker")
+
+    def start_scheduler(self) -> None:
+        """Start the scheduler, which asks for the sweep every few seconds."""
+        self._start("schedule", [sys.executable, "-m", "jobs.schedule"])
+
+    # The servers beneath
+
+    def stop_database(self) -> None:
+        """Shut MariaDB down (its data stays)."""
+        self.servers.stop_database()
+
+    def start_database(self) -> None:
+        """Start MariaDB again."""
+        self.servers.start_database()
+
+    def flush_redis(self) -> None:
+        """Lose everything in Redis."""
+        self.servers.flush_redis()
+
+    # Housekeeping
+
+    def heal(self) -> None:
+        """Make everything run again, with the settings it was made with, whatever a test did to it."""
+        self.servers.start_database()
+        if self._overrides:
+            self.kill_web()
+        if not self._is_running("web"):
+            self.start_web()
+        if not self._is_running("worker"):
+            self.start_worker()
+        if self._is_running("schedule"):
+            self._kill("schedule")
+
+    def stop(self) -> None:
+        """End everything."""
+        for name in list(self._processes):
+            self._kill(name)
+
+    def logged(self) -> str:
+        """What the processes have written so far."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def _is_running(self, name: str) -> bool:
+        return name in self._processes and self._processes[name].poll() is None
+
+    def _start(self, name: str, command: list[str]) -> None:
+        self._kill(name)
+        environment = {**os.environ, **self._environment, **(self._overrides if name == "web" else {})}
+        self._processes[name] = spawn(command, self.log, environment)
+
+    def _kill(self, name: str) -> None:
+        process = self._processes.pop(name, None)
+        if process is None:
+            return
+        for pid in [process.pid, *_descendants(process.pid)]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        process.wait()
+
+
+def _descendants(pid: int) -> list[int]:
+    """All processes below one, found before the first of them is killed and the others lose their parent."""
+    found: list[int] = []
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in listing.read_text().split():
+            found += [int(child), *_descendants(int(child))]
+    return found
+
+
+def _as_environment(settings: Settings) -> dict[str, str]:
+    given = settings.model_dump(mode="json", exclude_defaults=True)
+    return {name.upper(): str(value) for name, value in given.items()}

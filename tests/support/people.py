@@ -1,0 +1,82 @@
+"""Users of the tests, made quickly, and clients that act for them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from webapp.accounts.models import User
+from webapp.accounts.passwords import hash_password
+from webapp.accounts.schemas import NewToken
+from webapp.accounts.tokens import create_token
+from webapp.database import db, write_transaction
+
+PASSWORD = "a heron on the tide mill"
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Person:
+    """What a test needs to know of a user; a plain copy, bound to no session."""
+
+    user_id: int
+    email: str
+    name: str
+    password: str
+    token: str
+
+
+def make_person(
+    app: Flask, *, email: str = "", name: str = "", is_admin: bool = False, is_service: bool = False
+) -> Person:
+    """A new account with an API token; `is_service` makes it a service token."""
+    number = next(_numbers)
+    email, name = email or f"person{number}@example.org", name or f"Person {number}"
+    with app.app_context(), write_transaction():
+        user = User(email=email, name=name, password_hash=_hash(), is_admin=is_admin)
+        db.session.add(user)
+        db.session.flush()
+        _, token = create_token(user.user_id, NewToken(name="test"), is_service=is_service)
+        return Person(user.user_id, email, name, PASSWORD, token)
+
+
+class ApiClient(FlaskClient):
+    """A client of the JSON API that carries somebody's token."""
+
+    person: Person
+
+
+def api_client(app: Flask, person: Person) -> ApiClient:
+    """A client whose every request is this person's."""
+    client = ApiClient(app, app.response_class, use_cookies=False)
+    client.environ_base = {"REMOTE_ADDR": "127.0.0.1", "HTTP_AUTHORIZATION": f"Bearer {person.token}"}
+    client.person = person
+    return client
+
+
+def csrf_token(html: str) -> str:
+    """The CSRF token of a page. Raises AssertionError where it has none."""
+    found = re.search(r"csrf[-_]token[\"'][^>]*?(?:value|content)=[\"']([^\"']+)", html)
+    assert found, "the page has no CSRF token"
+    return found[1]
+
+
+def browser_client(app: Flask, person: Person | None = None) -> FlaskClient:
+    """A client with cookies, signed in through the form if a person is given."""
+    client = app.test_client()
+    if person is not None:
+        page = client.get("/login")
+        form = {"email": person.email, "password": person.password, "csrf_token": csrf_token(page.text)}
+        answer = client.post("/login", data=form)
+        assert answer.status_code in (302, 303), f"signing in answered {answer.status_code}"
+    return client
+
+
+@cache
+def _hash() -> str:
+    return hash_password(PASSWORD)

@@ -1,0 +1,87 @@
+"""The database and the Redis of one pytest process: given by the environment, or private ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from redis import Redis
+from sqlalchemy import create_engine, text
+
+from webapp.config import Settings
+
+from .mariadb import MariaDB
+from .redis_server import RedisServer
+
+DATABASE = "commonplace_test"
+
+
+@dataclass
+class Servers:
+    """Where the servers are; `mariadb` and `redis` are there only if they are ours to stop and start."""
+
+    directory: Path
+    database_url: str
+    redis_url: str
+    mariadb: MariaDB | None
+    redis: RedisServer | None
+
+    @property
+    def is_sqlite(self) -> bool:
+        """True if this run is on SQLite."""
+        return self.database_url.startswith("sqlite")
+
+    def flush_redis(self) -> None:
+        """Empty Redis."""
+        with Redis.from_url(self.redis_url) as client:
+            client.flushall()
+
+    def stop_database(self) -> None:
+        """Shut the database server down."""
+        assert self.mariadb is not None, "only a private MariaDB can be stopped"
+        self.mariadb.stop()
+
+    def start_database(self) -> None:
+        """Start it again with its data; nothing happens if it runs."""
+        if self.mariadb is not None and not self.mariadb.is_running:
+            self.mariadb.start()
+
+
+@contextmanager
+def test_servers() -> Iterator[Servers]:
+    """Start what the environment does not give (TEST_DATABASE_URL, TEST_REDIS_URL; TEST_DB=sqlite), and end it."""
+    # Under /tmp whatever TMPDIR says: a Unix socket's path has to be short.
+    directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir="/tmp"))  # noqa: S108
+    mariadb = redis = None
+    try:
+        redis_url = os.environ.get("TEST_REDIS_URL", "")
+        if not redis_url:
+            redis = RedisServer(directory)
+            redis.start()
+            redis_url = redis.url
+        if os.environ.get("TEST_DB") == "sqlite":
+            database_url = f"sqlite:///{directory / 'test.sqlite3'}"
+        elif not (database_url := os.environ.get("TEST_DATABASE_URL", "")):
+            mariadb = MariaDB(directory)
+            mariadb.start()
+            _create_database(mariadb.url(""), DATABASE)
+            database_url = mariadb.url(DATABASE)
+        yield Servers(directory, database_url, redis_url, mariadb, redis)
+    finally:
+        if redis is not None:
+            redis.stop()
+        if mariadb is not None:
+            mariadb.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _create_database(server_url: str, name: str) -> None:
+    engine = create_engine(Settings(database_url=server_url).sqlalchemy_url)
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE DATABASE {name} CHARACTER SET utf8mb4"))
+    engine.dispose()

@@ -1,0 +1,44 @@
+"""Working off the queues inside the test's own process, through RQ and the real runner."""
+
+from __future__ import annotations
+
+from flask import Flask
+from rq import Queue, SimpleWorker
+from rq.job import Job
+from rq.serializers import JSONSerializer
+from rq.timeouts import TimerDeathPenalty
+
+from webapp import jobspecs
+
+
+class InProcessWorker(SimpleWorker):
+    """Remembers what it ran. Its time limits use a thread, for the alarm signal is pytest-timeout's."""
+
+    death_penalty_class = TimerDeathPenalty
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.performed: list[tuple[Job, bool]] = []
+
+    def perform_job(self, job: Job, queue: Queue) -> bool:
+        """Run it, noting whether it went well."""
+        went_well = super().perform_job(job, queue)
+        self.performed.append((job, went_well))
+        return went_well
+
+
+def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
+    """Run every queued job, and those they queue, most urgent first; the jobs that ran.
+
+    Raises AssertionError naming the first job that failed, unless `failures` are expected.
+    """
+    with app.app_context():
+        connection = app.extensions["redis"]
+        queues = [jobspecs.rq_queue(connection, queue) for queue in jobspecs.Queue]
+        worker = InProcessWorker(queues, connection=connection, serializer=JSONSerializer)
+        worker.work(burst=True, logging_level="ERROR")
+    failed = [job for job, went_well in worker.performed if not went_well]
+    if failed and not failures:
+        result = failed[0].latest_result()
+        raise AssertionError(f"job {failed[0].description} failed\n{result.exc_string if result else ''}")
+    return [job for job, _ in worker.performed]
