@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from flask import current_app, request
 from flask_openapi3 import APIBlueprint, Tag
@@ -85,7 +85,7 @@ class PageQuery(BaseModel):
     cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
 
 
-class Page[T]:
+class Page(Generic[T]):
     """One page of a keyset-paged list."""
 
     def __init__(self, items: Sequence[T], next_cursor: str | None):
