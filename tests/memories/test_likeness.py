@@ -27,7 +27,7 @@ def test_vectors_are_not_believed_blindly(left, right, similarity, expected):
     assert compare(right, left, similarity, same_at=0.93, opposed_at=0.85) is expected
 
 
-@pytest.mark.parametrize("statement", ["I don't eat meat", "I don’t eat meat", "never again", "je ne mange pas", "не ем"])
+@pytest.mark.parametrize("statement", ["I don't eat it", "I don’t eat it", "never again", "je ne mange pas", "не ем"])
 def test_negations(statement):
     assert is_negative(statement)
 

@@ -92,12 +92,14 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
+    `sources` are the numbered user messages in full, `context` what others said: both go into the `State`.
     `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages
     wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
     """
 
     messages: tuple[dict[str, str], ...]
     sources: tuple[SourceMessage, ...]
+    context: tuple[str, ...]
     numbered: Mapping[int, MemoryRef]
     points: int
     covers_through: int | None
@@ -196,6 +198,7 @@ def build_extraction(
     return ExtractionCall(
         messages=({"role": "system", "content": instructions}, {"role": "user", "content": body}),
         sources=tuple(sources),
+        context=tuple(line.content for line in lines if line.message_id in kept and line.role != "user"),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
         points=len(point_rows),
         covers_through=covers_through,
