@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import signal
+import threading
 
 wsgi_app = "wsgi:app"
 bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
@@ -18,8 +19,9 @@ backlog = 4096
 keepalive = 30
 control_socket_disable = True
 
-# A worker that was told to end finishes its turns (TURN_DRAIN_SECONDS), and is killed a little later.
-graceful_timeout = int(float(os.environ.get("TURN_DRAIN_SECONDS") or 20)) + 4
+# A worker that was told to end finishes its turns, and is killed a little later.
+drain_seconds = float(os.environ.get("TURN_DRAIN_SECONDS") or 20)
+graceful_timeout = int(drain_seconds) + 4
 
 # The application is loaded once and shared by the forked workers until one writes to a page.
 preload_app = True
@@ -40,3 +42,24 @@ def when_ready(_server):
 def post_fork(_server, _worker):
     """A worker does not outlive its master, however that one ended."""
     ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+
+
+def post_worker_init(worker):
+    """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
+    drain = threading.Thread(target=worker.wsgi.extensions["chat"].runner.drain, args=(drain_seconds,), daemon=True)
+    tell_gunicorn = signal.getsignal(signal.SIGTERM)
+    worker.turns = drain
+
+    def on_term(number, frame):
+        if drain.ident is None:
+            drain.start()
+        tell_gunicorn(number, frame)
+
+    signal.signal(signal.SIGTERM, on_term)
+
+
+def worker_exit(_server, worker):
+    """Wait for the turns that no visitor is watching."""
+    drain = getattr(worker, "turns", None)
+    if drain is not None and drain.ident is not None:
+        drain.join(drain_seconds + 2)

@@ -1,6 +1,7 @@
 """What is to run on this machine, told by the environment: settings in, child processes out."""
 
 import os
+import re
 import socket
 import sys
 import tempfile
@@ -13,6 +14,11 @@ ROOT = Path(__file__).resolve().parents[3]
 OFFLINE_MODELS = {
     "CHAT_MODEL": "offline-demo", "BACKGROUND_MODEL": "offline-demo", "EMBEDDING_MODEL": "all-minilm-l6-v2"
 }  # fmt: skip
+_ENV_LINE = re.compile(
+    r"""^[ \t]* (?:export[ \t]+)? ([A-Za-z_]\w*) [ \t]*=[ \t]*
+    (?: "([^"\n]*)" | '([^'\n]*)' | (?!["']) ([^\n]*?) ) [ \t]* (?: (?<=[\s=]) \#[^\n]* )? $""",
+    re.MULTILINE | re.VERBOSE,
+)
 LONGEST_SOCKET_PATH = 100  # The kernel takes 107 bytes.
 
 
@@ -46,13 +52,15 @@ class Plan:
 
 
 def read_env_file(path: Path, environ: MutableMapping[str, str]) -> None:
-    """Take over the NAME=value lines of a file; what the environment says already has precedence."""
+    """Take over the NAME=value lines of a file; what the environment says already has precedence.
+
+    A value may be quoted; what follows it after white space and `#` is a comment.
+    """
     if not path.is_file():
         return
-    for line in path.read_text().splitlines():
-        name, separator, value = line.strip().partition("=")
-        if separator and not name.startswith("#"):
-            environ.setdefault(name.strip().removeprefix("export "), value.strip().strip("\"'"))
+    for found in _ENV_LINE.finditer(path.read_text()):
+        name, double, single, plain = found.groups()
+        environ.setdefault(name, next(value for value in (double, single, plain) if value is not None))
 
 
 def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
