@@ -10,10 +10,10 @@ from typing import Any, Generic, TypeVar
 
 from flask import current_app, request
 from flask_openapi3 import APIBlueprint, Tag
+from htmx_flask import request as htmx_request
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.errors import DomainError, UnsupportedMediaType
-from webapp.extensions import htmx
 
 T = TypeVar("T")
 
@@ -30,6 +30,7 @@ def wants_json() -> bool:
 
 def wants_partial() -> bool:
     """Whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
+    htmx = htmx_request.htmx
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
