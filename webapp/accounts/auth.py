@@ -20,6 +20,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, Unauthenticated
 from webapp.extensions import csrf, login
+from webapp.validation import MAX_ID
 from webapp.web import check_json_request, wants_json, wants_partial
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class Identity:
     via: Literal["token", "session"]
     email: str = ""
     name: str = ""
-    settings: UserSettings = field(default_factory=UserSettings)
+    settings: dict[str, Any] = field(default_factory=dict)
     auth_version: int = 0
 
     # What Flask-Login asks of a user
@@ -158,7 +159,7 @@ def _admit() -> Response | None:
 
 def _access(view: Callable[..., Any]) -> str:
     """The access rule of a view, or of its blueprint; admins only where nobody said anything."""
-    if request.endpoint == "static" or (request.endpoint or "").endswith(".static"):
+    if request.endpoint in ("static", "asset") or (request.endpoint or "").endswith(".static"):
         return "static"
     blueprint = current_app.blueprints.get(request.blueprint or "")
     return getattr(view, "access", None) or getattr(blueprint, "access", None) or "admin"
@@ -238,7 +239,7 @@ def _from_session(session_id: str) -> Identity | None:
     if _bearer(request) is not None:
         return None  # whoever sends a token means the token
     user_id, _, version = session_id.partition(":")
-    if not user_id.isdecimal() or not version.isdecimal():
+    if not user_id.isdecimal() or not version.isdecimal() or max(len(user_id), len(version)) > len(str(MAX_ID)):
         return None
     user = db.session.scalar(
         select(User).where(User.user_id == int(user_id), User.auth_version == int(version), User.is_active)
@@ -274,7 +275,7 @@ def _identity_of(user: User, *, via: Literal["token", "session"], is_service: bo
         via=via,
         email=user.email,
         name=user.name,
-        settings=UserSettings.of(user.settings),
+        settings=UserSettings.of(user.settings).model_dump(mode="json"),
         auth_version=user.auth_version,
     )
 

@@ -12,7 +12,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 MIN_PASSWORD = 8
-MAX_PASSWORD = 256
+MAX_PASSWORD = 1_000
 
 # 19 MiB and two passes (OWASP): a crowd signing in at once must not exhaust the memory of a small machine.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)

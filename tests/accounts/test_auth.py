@@ -1,0 +1,266 @@
+"""Who gets in where, and how those who do not are told."""
+
+from datetime import timedelta
+
+import pytest
+from flask.testing import FlaskClient
+from sqlalchemy import update
+
+from tests.accounts.conftest import PASSWORD, Browser, People
+from webapp.accounts import auth, service, tokens
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.schemas import PasswordChange, UserChanges
+from webapp.database import db, now, write_transaction
+
+
+@pytest.fixture
+def callers(people: People) -> dict[str, dict[str, str]]:
+    """The headers of everybody who might call."""
+    ann, root = people.user("ann"), people.user("eve", is_admin=True)
+    return {
+        "nobody": {},
+        "stranger": {"Authorization": "Bearer cmpl_" + "x" * 43},
+        "user": people.token(ann),
+        "admin": people.token(root),
+        "service": people.token(ann, is_service=True),
+        "admin's service": people.token(root, is_service=True),
+    }
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("path", "admitted"),
+    [
+        ("/api/probe/user", {"user", "admin"}),
+        ("/api/probe/either", {"user", "admin", "service", "admin's service"}),
+        ("/api/probe/admin", {"admin"}),
+        ("/api/internal/probe", {"admin", "service", "admin's service"}),
+        ("/page/user", {"user", "admin"}),
+        ("/page/admin", {"admin"}),
+        ("/page/forgotten", {"admin"}),
+    ],
+)
+def test_who_may_call_what(
+    client: FlaskClient, callers: dict[str, dict[str, str]], path: str, admitted: set[str], method: str
+) -> None:
+    for caller, headers in callers.items():
+        answer = client.open(path, method=method, headers={**headers, "Accept": "application/json"})
+        expected = 200 if caller in admitted else 401 if caller in ("nobody", "stranger") else 403
+        assert (caller, answer.status_code) == (caller, expected)
+        if expected != 200:
+            assert answer.content_type == "application/problem+json"
+            assert answer.get_json()["status"] == expected
+        if expected == 401:
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_wrong_method_and_an_unknown_path_need_nobody(client: FlaskClient) -> None:
+    assert client.delete("/api/probe/user").status_code == 405
+    assert client.get("/api/probe/none").status_code == 404
+    assert client.options("/api/probe/user").status_code == 200
+
+
+def test_public_views_know_who_asks(client: FlaskClient, callers: dict[str, dict[str, str]]) -> None:
+    assert client.get("/api/probe/public").get_json() is None
+    assert client.get("/api/probe/public", headers=callers["stranger"]).get_json() is None
+    assert client.get("/api/probe/public", headers=callers["admin"]).get_json()[1:] == [True, False]
+    assert client.get("/api/probe/public", headers=callers["admin's service"]).get_json()[1:] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "header", ["Bearer", "Bearer ", "bearer x", "Basic YTpi", "Bearer \u00ff", "cmpl_x", "Bearer a b"]
+)
+def test_odd_authorization_headers(client: FlaskClient, header: str) -> None:
+    answer = client.get("/api/probe/user", headers={"Authorization": header})
+    assert answer.status_code == 401
+    assert answer.content_type == "application/problem+json"
+
+
+def test_pages_send_to_the_login_page_and_back(client: FlaskClient) -> None:
+    answer = client.get("/page/user?a=b&c=d")
+    assert answer.status_code == 303
+    assert answer.location == "/login?next=%2Fpage%2Fuser%3Fa%3Db%26c%3Dd"
+    assert client.post("/page/user").location == "/login"
+
+
+def test_parts_of_pages_send_the_whole_page_there(client: FlaskClient) -> None:
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://localhost/c/7?x=1"}
+    answer = client.get("/page/user", headers=headers)
+    assert answer.status_code == 401
+    assert answer.headers["HX-Redirect"] == "/login?next=%2Fc%2F7%3Fx%3D1"
+    headers["HX-Current-URL"] = "http://evil.example//evil.example/c"
+    assert client.get("/page/user", headers=headers).headers["HX-Redirect"] == "/login"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("", None, "c/7", "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "/a\\b"),
+        *("/\n/evil.example", "/\t/evil.example", " /c/7", "/c\x00", "\\/evil.example", "///evil.example"),
+    ],
+)
+def test_next_stays_on_this_site(target: str | None) -> None:
+    assert auth.safe_next(target) == "/"
+
+
+@pytest.mark.parametrize("target", ["/", "/c/7", "/search?q=a%2Fb&x=//y", "/c/7#m-1", "/über"])
+def test_next_within_this_site(target: str) -> None:
+    assert auth.safe_next(target) == target
+
+
+def test_a_session_from_sign_in_to_sign_out(people: People) -> None:
+    ann = people.user("ann")
+    browser = people.browser("ann")
+    assert browser.get("/api/probe/user").get_json() == [ann, False, False]
+    assert browser.post("/page/user").status_code == 200
+    assert browser.post("/test-logout").get_json() is None
+    assert browser.get("/api/probe/user").status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/page/user", "/api/probe/user"])
+def test_unsafe_requests_of_a_session_need_the_csrf_token(people: People, path: str) -> None:
+    people.user("ann")
+    browser = people.browser("ann")
+    for headers in (
+        {},
+        {"X-CSRFToken": "made up"},
+        {"X-CSRFToken": Browser(people.app.test_client()).csrf()["X-CSRFToken"]},
+    ):
+        answer = browser.client.post(path, headers={**headers, "Accept": "application/json"})
+        assert answer.status_code == 403
+        assert answer.content_type == "application/problem+json"
+    assert browser.client.post(path, headers=browser.csrf()).status_code == 200
+    assert browser.client.post(path, data={"csrf_token": browser.csrf()["X-CSRFToken"]}).status_code == (
+        415 if path.startswith("/api/") else 200
+    )
+
+
+def test_signing_in_needs_the_csrf_token_too(people: People, client: FlaskClient) -> None:
+    people.user("ann")
+    form = {"email": "ann@example.com", "password": PASSWORD}
+    assert client.post("/test-login", data=form, headers={"Accept": "application/json"}).status_code == 403
+
+
+def test_a_csrf_token_from_before_signing_in_is_void_after_it(people: People) -> None:
+    people.user("ann")
+    browser = Browser(people.app.test_client())
+    before = browser.csrf()
+    browser.post("/test-login", data={"email": "ann@example.com", "password": PASSWORD})
+    assert browser.client.post("/page/user", headers={**before, "Accept": "application/json"}).status_code == 403
+
+
+def test_a_token_counts_before_a_session(people: People) -> None:
+    people.user("ann")
+    eve = people.user("eve")
+    browser = people.browser("ann")
+    assert browser.client.post("/api/probe/user", headers=people.token(eve)).get_json()[0] == eve
+    assert browser.client.get("/api/probe/user", headers={"Authorization": "Bearer no"}).status_code == 401
+
+
+def test_a_password_change_ends_the_other_sessions(people: People) -> None:
+    ann = people.user("ann")
+    here, there = people.browser("ann"), people.browser("ann")
+    with write_transaction():
+        change = PasswordChange(current_password=PASSWORD, new_password="another winter garden")
+        service.change_password(ann, change)
+    assert here.get("/api/probe/user").status_code == 401
+    assert there.get("/api/probe/user").status_code == 401
+    assert people.browser("ann", "another winter garden").get("/api/probe/user").status_code == 200
+
+
+def test_a_stopped_account_stops_at_once(people: People) -> None:
+    ann = people.user("ann")
+    browser, token = people.browser("ann"), people.token(ann)
+    service_token = people.token(ann, is_service=True)
+    with write_transaction():
+        service.update_user(ann, UserChanges(is_active=False))
+    client = people.app.test_client()
+    assert browser.get("/api/probe/user").status_code == 401
+    assert client.get("/api/probe/user", headers=token).status_code == 401
+    assert client.get("/api/internal/probe", headers=service_token).status_code == 401
+    with write_transaction():
+        service.update_user(ann, UserChanges(is_active=True))
+    assert browser.get("/api/probe/user").status_code == 401
+    assert client.get("/api/probe/user", headers=token).status_code == 200
+
+
+def test_a_deleted_account_is_nobody(people: People) -> None:
+    ann = people.user("ann")
+    browser, token = people.browser("ann"), people.token(ann)
+    with write_transaction():
+        service.delete_user(ann)
+    assert browser.get("/api/probe/user").status_code == 401
+    assert people.app.test_client().get("/api/probe/user", headers=token).status_code == 401
+
+
+@pytest.mark.parametrize("session_id", ["", "1", ":", "x:y", "1:", "-1:1", "1:1:1", "²:1", "9" * 40 + ":1"])
+def test_malformed_session_ids_are_nobody(people: People, session_id: str) -> None:
+    people.user("ann")
+    client = people.app.test_client()
+    with client.session_transaction() as session:
+        session["_user_id"] = session_id
+    assert client.get("/api/probe/user").status_code == 401
+
+
+@pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
+def test_an_expired_or_revoked_token_is_refused(people: People, client: FlaskClient, field: str) -> None:
+    ann = people.user("ann")
+    headers = people.token(ann)
+    assert client.get("/api/probe/user", headers=headers).status_code == 200
+    with write_transaction():
+        db.session.execute(update(ApiToken).values({field: now() - timedelta(seconds=1)}))
+    assert client.get("/api/probe/user", headers=headers).status_code == 401
+
+
+def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, client: FlaskClient) -> None:
+    headers = people.token(people.user("ann"))
+
+    def last_use() -> object:
+        db.session.rollback()
+        return db.session.scalars(db.select(ApiToken.last_used_at)).one()
+
+    assert last_use() is None
+    client.get("/api/probe/user", headers=headers)
+    first = last_use()
+    assert first is not None
+    client.post("/api/probe/user", headers=headers)
+    assert last_use() == first
+    with write_transaction():
+        db.session.execute(update(ApiToken).values(last_used_at=now() - timedelta(seconds=61)))
+    client.get("/api/probe/user", headers=headers)
+    assert last_use() >= first
+
+
+def test_another_process_that_noted_the_use_first_is_not_overwritten(people: People) -> None:
+    people.token(people.user("ann"))
+    token_id = db.session.scalars(db.select(ApiToken.token_id)).one()
+    stamp = now().replace(microsecond=0)
+    with write_transaction():
+        db.session.execute(update(ApiToken).values(last_used_at=stamp))
+        tokens.note_use(token_id, stamp - timedelta(minutes=1))
+    assert db.session.scalars(db.select(ApiToken.last_used_at)).one() == stamp
+
+
+def test_visits_are_noted(people: People) -> None:
+    ann = people.user("ann")
+    browser = people.browser("ann")
+    with write_transaction():
+        db.session.execute(update(User).values(last_seen_at=now() - timedelta(minutes=6)))
+    browser.get("/api/probe/user")
+    db.session.rollback()
+    assert service.get_user(ann).last_seen_at > now() - timedelta(minutes=5)
+
+
+def test_a_service_token_is_no_user(people: People) -> None:
+    ann = people.user("ann")
+    identity = auth.Identity(user_id=ann, is_admin=False, is_service=True, via="token")
+    with people.app.test_request_context("/"):
+        from flask import g
+
+        from webapp.errors import Forbidden, Unauthenticated
+
+        with pytest.raises(Unauthenticated):
+            auth.current_user_id()
+        g.identity = identity
+        with pytest.raises(Forbidden):
+            auth.current_user_id()

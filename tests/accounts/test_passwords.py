@@ -1,0 +1,70 @@
+"""Which passwords are good enough, and how they are kept."""
+
+import pytest
+from argon2 import PasswordHasher
+
+from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
+
+
+@pytest.mark.parametrize("password", ["kettle orbit", "8 letters", "ünïcödé🎉x", "correct horse", "x" * 500 + "abc"])
+def test_good_enough(password: str) -> None:
+    assert complaint(password, "ann@example.com") is None
+
+
+@pytest.mark.parametrize(
+    ("password", "word"),
+    [
+        ("short", "at least 8"),
+        ("", "at least 8"),
+        ("x1" * 600, "at most"),
+        ("password", "tried first"),
+        ("PassWord123", "tried first"),
+        ("12345678", "tried first"),
+        ("87654321", "tried first"),
+        ("cdefghijk", "tried first"),
+        ("qwertyuiop", "tried first"),
+        ("aaaaaaaaaaaa", "tried first"),
+        ("abababababab", "tried first"),
+        ("ann-with-a-long-name", "e-mail"),
+        ("Ann-With-A-Long-Name@example.com", "e-mail"),
+        ("example.com", "e-mail"),
+    ],
+)
+def test_not_good_enough(password: str, word: str) -> None:
+    found = complaint(password, "ann-with-a-long-name@example.com")
+    assert found is not None and word in found
+
+
+def test_kept_hash() -> None:
+    kept = hash_password("kettle orbit é")
+    assert kept.startswith("$argon2id$") and "kettle" not in kept
+    assert kept != hash_password("kettle orbit é")
+    assert verify_password("kettle orbit é", kept)
+    assert verify_password("kettle orbit e\u0301", kept)
+    assert not verify_password("kettle orbit", kept)
+    assert not verify_password("", kept)
+    assert not is_outdated(kept)
+
+
+def test_no_hash_is_still_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    verify = PasswordHasher.verify
+
+    def counting(self: PasswordHasher, kept: str, password: str) -> bool:
+        compared.append(kept)
+        return bool(verify(self, kept, password))
+
+    monkeypatch.setattr(PasswordHasher, "verify", counting)
+    assert not verify_password("kettle orbit", None)
+    assert len(compared) == 1 and compared[0].startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+def test_broken_and_weak_hashes() -> None:
+    assert not verify_password("kettle orbit", "plain text")
+    weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash("kettle orbit")
+    assert is_outdated(weak)
+    assert verify_password("kettle orbit", weak)
+
+
+def test_half_a_surrogate_pair_is_a_password_too() -> None:
+    assert verify_password("kettle \ud83d orbit", hash_password("kettle \ud83d orbit"))

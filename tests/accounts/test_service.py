@@ -1,0 +1,282 @@
+"""Accounts as services see them."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from argon2 import PasswordHasher
+from flask import Flask
+
+from tests.accounts.conftest import PASSWORD, People
+from webapp.accounts import service, site, tokens
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.schemas import (
+    AccountChanges,
+    Credentials,
+    EmailChange,
+    NewToken,
+    PasswordChange,
+    Registration,
+    SettingsChanges,
+    UserChanges,
+)
+from webapp.database import db, write_transaction
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
+from webapp.web import PageQuery
+
+
+def registration(name: str) -> Registration:
+    """Somebody's."""
+    return Registration(email=f"{name}@example.com", password=PASSWORD, name=name.title())
+
+
+def at_once(app: Flask, *actions: Callable[[], object]) -> list[object]:
+    """What actions gave or raised that ran side by side, each in a transaction of its own."""
+    results: list[object] = [None] * len(actions)
+    start = threading.Barrier(len(actions))
+
+    def run(number: int) -> None:
+        with app.app_context():
+            start.wait()
+            try:
+                with write_transaction():
+                    results[number] = actions[number]()
+            except Exception as error:
+                results[number] = error
+            finally:
+                db.session.remove()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(actions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_the_first_account_is_an_admin_and_the_next_is_not(app: Flask) -> None:
+    with write_transaction():
+        assert service.register(registration("ann")).is_admin
+        assert not service.register(registration("eve")).is_admin
+
+
+@pytest.mark.parametrize("attempt", range(5))
+def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(app: Flask, attempt: int) -> None:
+    names = [f"user{number}" for number in range(4)]
+    results = at_once(app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
+    assert sorted(results, key=str) == [False, False, False, True]
+    assert db.session.query(User).filter(User.is_admin).count() == 1
+
+
+def test_of_the_same_account_twice_at_once_one_is_made(app: Flask) -> None:
+    results = at_once(app, *[lambda: service.register(registration("ann")).user_id] * 2)
+    assert sum(isinstance(result, int) for result in results) == 1
+    assert sum(isinstance(result, Invalid) for result in results) == 1
+
+
+def test_a_failed_first_registration_leaves_the_next_to_be_first(app: Flask) -> None:
+    with pytest.raises(RuntimeError), write_transaction():
+        assert service.register(registration("ann")).is_admin
+        raise RuntimeError
+    with write_transaction():
+        assert service.register(registration("eve")).is_admin
+
+
+def test_an_address_has_one_account(app: Flask) -> None:
+    with write_transaction():
+        service.register(registration("ann"))
+        with pytest.raises(Invalid) as caught:
+            service.register(Registration(email="ANN@Example.com", password=PASSWORD))
+        assert caught.value.errors == [{"loc": ["email"], "msg": "already has an account"}]
+        service.register(registration("eve"))
+    assert db.session.query(User).count() == 2
+
+
+def test_registration_can_be_closed_and_opened(app: Flask) -> None:
+    with write_transaction():
+        service.set_registration_open(False)
+        assert site.registration_is_open()  # else nobody could ever begin
+        service.register(registration("ann"))
+        assert not site.registration_is_open()
+        with pytest.raises(Forbidden):
+            service.register(registration("eve"))
+        service.create_user(registration("bob"))
+        service.set_registration_open(True)
+        service.register(registration("eve"))
+
+
+def test_log_in(app: Flask, people: People) -> None:
+    ann = people.user("ann")
+    with write_transaction():
+        assert service.log_in(Credentials(email=" ANN@example.com", password=PASSWORD)).user_id == ann
+    assert service.get_user(ann).last_seen_at is not None
+
+
+@pytest.mark.parametrize(
+    ("email", "password"),
+    [
+        ("ann@example.com", "wrong garden"),
+        ("nobody@example.com", PASSWORD),
+        ("no address", PASSWORD),
+        ("", ""),
+        ("ann@example.com", "x" * 5_000),
+        ("stopped@example.com", PASSWORD),
+    ],
+)
+def test_refused_log_ins_say_and_cost_the_same(
+    people: People, email: str, password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people.user("ann")
+    with write_transaction():
+        service.update_user(people.user("stopped"), UserChanges(is_active=False))
+    compared = []
+    monkeypatch.setattr(service, "verify_password", lambda given, kept: compared.append(kept))
+    with pytest.raises(Unauthenticated, match="The e-mail address or the password is wrong."):
+        service.log_in(Credentials(email=email, password=password))
+    assert len(compared) == 1
+
+
+def test_a_weak_hash_is_renewed_at_log_in(people: People) -> None:
+    ann = people.user("ann")
+    weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    with write_transaction():
+        service.get_user(ann).password_hash = weak
+    with write_transaction():
+        service.log_in(Credentials(email="ann@example.com", password=PASSWORD))
+    assert service.get_user(ann).password_hash != weak
+    with write_transaction():
+        service.log_in(Credentials(email="ann@example.com", password=PASSWORD))
+
+
+def test_settings_change_one_by_one(people: People) -> None:
+    ann = people.user("ann")
+    with write_transaction():
+        service.update_account(ann, AccountChanges(settings=SettingsChanges(theme="dark")))
+        service.update_account(ann, AccountChanges(name="Ann B.", settings=SettingsChanges(timezone="Asia/Tokyo")))
+        service.update_account(ann, AccountChanges(settings=SettingsChanges(memory_enabled=False)))
+    db.session.expire_all()
+    found = service.user_settings(ann)
+    assert (found.theme, found.timezone, found.memory_enabled) == ("dark", "Asia/Tokyo", False)
+    assert service.get_user(ann).name == "Ann B."
+
+
+def test_a_password_change_needs_the_present_one_and_a_good_one(people: People) -> None:
+    ann = people.user("ann")
+    version = service.get_user(ann).auth_version
+    for current, new, field in (
+        ("wrong", "a fine password", "current_password"),
+        (PASSWORD, "password", "new_password"),
+    ):
+        with pytest.raises(Invalid) as caught, write_transaction():
+            service.change_password(ann, PasswordChange(current_password=current, new_password=new))
+        assert caught.value.errors[0]["loc"] == [field]
+    assert service.get_user(ann).auth_version == version
+
+
+def test_an_address_can_be_changed_to_a_free_one(people: People) -> None:
+    ann = people.user("ann")
+    people.user("eve")
+    with pytest.raises(Invalid, match="already has an account"), write_transaction():
+        service.change_email(ann, EmailChange(email="eve@example.com", password=PASSWORD))
+    with pytest.raises(Invalid, match="present password"), write_transaction():
+        service.change_email(ann, EmailChange(email="new@example.com", password="wrong"))
+    with write_transaction():
+        service.change_email(ann, EmailChange(email="new@example.com", password=PASSWORD))
+    assert service.find_user("NEW@example.com").user_id == ann
+
+
+def test_deleting_an_account_takes_its_tokens_along(people: People) -> None:
+    ann = people.user("ann")
+    people.token(ann)
+    with pytest.raises(Invalid), write_transaction():
+        service.delete_account(ann, "wrong")
+    with write_transaction():
+        service.delete_account(ann, PASSWORD)
+    assert db.session.query(ApiToken).count() == 0
+    with pytest.raises(NotFound):
+        service.get_user(ann)
+
+
+def test_there_is_always_an_admin(app: Flask) -> None:
+    with write_transaction():
+        ann = service.register(registration("ann")).user_id
+        eve = service.register(registration("eve")).user_id
+        for action in (
+            lambda: service.update_user(ann, UserChanges(is_admin=False)),
+            lambda: service.update_user(ann, UserChanges(is_active=False)),
+            lambda: service.delete_user(ann),
+        ):
+            with pytest.raises(Conflict):
+                action()
+        service.update_user(eve, UserChanges(is_admin=True))
+        service.update_user(ann, UserChanges(is_admin=False))
+        with pytest.raises(Conflict):
+            service.delete_user(eve)
+
+
+def test_two_admins_cannot_unmake_each_other_at_once(app: Flask) -> None:
+    with write_transaction():
+        ann = service.register(registration("ann")).user_id
+        eve = service.create_user(registration("eve"), is_admin=True).user_id
+    results = at_once(
+        app, *(lambda who=who: service.update_user(who, UserChanges(is_admin=False)) for who in (ann, eve))
+    )
+    assert sum(isinstance(result, Conflict) for result in results) == 1
+    db.session.rollback()
+    assert db.session.query(User).filter(User.is_admin).count() == 1
+
+
+def test_the_last_account_may_go_and_the_next_is_first_again(app: Flask) -> None:
+    with write_transaction():
+        ann = service.register(registration("ann")).user_id
+        service.delete_account(ann, PASSWORD)
+    with write_transaction():
+        assert service.register(registration("eve")).is_admin
+
+
+def test_users_are_listed_page_by_page(people: People) -> None:
+    ids = [people.user(f"user{number}") for number in range(4)]
+    first = service.list_users(PageQuery(limit=3))
+    rest = service.list_users(PageQuery(limit=3, cursor=first.next_cursor))
+    assert [user.user_id for user in (*first.items, *rest.items)][1:] == ids
+    assert rest.next_cursor is None
+    with pytest.raises(Invalid):
+        service.list_users(PageQuery(cursor="nonsense"))
+
+
+def test_tokens_are_kept_as_hashes_and_recognised(people: People) -> None:
+    ann = people.user("ann")
+    with write_transaction():
+        token, secret = tokens.create_token(ann, NewToken(name="Laptop", expires_in_days=1))
+    assert secret.startswith("cmpl_") and len(secret) == 48
+    assert secret not in str(vars(token)) and secret.startswith(token.prefix)
+    assert token.expires_at > token.created_at
+    found = tokens.find_by_secret(secret)
+    assert found is not None and found[1].user_id == ann
+    assert tokens.find_by_secret(secret + "x") is None
+    assert tokens.find_by_secret(secret[:-1]) is None
+    assert tokens.find_by_secret(token.token_hash) is None
+
+
+def test_tokens_are_revoked_by_their_owner_only(people: People) -> None:
+    ann, eve = people.user("ann"), people.user("eve")
+    with write_transaction():
+        token, secret = tokens.create_token(ann, NewToken(name="Laptop"))
+        with pytest.raises(NotFound):
+            tokens.revoke_token(eve, token.token_id)
+        assert tokens.find_by_secret(secret) is not None
+        tokens.revoke_token(ann, token.token_id)
+        assert tokens.find_by_secret(secret) is None
+        assert tokens.list_tokens(ann) == []
+        with pytest.raises(NotFound):
+            tokens.revoke_token(ann, token.token_id)
+
+
+def test_tokens_are_bounded(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 2)
+    ann = people.user("ann")
+    with write_transaction():
+        for _ in range(2):
+            tokens.create_token(ann, NewToken(name="x"))
+        with pytest.raises(Conflict):
+            tokens.create_token(ann, NewToken(name="x"))
