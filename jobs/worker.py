@@ -16,6 +16,7 @@ from jobs import titles, upkeep  # noqa: F401  (loaded before the fork)
 from jobs.runner import worker_app
 from webapp.extensions import make_redis
 from webapp.jobspecs import Queue, rq_queue
+from webapp.llm.sdk import warm_up
 
 
 def main(names: list[str]) -> None:
@@ -30,6 +31,7 @@ def main(names: list[str]) -> None:
             queues, connection=connection, serializer=JSONSerializer, worker_ttl=30, maintenance_interval=15,
             job_monitoring_interval=5,
         )
+        warm_up()  # in the parent, once: every horse would pay half a second for it
         gc.collect()
         gc.freeze()
         worker.work(with_scheduler=True, logging_level="WARNING")

@@ -55,7 +55,7 @@ class TurnRunner:
             raise Unavailable("The server is restarting. Your message is kept; try again in a moment.")
         if len(self._tasks) >= self._settings.max_turns_per_process:
             raise Unavailable("Too many replies are being written. Your message is kept; try again in a moment.")
-        loop = self._started()
+        loop = self.start()
         loop.call_soon_threadsafe(self._spawn, turn_id, header)
 
     def drain(self, seconds: float) -> None:
@@ -65,7 +65,8 @@ class TurnRunner:
             return
         asyncio.run_coroutine_threadsafe(self._drain(seconds), self._loop).result(timeout=seconds + 15)
 
-    def _started(self) -> asyncio.AbstractEventLoop:
+    def start(self) -> asyncio.AbstractEventLoop:
+        """Start the loop, unless it runs; a web process does so at its start, so that no turn waits for it."""
         with self._lock:
             if self._loop is None:
                 ready = threading.Event()

@@ -9,6 +9,8 @@ import os
 import signal
 import threading
 
+from webapp.llm.sdk import warm_up
+
 wsgi_app = "wsgi:app"
 bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
@@ -34,7 +36,8 @@ loglevel = "warning"
 
 
 def when_ready(_server):
-    """Keep the collector from touching, and so copying, what the workers share."""
+    """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share."""
+    warm_up()
     gc.collect()
     gc.freeze()
 
@@ -46,7 +49,9 @@ def post_fork(_server, _worker):
 
 def post_worker_init(worker):
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
-    drain = threading.Thread(target=worker.wsgi.extensions["chat"].runner.drain, args=(drain_seconds,), daemon=True)
+    runner = worker.wsgi.extensions["chat"].runner
+    runner.start()
+    drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain
 
