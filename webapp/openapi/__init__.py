@@ -1,0 +1,1 @@
+"""The OpenAPI description of the JSON API, and the page to browse it."""
