@@ -76,7 +76,8 @@ def test_data_over_several_lines_is_one_event():
 
 def test_text_before_an_error_in_the_same_read_is_kept():
     decoder = StreamDecoder()
-    data = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\ndata: {"error":{"message":"no","code":"rate_limit_exceeded"}}\n\n'
+    data = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+    data += b'data: {"error":{"message":"no","code":"rate_limit_exceeded"}}\n\n'
     assert decoder.feed(data) == [TextDelta("x")]
     assert decoder.error.code == "rate_limited"
 

@@ -188,7 +188,7 @@ class _FormatRefused(Exception):
 
 
 def _blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Servers put this in many words, and some in none: any refusal of the request without a better explanation counts."""
+    """Servers put this in many words, and some in none: any refusal without a better explanation counts."""
     status = getattr(exc, "status_code", None)
     if error.code != "model_unavailable" or status is None:
         return False
@@ -202,7 +202,7 @@ def _blames_format(exc: BaseException, error: ModelError) -> bool:
 def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: dict[str, Any]) -> dict[str, Any]:
     if mode == "json_schema":
         schema, strict = strict_schema(json_schema)
-        wire = {"name": name, "schema": schema, "strict": strict}
+        wire = {"name": name, "schema": schema if strict else json_schema, "strict": strict}
         return {**body, "response_format": {"type": "json_schema", "json_schema": wire}}
     instruction = {"role": "system", "content": describe_schema(name, json_schema)}
     leading = [m for m in body["messages"] if m.get("role") == "system"]

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 _PLACEHOLDER_KEY = "not-needed"
 
 
+def warm_up() -> None:
+    """Import the SDK now; a process that streams calls this at its start, or its first turn stops the loop for it."""
+    import openai  # noqa: PLC0415
+
+    del openai
+
+
 def async_client(settings: ModelSettings) -> AsyncOpenAI:
     """A client for one event loop; its HTTP runs on aiohttp, whose parser costs a fraction of the default's a read."""
     import openai  # noqa: PLC0415

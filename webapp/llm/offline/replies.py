@@ -106,7 +106,7 @@ def _small_talk(question: str, known: Known, first: bool) -> str | None:
             return f"{hello} What shall we try next?"
         return (
             f"{hello} I am a demonstration without a language model, so my answers follow simple rules. You could "
-            "tell me something about yourself and then ask “what do you know about me?”, ask for a sum, or for a long story."
+            "tell me something about yourself and then ask “what do you know about me?”, or ask for a sum or a story."
         )
     return None
 

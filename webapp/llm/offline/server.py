@@ -112,12 +112,12 @@ class OfflineServer:
         return response
 
     async def _embeddings(self, request: web.Request) -> web.Response:
+        call: dict[str, Any] = {}
         try:
             body = await _json(request)
             texts = _inputs(body)
             rule = self.script.take("embeddings", body) if self.script else None
-            if self.script:
-                self.script.record("embeddings", body)
+            call = self.script.record("embeddings", body) if self.script else {}
             if rule is not None:
                 await asyncio.sleep(rule.first_delay)
                 refuse_as_scripted(rule, body)
@@ -127,6 +127,7 @@ class OfflineServer:
                 text = f"The model does not exist; this server has '{EMBEDDING_MODEL}'."
                 raise Refusal(404, error(text, code="model_not_found", param="model"))
         except Refusal as refusal:
+            call.update(status=refusal.status, outcome="refused", ended=time.time())
             return refusal.response()
         rows = await asyncio.get_running_loop().run_in_executor(self._executor, self._embed, texts)
         encoded = body.get("encoding_format") == "base64"
@@ -140,6 +141,7 @@ class OfflineServer:
         ]
         tokens = sum(map(count_tokens, texts))
         counts = {"prompt_tokens": tokens, "total_tokens": tokens}
+        call.update(outcome="complete", ended=time.time())
         return web.json_response({"object": "list", "data": data, "model": EMBEDDING_MODEL, "usage": counts})
 
     def _embed(self, texts: list[str]) -> Any:

@@ -14,7 +14,7 @@ CHAT_MODEL = "offline-demo"
 EMBEDDING_MODEL = "all-minilm-l6-v2"
 DONE = b"data: [DONE]\n\n"
 
-_TOKEN = re.compile(r"\s*\S{1,8}|\s+")
+_TOKEN = re.compile(r"\s*\S{1,5}|\s+")
 _numbers = itertools.count(1)
 
 

@@ -51,7 +51,7 @@ def _of_type(kind: str, schema: dict[str, Any], root: dict[str, Any], depth: int
     if kind == "array":
         return [minimal_instance(schema.get("items", {}), root, depth + 1)] * schema.get("minItems", 0)
     if kind == "string":
-        return _FORMATS.get(schema.get("format", "")) or "-" * schema.get("minLength", 0)
+        return _FORMATS.get(schema.get("format", "")) or "-" * max(1, schema.get("minLength", 0))
     if kind in ("integer", "number"):
         return _number(kind, schema)
     return False if kind == "boolean" else None

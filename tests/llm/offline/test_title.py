@@ -1,0 +1,64 @@
+"""Titles by rule."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.llm.offline.tasks.conversation_title import MAX_CHARS, MAX_WORDS, NAME, run, title_of
+from webapp.llm.offline.tasks.request import TaskRequest
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        ("Hello! Can you please help me to plan a weekend trip to Lisbon with two kids?", "Plan a weekend trip to Lisbon"),
+        ("hey there, what's the capital of France?", "Capital of France"),
+        ("How do I bake rye bread?", "How to bake rye bread"),
+        ("WHY IS MY CODE BROKEN", "Why is my code broken"),
+        ("I need help with my taxes, please", "My taxes"),
+        ("Write a poem about autumn", "Poem about autumn"),
+        ("thanks, what about the second option?", "Second option"),
+        ("Hello, please explain tides to me", "Tides"),
+        ("```python\nprint(1)\n``` why does this fail?", "Why does this fail"),
+        ("# Budget 2026\n- rent", "Budget 2026"),
+        ("iPhone battery drains quickly", "iPhone battery drains quickly"),
+        ("hill walking in Wales", "Hill walking in Wales"),
+        ("so what should I cook tonight?", "What should I cook tonight"),
+        ("hi", "Hi"),
+        ("👋", "👋"),
+        ("🎉 party planning for 30 people!", "🎉 party planning for 30 people"),
+        ("", "New conversation"),
+        (" \n ", "New conversation"),
+        ("?!", "New conversation"),
+        ("你好，请帮我写一首关于秋天的诗", "帮我写一首关于秋天的诗"),
+        ("Bonjour, peux-tu m'aider à écrire une lettre ?", "Écrire une lettre"),
+        ("¿Puedes explicarme cómo funciona la fotosíntesis?", "Explicarme cómo funciona la fotosíntesis"),
+        ("Привет! Расскажи мне о Байкале", "О Байкале"),
+        ("Hallo, kannst du mir bitte die Relativitätstheorie erklären?", "Die Relativitätstheorie erklären"),
+    ],
+)  # fmt: skip
+def test_titles(message, title):
+    assert title_of(message) == title
+
+
+@given(st.text(max_size=300))
+def test_a_title_is_never_empty_or_long(message):
+    title = title_of(message)
+    assert title.strip()
+    assert "\n" not in title
+    assert len(title.split()) <= MAX_WORDS
+    assert len(title) <= MAX_CHARS + 1  # one character may grow when capitalised, as ŉ does
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "system", "content": "Name it."}, {"role": "user", "content": "Plan a garden"},
+         {"role": "assistant", "content": "Sure"}, {"role": "user", "content": "With a pond"}],
+        [{"role": "user", "content": "Give a title to:\n\nUser: Plan a garden\nAssistant: Sure, where?\nUser: Here"}],
+        [{"role": "user", "content": '<message role="user">Plan a garden</message><message role="ai">x</message>'}],
+        [{"role": "user", "content": [{"type": "text", "text": "[1] user: Plan a garden"}]}],
+    ],
+)  # fmt: skip
+def test_the_first_thing_the_user_said_counts(messages):
+    assert run(TaskRequest(NAME, {}, messages)) == {"title": "Plan a garden"}

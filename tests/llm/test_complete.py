@@ -1,0 +1,180 @@
+"""Whole answers and structured ones, against the real scripted server."""
+
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from tests.llm.helpers import ASK, settings_for
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.complete import CompletionClient
+from webapp.llm.errors import MalformedOutput, ModelError, RateLimited, Refused
+
+
+class Item(BaseModel):
+    name: str = Field(min_length=1)
+    kind: Literal["a", "b"] = "a"
+    note: str | None = None
+
+
+class Answer(BaseModel):
+    """An answer."""
+
+    items: list[Item] = Field(max_length=3)
+    score: float = Field(ge=0, le=1, description="how sure")
+
+
+GOOD = {"items": [{"name": "x", "kind": "b", "note": None}], "score": 0.5}
+
+
+def formats(server):
+    return [call["response_format"] for call in server.calls()]
+
+
+def test_text(server, completions):
+    server.script(reply="Good day 🌞")
+    completion = completions.complete_text(ASK, max_tokens=100)
+    assert completion.text == "Good day 🌞"
+    assert completion.model == "test-background"
+    assert completion.usage.completion_tokens == 3
+    assert completion.usage.requests == 1
+    assert server.calls()[0]["keys"] == ["max_tokens", "messages", "model"]
+
+
+def test_schema_is_sent_strict_under_its_name(server, completions):
+    server.script(match="^answer$", structured=GOOD)
+    parsed, completion = completions.complete_structured(ASK, Answer, "answer")
+    assert parsed == Answer(**GOOD)
+    assert (completion.mode, completion.usage.requests) == ("json_schema", 1)
+    assert server.calls()[0]["schema"] == "answer"
+    assert server.calls()[0]["messages"] == ASK
+
+
+@pytest.mark.parametrize(
+    ("refused", "mode", "first_time"),
+    [
+        (["json_schema"], "json_object", ["json_schema", "json_object"]),
+        (True, "text", ["json_schema", "json_object", None]),
+    ],
+)
+def test_what_works_is_found_out_once(server, settings, completions, capabilities, refused, mode, first_time):
+    server.script(structured=GOOD)
+    server.script(fault={"refuse_response_format": refused})
+    for _ in range(2):
+        parsed, completion = completions.complete_structured(ASK, Answer, "answer")
+        assert parsed == Answer(**GOOD)
+        assert completion.mode == mode
+    assert formats(server) == [*first_time, first_time[-1]]
+    assert capabilities.structured_mode(settings.base_url, "test-background") == mode
+    system = server.calls()[-1]["messages"][0]
+    assert system["role"] == "system"
+    assert '"score"' in system["content"]
+
+
+def test_a_second_client_learns_from_the_shared_store(server, settings):
+    class Store(dict):
+        def set(self, key, value):
+            self[key] = value
+
+    store = Store()
+    server.script(structured=GOOD)
+    server.script(fault={"refuse_response_format": True})
+    for _ in range(2):
+        client = CompletionClient(settings, Capabilities(store))
+        client.complete_structured(ASK, Answer, "answer")
+        client.close()
+    assert formats(server) == ["json_schema", "json_object", None, None]
+    assert settings.base_url not in "".join(store)
+
+
+def test_fenced_json_with_prose_is_accepted(server, completions):
+    server.script(reply='<think>{maybe}</think>Here you are:\n```json\n{"items": [], "score": 1}\n```\nEnjoy!')
+    parsed, completion = completions.complete_structured(ASK, Answer, "answer")
+    assert parsed.score == 1
+    assert completion.usage.requests == 1
+
+
+def test_one_repair_is_tried_and_counted(server, completions):
+    server.script(structured=GOOD)
+    server.script(structured={"items": [], "score": 7}, times=1)
+    parsed, completion = completions.complete_structured(ASK, Answer, "answer")
+    assert parsed == Answer(**GOOD)
+    assert completion.usage.requests == 2
+    first, second = server.calls()
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert second["messages"][-2]["role"] == "assistant"
+    assert "score" in second["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["no json at all", '{"items": [], "score": 0.5', '{"items": [], "score": NaN}', '{"items": [], "score": 2}',
+     '{"items": [], "score": 0} {"items": [], "score": 1}', '{"outer": {"items": [], "score": 1}, oops}',
+     '[{"items": [], "score": 1}]', ""],
+)  # fmt: skip
+def test_malformed_output_raises_after_one_repair(server, completions, reply):
+    server.script(reply=reply)
+    with pytest.raises(MalformedOutput):
+        completions.complete_structured(ASK, Answer, "answer")
+    assert len(server.calls()) == 2
+
+
+def test_an_answer_cut_short_is_not_repaired(server, completions):
+    server.script(structured=GOOD)
+    with pytest.raises(MalformedOutput, match="cut off"):
+        completions.complete_structured(ASK, Answer, "answer", max_tokens=2)
+    assert len(server.calls()) == 1
+
+
+def test_failures_that_pass_are_retried(server, completions):
+    server.script(reply="fine")
+    server.script(fault={"http_status": 500}, times=1)
+    server.script(fault={"http_status": 429, "headers": {"Retry-After": "0"}}, times=1)
+    assert completions.complete_text(ASK).text == "fine"
+    assert [call["status"] for call in server.calls()] == [429, 500, 200]
+
+
+def test_rate_limit_beyond_patience(server, completions):
+    server.script(fault={"http_status": 429, "headers": {"retry-after-ms": "90000"}})
+    with pytest.raises(RateLimited) as caught:
+        completions.complete_text(ASK)
+    assert caught.value.retry_after == 90
+    assert len(server.calls()) == 1
+
+
+def test_errors_that_are_not_about_the_format_are_not_blamed_on_it(server, completions, settings, capabilities):
+    server.script(fault={"http_status": 401})
+    with pytest.raises(ModelError) as caught:
+        completions.complete_structured(ASK, Answer, "answer")
+    assert caught.value.code == "unauthorized"
+    assert len(server.calls()) == 1
+    assert capabilities.structured_mode(settings.base_url, "test-background") is None
+
+
+def test_refusal(server, completions):
+    server.script(reply="I would rather", finish_reason="content_filter")
+    with pytest.raises(Refused):
+        completions.complete_text(ASK)
+
+
+@pytest.mark.parametrize("raw", ["{", "[]", '{"choices": []}', '{"choices": [{}]}', "<html>"])
+def test_answers_that_are_none(server, settings, raw):
+    server.script(fault={"raw": raw})
+    client = CompletionClient(settings_for(server, max_retries=0))
+    with pytest.raises(MalformedOutput):
+        client.complete_text(ASK)
+    client.close()
+
+
+def test_timeout(server):
+    server.script(first_delay=30)
+    client = CompletionClient(settings_for(server, max_retries=0))
+    with pytest.raises(ModelError, match="in time"):
+        client.complete_text(ASK, timeout=0.2)
+    client.close()
+
+
+def test_close_can_be_followed_by_use(server, completions):
+    completions.complete_text(ASK)
+    completions.close()
+    assert completions.complete_text(ASK).text

@@ -1,0 +1,161 @@
+"""Vectors from the local model and over HTTP."""
+
+import numpy as np
+import pytest
+
+from tests.llm.helpers import settings_for
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder, normalised
+from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.llm.local import LocalEmbedder
+
+TEXTS = [
+    "The cat sits on the mat.",
+    "A kitten rests on a rug.",
+    "Quarterly tax return",
+    "naïve 🎉 漢字",
+    "word " * 400,
+    "x",
+    "The user is allergic to peanuts",
+    "Sie wohnt in Köln",
+    "ninth text, so that there are two batches",
+]
+
+
+@pytest.fixture(scope="module")
+def local():
+    embedder = LocalEmbedder()
+    yield embedder
+    embedder.unload()
+
+
+@pytest.fixture
+def remote(server):
+    embedder = OpenAIEmbedder(settings_for(server, embedding_batch=4))
+    yield embedder
+    embedder.close()
+
+
+def test_local_vectors_are_unit_length_and_mean_something(local):
+    rows = local.embed_passages(TEXTS)
+    assert (rows.shape, rows.dtype) == ((len(TEXTS), local.dim), np.float32)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    assert rows[0] @ rows[1] > 0.5 > 0.2 > rows[0] @ rows[2]
+
+
+def test_a_text_does_not_depend_on_its_batch(local):
+    rows = local.embed_passages(TEXTS)
+    for text, row in zip(TEXTS, rows, strict=True):
+        assert local.embed_query(text) @ row > 0.9999
+
+
+def test_only_the_first_256_tokens_count(local):
+    long = "tree " * 254
+    assert local.embed_query(long) @ local.embed_query(long + "and something else entirely") > 0.9999
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\0", "\ud800 half", "a\0b", "🎉" * 5000])
+def test_strange_texts_have_vectors(local, text):
+    vector = local.embed_query(text)
+    assert np.isfinite(vector).all()
+    assert np.isclose(np.linalg.norm(vector), 1, atol=1e-5)
+
+
+def test_nothing_gives_no_rows(local, remote):
+    assert local.embed_passages([]).shape == (0, local.dim)
+    assert len(remote.embed_passages([])) == 0
+
+
+def test_model_is_unloaded_when_idle_and_comes_back():
+    embedder = LocalEmbedder()
+    assert not embedder.loaded
+    before = embedder.embed_query("hello")
+    assert embedder.loaded
+    assert not embedder.unload_if_idle(3600)
+    assert embedder.unload_if_idle(0)
+    assert not embedder.loaded
+    assert np.array_equal(embedder.embed_query("hello"), before)
+    embedder.unload()
+
+
+def test_both_adapters_give_the_same_vectors(local, remote):
+    adapters: list[Embedder] = [local, remote]
+    one, other = (adapter.embed_passages(TEXTS[:4]) for adapter in adapters)
+    assert np.allclose(one, other, atol=1e-6)
+    assert np.allclose(local.embed_query(TEXTS[0]), remote.embed_query(TEXTS[0], timeout=20), atol=1e-6)
+    assert remote.dim == local.dim
+
+
+def test_batches_keep_their_order(server, remote):
+    rows = remote.embed_passages(TEXTS)
+    assert [len(call["input"]) for call in server.calls()] == [4, 4, 1]
+    for text, row in zip(TEXTS, rows, strict=True):
+        assert remote.embed_query(text) @ row > 0.9999
+
+
+def test_base64_is_dropped_where_refused_and_asked_once(server):
+    server.script(path="embeddings", fault={"refuse_base64": True})
+    known = Capabilities()
+    embedder = OpenAIEmbedder(settings_for(server), known)
+    vectors = [embedder.embed_query("hello") for _ in range(2)]
+    embedder.close()
+    assert np.array_equal(*vectors)
+    assert len(server.calls()) == 3
+    assert not known.accepts(server.base_url, "all-minilm-l6-v2", "base64")
+
+
+def test_a_query_is_tried_once_and_has_its_deadline(server, remote):
+    server.script(path="embeddings", first_delay=30)
+    with pytest.raises(ModelError, match="in time"):
+        remote.embed_query("hello", timeout=0.2)
+    assert len(server.calls()) == 1
+
+
+def test_passages_are_retried(server, remote):
+    server.script(path="embeddings", fault={"http_status": 503}, times=2)
+    assert remote.embed_passages(["hello"]).shape == (1, 384)
+    assert len(server.calls()) == 3
+
+
+def test_blank_and_broken_texts_are_accepted(remote):
+    assert remote.embed_passages(["", "a\0b", "\ud800"]).shape == (3, 384)
+
+
+def vectors(*rows):
+    return {"data": [{"index": index, "embedding": row} for index, row in rows]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"data": []},
+        {"error": "odd"},
+        vectors((0, [1.0, 2.0]), (1, [1.0])),
+        vectors((0, [1.0, 2.0])),
+        vectors((0, []), (1, [])),
+        vectors((0, "!!"), (1, "!!")),
+        vectors((0, [1.0, float("inf")]), (1, [1.0, 0.0])),
+    ],
+)
+def test_wrong_answers_are_malformed_never_partial(server, answer):
+    server.script(path="embeddings", structured=answer)
+    embedder = OpenAIEmbedder(settings_for(server, max_retries=0))
+    with pytest.raises(MalformedOutput):
+        embedder.embed_passages(["a", "b"])
+    embedder.close()
+
+
+def test_answers_out_of_order_are_sorted_and_normalised(server, remote):
+    server.script(path="embeddings", structured=vectors((1, [0.0, 5.0]), (0, [2.0, 0.0])))
+    assert remote.embed_passages(["a", "b"]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_a_changed_length_is_noticed(server, remote):
+    assert remote.dim == 384
+    server.script(path="embeddings", structured=vectors((0, [1.0, 0.0])))
+    with pytest.raises(MalformedOutput, match="length"):
+        remote.embed_query("a")
+
+
+def test_zero_rows_stay_zero():
+    assert normalised(np.zeros((1, 3), dtype=np.float32)).tolist() == [[0.0, 0.0, 0.0]]

@@ -1,0 +1,87 @@
+"""Classification of errors, and retry times."""
+
+import pytest
+
+from webapp.llm.errors import (
+    ContextTooLong,
+    ModelError,
+    RateLimited,
+    Unauthorized,
+    from_exception,
+    from_payload,
+    parse_retry_after,
+)
+from webapp.llm.retry import retry_delay
+from webapp.llm.settings import ModelSettings
+
+
+@pytest.mark.parametrize(
+    ("payload", "status", "code", "retryable"),
+    [
+        ({"error": {"message": "slow down", "type": "rate_limit_error"}}, None, "rate_limited", True),
+        ({"message": "x", "code": 429}, None, "rate_limited", True),
+        ({"error": "prompt is too long: 9000 tokens"}, None, "context_too_long", False),
+        ({"detail": [{"loc": ["body"], "msg": "bad"}]}, 422, "model_unavailable", False),
+        ({"error": {"message": "x", "type": "invalid_request_error"}}, None, "model_unavailable", False),
+        (None, 502, "model_unavailable", True),
+        ("<html>bad gateway</html>", 502, "model_unavailable", True),
+        ({"error": {"code": None, "message": None}}, 500, "model_unavailable", True),
+        ({"error": {"message": "m", "code": "model_not_found"}}, 403, "unauthorized", False),
+    ],
+)
+def test_payloads(payload, status, code, retryable):
+    error = from_payload(payload, status=status)
+    assert (error.code, error.retryable) == (code, retryable)
+    assert error.detail.endswith(".")
+
+
+@pytest.mark.parametrize("kind", [*ModelError.__subclasses__()])
+def test_every_kind_speaks_in_a_sentence(kind):
+    error = kind()
+    assert error.detail[0].isupper()
+    assert error.detail.endswith(".")
+    assert error.code in str(error)
+
+
+def test_log_fields_hold_no_free_text():
+    error = from_payload({"error": {"message": "secret", "code": "my secret sentence, long", "type": "server_error"}})
+    assert error.provider_code == "server_error"
+
+
+def test_own_errors_pass_unchanged():
+    error = Unauthorized()
+    assert from_exception(error) is error
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "1.5"}, 1.5),
+        ({"retry-after": "-1"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 60),
+    ],
+)
+def test_retry_after(headers, seconds):
+    assert parse_retry_after(headers, now=0) == seconds
+
+
+def test_delays_grow_are_bounded_and_end():
+    settings = ModelSettings(retry_base=1, max_retry_wait=3, max_retries=4)
+    delays = [retry_delay(ModelError(), attempt, settings) for attempt in range(5)]
+    assert delays[4] is None
+    for delay, ceiling in zip(delays[:4], (1, 2, 3, 3), strict=True):
+        assert ceiling / 2 <= delay <= ceiling
+    assert retry_delay(ContextTooLong(), 0, settings) is None
+    assert retry_delay(RateLimited(retry_after=4), 0, settings) is None
+    assert 2 <= retry_delay(RateLimited(retry_after=2), 0, settings) <= 2.1
+
+
+def test_settings_show_no_key_and_want_an_address():
+    assert "sk-1" not in repr(ModelSettings(api_key="sk-1", embedding_api_key="sk-12"))
+    with pytest.raises(ValueError, match="http"):
+        ModelSettings(base_url="localhost:8000")
