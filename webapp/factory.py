@@ -91,7 +91,7 @@ def _extend(app: Flask, settings: Settings) -> None:
         # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
         os.register_at_fork(after_in_child=lambda engine=db.engine: engine.dispose(close=False))
     migrate.init_app(app, db, directory=str(ROOT / "migrations"))
-    login.init_app(app)
+    login.init_app(app, add_context_processor=False)
     csrf.init_app(app)
     htmx.init_app(app)
     limiter.init_app(app)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, Response, current_app, request, send_from_directory
-from flask_login import current_user
 from markupsafe import Markup, escape
 
 from webapp import dates
+from webapp.accounts.auth import current_identity
 from webapp.markdown import render
 
 THEMES = ("system", "light", "dark")
@@ -50,15 +51,16 @@ def when(at: datetime | None) -> Markup:
 
 def reader_zone() -> tzinfo:
     """The reader's time zone: as this browser told it, else the account's."""
-    name = request.cookies.get("tz")
-    return dates.zone(name or (current_user.settings.timezone if current_user.is_authenticated else None))
+    identity = current_identity()
+    return dates.zone(request.cookies.get("tz") or (identity.settings.timezone if identity is not None else None))
 
 
 def reader_theme() -> str:
     """The reader's theme: this browser's, else the account's, else the device's."""
     chosen = request.cookies.get("theme", "")
-    if chosen not in THEMES and current_user.is_authenticated:
-        chosen = current_user.settings.theme
+    identity = current_identity()
+    if chosen not in THEMES and identity is not None:
+        chosen = identity.settings.theme
     return chosen if chosen in THEMES else "system"
 
 
@@ -80,9 +82,14 @@ def highlight(text: str, words: str, around: int = 90) -> Markup:
     return marked + escape(part[position:]) + ("…" if start + len(part) < len(text) else "")
 
 
-def _page_state() -> dict[str, str]:
+def _page_state() -> dict[str, Any]:
     closed = request.cookies.get("sidebar") == "closed"
-    return {"theme": reader_theme(), "sidebar_state": "closed" if closed else "open"}
+    return {
+        # Not Flask-Login's proxy: it would ask the database again while an error page says that there is none.
+        "current_user": current_identity(),
+        "theme": reader_theme(),
+        "sidebar_state": "closed" if closed else "open",
+    }
 
 
 def _serve_asset(version: str, filename: str) -> Response:

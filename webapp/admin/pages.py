@@ -1,7 +1,160 @@
-"""Pages of the administration."""
+"""Pages of the administration: overview, users, what to do about one of them."""
 
 from __future__ import annotations
 
-from flask import Blueprint
+from typing import Any
+
+from flask import Blueprint, current_app, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts import service, site
+from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.models import User
+from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
+from webapp.admin import overview as state
+from webapp.admin import users as people
+from webapp.database import db
+from webapp.errors import Invalid, NotFound
+from webapp.extensions import redis
+from webapp.forms import read_form, sentences
+from webapp.service_endpoints import readiness
+from webapp.validation import MAX_ID
+from webapp.web import wants_partial
 
 blueprint = Blueprint("admin_pages", __name__)
+
+PAGE_LENGTH = 50
+
+
+@blueprint.get("/admin")
+@admin_only
+def overview():
+    """The state of the site, and the switch for registration."""
+    return render_template(
+        "admin/overview.html",
+        counts=state.counts(),
+        work=state.work(redis()),
+        model=state.model(current_app.extensions["settings"]),
+        parts=readiness(),
+        versions=state.versions(redis()),
+        registration_open=site.registration_is_open(),
+    )
+
+
+@blueprint.post("/admin/registration")
+@admin_only
+def registration():
+    """Open or close registration."""
+    is_open = _switch("open")
+    service.set_registration_open(is_open)
+    db.session.commit()
+    flash("Anyone can make an account now." if is_open else "Registration is closed.")
+    return redirect(url_for(".overview") + "#registration", 303)
+
+
+@blueprint.get("/admin/users")
+@admin_only
+def users():
+    """All accounts; for HTMX only the rows, so that a search or the next page can be put in place."""
+    return _render_users(partial=wants_partial())
+
+
+@blueprint.post("/admin/users")
+@admin_only
+def add_user():
+    """Make an account for somebody; its password is shown once."""
+    try:
+        user, password = people.add(read_form(NewUser))
+    except Invalid as error:
+        errors = sentences(error, {"email": "The address", "name": "The name"}, otherwise="email")
+        return _render_users(errors=errors, values=request.form), 422
+    answer = _render_user(user, password=password)
+    db.session.commit()
+    return answer, 201
+
+
+@blueprint.get("/admin/users/<int:user_id>")
+@admin_only
+def user(user_id: int):
+    """One account, and what can be done about it."""
+    return _render_user(service.get_user(_existing(user_id)))
+
+
+@blueprint.post("/admin/users/<int:user_id>/admin")
+@admin_only
+def set_admin(user_id: int):
+    """Make or unmake an admin."""
+    changed = people.change(current_user_id(), _existing(user_id), UserChanges(is_admin=_switch("admin")))
+    said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is not an admin any more."
+    return _changed(user_id, said)
+
+
+@blueprint.post("/admin/users/<int:user_id>/active")
+@admin_only
+def set_active(user_id: int):
+    """Switch an account off or on."""
+    changed = people.change(current_user_id(), _existing(user_id), UserChanges(is_active=_switch("active")))
+    said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is switched off."
+    return _changed(user_id, said)
+
+
+@blueprint.post("/admin/users/<int:user_id>/password")
+@admin_only
+def reset_password(user_id: int):
+    """Give somebody a new password, shown once."""
+    changed, password = people.reset_password(current_user_id(), _existing(user_id))
+    answer = _render_user(changed, password=password)
+    db.session.commit()
+    return answer
+
+
+@blueprint.post("/admin/users/<int:user_id>/delete")
+@admin_only
+def delete_user(user_id: int):
+    """Delete an account and all that is theirs, for good."""
+    try:
+        email = people.delete(current_user_id(), _existing(user_id), request.form.get("email", ""))
+    except Invalid as error:
+        errors = sentences(error, {"email": "What you typed"})
+        return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
+    db.session.commit()
+    flash(f"{email} is deleted, with everything that was theirs.")
+    return redirect(url_for(".users"), 303)
+
+
+def _render_users(*, partial: bool = False, **more: Any) -> str:
+    given = {name: request.args.get(name) or None for name in ("q", "cursor")}
+    try:
+        query = UserQuery(limit=PAGE_LENGTH, **given)
+    except ValidationError:
+        query = UserQuery(limit=PAGE_LENGTH)
+    page = service.list_users(query)
+    template = "admin/_user_rows.html" if partial else "admin/users.html"
+    shown: dict[str, Any] = {"users": page.items, "next_cursor": page.next_cursor, "q": query.q or ""}
+    return render_template(template, **{**shown, "cursor": query.cursor, "errors": {}, "values": {}, **more})
+
+
+def _render_user(user: User, **more: Any) -> str:
+    shown: dict[str, Any] = {"user": user, "errors": {}, "holdings": people.holdings(user.user_id)}
+    return render_template("admin/user.html", **{**shown, **more})
+
+
+def _changed(user_id: int, said: str):
+    db.session.commit()
+    flash(said)
+    return redirect(url_for(".user", user_id=user_id), 303)
+
+
+def _switch(name: str) -> bool:
+    """A form's two-way switch. Raises Invalid for anything but 0 and 1."""
+    value = request.form.get(name)
+    if value not in ("0", "1"):
+        raise Invalid.field(name, "must be 0 or 1")
+    return value == "1"
+
+
+def _existing(user_id: int) -> int:
+    """An id that a row can have: a larger number is refused by some databases. Raises NotFound."""
+    if not 1 <= user_id <= MAX_ID:
+        raise NotFound("There is no such account.")
+    return user_id

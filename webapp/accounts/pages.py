@@ -1,0 +1,200 @@
+"""Pages of accounts: register, sign in and out, settings."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+
+from webapp.accounts import auth, service, tokens
+from webapp.accounts.auth import current_identity, current_user_id, public, signed_in
+from webapp.accounts.schemas import (
+    AccountChanges,
+    Credentials,
+    NewToken,
+    PasswordChange,
+    Registration,
+    SettingsChanges,
+)
+from webapp.accounts.site import has_users, registration_is_open
+from webapp.database import db
+from webapp.errors import Forbidden, Invalid, Unauthenticated
+from webapp.forms import read_form, sentences
+from webapp.rendering import THEMES
+from webapp.web import wants_partial
+
+blueprint = Blueprint("accounts_pages", __name__)
+
+ACCOUNT_LABELS = {"name": "The name", "email": "The e-mail address", "password": "The password"}
+PASSWORD_LABELS = {"current_password": "This", "new_password": "The password"}
+PROFILE_LABELS = {"name": "The name", "instructions": "The instructions"}
+TOKEN_LABELS = {"token_name": "The name"}
+THEME_COOKIE_SECONDS = 365 * 86_400
+
+
+@blueprint.get("/login")
+@public
+def login():
+    """The sign-in form; the very first visitor makes the first account instead."""
+    if current_identity() is not None:
+        return redirect(auth.safe_next(request.args.get("next")), 303)
+    if not has_users():
+        return redirect(url_for(".register"), 303)
+    return _login_form()
+
+
+@blueprint.post("/login")
+@public
+def sign_in():
+    """Sign in and go where the visitor wanted to."""
+    email = request.form.get("email", "")
+    auth.count_attempt("login", email)
+    try:
+        user = service.log_in(read_form(Credentials))
+    except (Unauthenticated, Invalid) as error:
+        said = {"": "The e-mail address or the password is wrong."}
+        return _login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
+    db.session.commit()
+    auth.forgive_attempts("login", email)
+    auth.start_session(user)
+    return redirect(auth.safe_next(request.args.get("next")), 303)
+
+
+@blueprint.get("/register")
+@public
+def register():
+    """The form for a new account."""
+    if current_identity() is not None:
+        return redirect("/", 303)
+    return _register_form()
+
+
+@blueprint.post("/register")
+@public
+def make_account():
+    """Make an account and sign in with it."""
+    auth.count_attempt("register", request.form.get("email", ""))
+    try:
+        user = service.register(read_form(Registration))
+        db.session.commit()
+    except Forbidden as error:
+        db.session.rollback()
+        return _register_form({"": error.detail}), 403
+    except Invalid as error:
+        db.session.rollback()
+        # What is about the form as a whole is about the password: how it relates to the address.
+        return _register_form(sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
+    auth.start_session(user)
+    return redirect(url_for("conversations_pages.new"), 303)
+
+
+@blueprint.post("/logout")
+@public
+def logout():
+    """Sign out in this browser."""
+    auth.end_session()
+    return redirect(url_for(".login"), 303)
+
+
+@blueprint.get("/settings")
+@signed_in
+def settings():
+    """All settings of a user on one page."""
+    return _settings()
+
+
+@blueprint.post("/settings/profile")
+@signed_in
+def profile():
+    """Change the name and the instructions for every reply."""
+    try:
+        changes = read_form(SettingsChanges, {"custom_instructions": "instructions"})
+        name = read_form(AccountChanges).name
+        service.update_account(current_user_id(), AccountChanges(
+            name=name, settings=SettingsChanges(custom_instructions=changes.custom_instructions)))  # fmt: skip
+    except Invalid as error:
+        for item in error.errors or []:
+            item["loc"] = ["instructions" if part == "custom_instructions" else part for part in item["loc"]]
+        typed = SimpleNamespace(name=request.form.get("name", ""), instructions=request.form.get("instructions", ""))
+        return _settings({"profile": sentences(error, PROFILE_LABELS, otherwise="name")}, values=typed), 422
+    db.session.commit()
+    flash("Saved.")
+    return redirect(url_for(".settings"), 303)
+
+
+@blueprint.post("/settings/appearance")
+@signed_in
+def appearance():
+    """Choose the theme, for this browser and as the account's default."""
+    theme = request.form.get("theme", "")
+    if theme not in THEMES:
+        raise Invalid("There is no such theme.")
+    service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))  # type: ignore[arg-type]
+    db.session.commit()
+    done = ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
+    response = make_response(done)
+    response.set_cookie("theme", theme, max_age=THEME_COOKIE_SECONDS, samesite="Lax")
+    return response
+
+
+@blueprint.post("/settings/password")
+@signed_in
+def password():
+    """Change the password; every other session ends."""
+    identity = current_identity()
+    auth.count_attempt("password", identity.email if identity else "")
+    try:
+        user = service.change_password(current_user_id(), read_form(PasswordChange))
+        db.session.commit()
+    except Invalid as error:
+        db.session.rollback()
+        return _settings({"password": sentences(error, PASSWORD_LABELS, otherwise="new_password")}), 422
+    auth.forgive_attempts("password", user.email)
+    auth.start_session(user)
+    flash("The password is changed. Everywhere else you are signed out.")
+    return redirect(url_for(".settings"), 303)
+
+
+@blueprint.post("/settings/tokens")
+@signed_in
+def create_token():
+    """Make an API token; the answer is the only page that ever shows it."""
+    try:
+        token, secret = tokens.create_token(current_user_id(), read_form(NewToken, {"name": "token_name"}))
+        db.session.commit()
+    except Invalid as error:
+        db.session.rollback()
+        typed = SimpleNamespace(token_name=request.form.get("token_name", ""))
+        return _settings({"token": sentences(error, TOKEN_LABELS, otherwise="token_name")}, values=typed), 422
+    return _settings(new_token=SimpleNamespace(name=token.name, secret=secret)), 201
+
+
+@blueprint.post("/settings/tokens/<int:token_id>/revoke")
+@signed_in
+def revoke_token(token_id: int):
+    """End a token."""
+    tokens.revoke_token(current_user_id(), token_id)
+    db.session.commit()
+    flash("The token is revoked.")
+    return redirect(url_for(".settings", _anchor="tokens"), 303)
+
+
+def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
+    return render_template("accounts/login.html", errors=errors or {}, values=SimpleNamespace(email=email),
+                           registration_open=registration_is_open(), next=request.args.get("next", ""))  # fmt: skip
+
+
+def _register_form(errors: dict[str, str] | None = None) -> str:
+    typed = SimpleNamespace(name=request.form.get("name", ""), email=request.form.get("email", ""))
+    return render_template("accounts/register.html", errors=errors or {}, values=typed,
+                           registration_open=registration_is_open(), first_account=not has_users())  # fmt: skip
+
+
+def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = None, new_token: Any = None) -> str:
+    # Without an error the page shows what is stored, not what the request began with.
+    account = service.get_user(current_user_id())
+    stored = SimpleNamespace(name=account.name, instructions=service.user_settings(account.user_id).custom_instructions)
+    shown = SimpleNamespace(**{**vars(stored), **(vars(values) if values else {})})
+    return render_template("accounts/settings.html", errors=errors or {}, values=shown, new_token=new_token,
+                           tokens=tokens.list_tokens(account.user_id))  # fmt: skip

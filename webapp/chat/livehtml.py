@@ -1,0 +1,121 @@
+"""A turn's entries as server-sent HTML: what a page swaps in while a reply is being written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+
+from flask import render_template
+from markupsafe import Markup
+
+from webapp.chat import sse, turnlog
+from webapp.chat.turnlog import FINAL_KINDS, SETTLED, TEXT_KINDS, Entry
+from webapp.conversations.models import Message
+from webapp.conversations.presenting import view_of
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.markdown import StreamRenderer
+
+# As long as a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
+JOBS_SECONDS = 30.0
+
+
+class _Page:
+    """What the page of one viewer shows of one reply."""
+
+    def __init__(self, turn_id: int):
+        self.turn_id = turn_id
+        self.text = ""
+        self.renderer: StreamRenderer | None = None
+        self.ended_at: float | None = None
+
+    def replace(self, text: str) -> str:
+        """HTML that puts this text in the place of whatever the page shows."""
+        self.text, self.renderer = text, StreamRenderer()
+        update = self.renderer.feed(text)
+        return self._render("snapshot", finished=_joined(update.finished_html), tail=update.tail_html or "")
+
+    def advance(self, item: Entry) -> str:
+        """HTML that brings the page from the text before an entry to the text after it; empty when there is nothing."""
+        after = turnlog.advance(self.text, item)
+        if self.renderer is None or not after.startswith(self.text):
+            return self.replace(after)
+        grown, self.text = after[len(self.text) :], after
+        update = self.renderer.feed(grown) if grown else None
+        if update is None or (not update.finished_html and update.tail_html is None):
+            return ""
+        return self._render("update", finished=_joined(update.finished_html), tail=update.tail_html)
+
+    def finish(self) -> str:
+        """HTML of the reply as it was stored."""
+        self.ended_at = time.monotonic()
+        message = db.session.get(Message, self.turn_id)
+        try:
+            return self._render("final", view=view_of(message)) if message is not None else ""
+        finally:
+            db.session.remove()  # no connection is held while the stream stays open
+
+    def _render(self, part: str, **shown: object) -> str:
+        return render_template("chat/_stream.html", part=part, id=self.turn_id, **shown)
+
+
+def html_events(
+    turn_id: int, conversation_id: int, backlog: list[Entry], live: Iterable[Entry | None]
+) -> Iterator[bytes]:
+    """Server-sent events for hx-sse: unnamed ones hold HTML, `settled` is the last.
+
+    `backlog` is what is known already, shown at once as one replacement, whatever the page showed before: a
+    connection may have been cut in the middle of an update. `live` is what follows.
+    """
+    page = _Page(turn_id)
+    yield b": connected\n\n"
+    yield from _catch_up(page, conversation_id, backlog)
+    if backlog and backlog[-1].kind == SETTLED:
+        return
+    for item in live:
+        if item is None:
+            yield b": waiting\n\n"
+            if page.ended_at is not None and time.monotonic() - page.ended_at > JOBS_SECONDS:
+                break
+        elif item.kind in TEXT_KINDS:
+            yield from _message(page.advance(item), item.id)
+        else:
+            yield from _other(page, conversation_id, item)
+            if item.kind == SETTLED:
+                return
+    yield sse.event(SETTLED, "")
+
+
+def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry]) -> Iterator[bytes]:
+    if not any(item.kind in FINAL_KINDS for item in backlog):
+        text = turnlog.text_of(backlog)
+        if text:
+            yield from _message(page.replace(text), backlog[-1].id)
+        return
+    for item in backlog:
+        if item.kind not in TEXT_KINDS:
+            yield from _other(page, conversation_id, item)
+
+
+def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
+    if item.kind in FINAL_KINDS:
+        try:
+            yield from _message(page.finish(), item.id)
+        except NotFound:
+            return
+    elif item.kind == "title":
+        shown = {"conversation_id": conversation_id, "title": item.data.get("title", "")}
+        yield from _message(render_template("chat/_stream.html", part="title", **shown), item.id)
+    elif item.kind == SETTLED:
+        yield sse.event(SETTLED, "", item.id)
+
+
+def _message(html: str, event_id: str) -> Iterator[bytes]:
+    # A lone carriage return would end a line of the event.
+    html = html.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if html:
+        yield sse.event("", html, event_id)
+
+
+def _joined(blocks: Iterable[Markup]) -> Markup:
+    return Markup("").join(blocks)

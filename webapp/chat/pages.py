@@ -1,0 +1,223 @@
+"""Pages and fragments of turns: send, watch, stop, retry, edit, earlier versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    stream_with_context,
+    url_for,
+)
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import service, sse, turnlog
+from webapp.chat.api import limit_turns
+from webapp.chat.follow import follow, stored_entries
+from webapp.chat.livehtml import html_events
+from webapp.chat.runtime import runtime
+from webapp.chat.schemas import EditedMessage, NewMessage
+from webapp.conversations import messages, presenting
+from webapp.conversations.models import Conversation
+from webapp.conversations.pages import CHANGED, render_conversation, render_new
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.errors import Invalid, NotFound
+from webapp.extensions import redis
+from webapp.forms import read_form, sentences
+from webapp.web import wants_partial
+
+blueprint = Blueprint("chat_pages", __name__)
+
+LABELS = {"content": "The message"}
+WAIT_SECONDS = 25.0
+"""How long a page without scripts waits for the reply before it is shown unfinished."""
+
+
+def _started_again(answer: dict[str, Any], _status: int) -> Any:
+    """The answer to a message that had arrived before: what it started."""
+    return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
+
+
+@blueprint.post("/conversations")
+@signed_in
+@limit_turns
+@idempotency.idempotent(replay=_started_again)
+def start():
+    """The first message of a new conversation."""
+    try:
+        body = read_form(NewMessage)
+    except Invalid as error:
+        return _refused(error, render_new)
+    started = service.start_turn(current_user_id(), body.content)
+    return _launch(started, is_new=True)
+
+
+@blueprint.post("/c/<int:conversation_id>/messages")
+@signed_in
+@limit_turns
+@idempotency.idempotent(replay=_started_again)
+def send(conversation_id: int):
+    """A further message."""
+    try:
+        body = read_form(NewMessage)
+    except Invalid as error:
+        conversation = get_conversation(current_user_id(), conversation_id)
+        return _refused(error, lambda **shown: render_conversation(conversation, **shown))
+    return _launch(service.start_turn(current_user_id(), body.content, conversation_id=conversation_id))
+
+
+@blueprint.get("/turns/<int:message_id>/events")
+@signed_in
+def events(message_id: int):
+    """The HTML stream of a reply: from where it stands, to its end and the end of what follows it."""
+    reply = messages.get_message(current_user_id(), message_id)
+    if reply.role != "assistant":
+        raise NotFound("There is no such reply.")
+    conversation_id = reply.conversation_id
+    db.session.remove()
+    app, hub = current_app._get_current_object(), runtime().hub
+    backlog = turnlog.read(redis(), message_id) or stored_entries(app, message_id) or []
+    db.session.remove()
+    live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
+    if backlog and backlog[-1].id.startswith("0-"):
+        live = iter(())  # told from the tables: there is no stream any more
+    return sse.response(stream_with_context(html_events(message_id, conversation_id, backlog, live)))
+
+
+@blueprint.post("/turns/<int:message_id>/stop")
+@signed_in
+def stop(message_id: int):
+    """Stop a reply; what has arrived is kept."""
+    reply = service.stop_turn(current_user_id(), message_id)
+    if wants_partial():
+        return "", 204
+    conversation_id = reply.conversation_id
+    _wait(message_id)
+    return redirect(_place(conversation_id, message_id), 303)
+
+
+@blueprint.post("/turns/<int:message_id>/retry")
+@signed_in
+@limit_turns
+def retry(message_id: int):
+    """Answer again where a reply was not finished."""
+    return _launch(service.retry_turn(current_user_id(), message_id), redraw=True)
+
+
+@blueprint.post("/turns/<int:message_id>/regenerate")
+@signed_in
+@limit_turns
+def regenerate(message_id: int):
+    """Write another version of a reply."""
+    return _launch(service.regenerate(current_user_id(), message_id), redraw=True)
+
+
+@blueprint.get("/messages/<int:message_id>")
+@signed_in
+def message(message_id: int):
+    """A message where it stands."""
+    found = messages.get_message(current_user_id(), message_id)
+    if not wants_partial():
+        return redirect(url_for("conversations_pages.show", conversation_id=found.conversation_id, at=message_id), 303)
+    return render_template("chat/_message.html", view=presenting.view_of(found))
+
+
+@blueprint.get("/messages/<int:message_id>/edit")
+@signed_in
+def edit(message_id: int):
+    """A message of the user's, to be edited."""
+    found = messages.get_message(current_user_id(), message_id)
+    if found.role != "user":
+        raise NotFound("There is no such message of yours.")
+    return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", message=found, errors={})
+
+
+@blueprint.post("/messages/<int:message_id>/edit")
+@signed_in
+@limit_turns
+def resend(message_id: int):
+    """Send an edited message; what followed is superseded, not lost."""
+    try:
+        body = read_form(EditedMessage)
+    except Invalid as error:
+        found = messages.get_message(current_user_id(), message_id)
+        shown = {"message": found, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
+        return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **shown), 422
+    return _launch(service.edit_message(current_user_id(), message_id, body.content), redraw=True)
+
+
+@blueprint.get("/messages/<int:message_id>/versions/<int:version_id>")
+@signed_in
+def version(message_id: int, version_id: int):
+    """An earlier or later version, shown in the place of the message."""
+    found = messages.get_message(current_user_id(), message_id)
+    wanted = next((row for row in messages.versions_of(found) if row.message_id == version_id), None)
+    if wanted is None:
+        raise NotFound("That is not a version of this message.")
+    template = "chat/_message.html" if wants_partial() else "chat/version.html"
+    return render_template(template, view=presenting.preview(found, wanted))
+
+
+@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
+@signed_in
+def restore(message_id: int, version_id: int):
+    """Put an earlier version back, with what followed it then."""
+    restored = service.restore_version(current_user_id(), message_id, version_id)
+    db.session.commit()
+    if not wants_partial():
+        return redirect(_place(restored.conversation_id, restored.message_id), 303)
+    return render_conversation(get_conversation(current_user_id(), restored.conversation_id))
+
+
+def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> Any:
+    """Commit a turn, start it, and show it."""
+    answer = {**started.header, "is_new": is_new, "redraw": redraw}
+    idempotency.commit(answer, 200)
+    service.launch(started)
+    if not wants_partial():
+        _wait(answer["assistant_message_id"])
+        return redirect(_place(answer["conversation_id"], answer["user_message_id"]), 303)
+    return _show_sent(started.conversation, answer)
+
+
+def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
+    reply_id = answer["assistant_message_id"]
+    if answer["is_new"] or answer["redraw"]:
+        response = make_response(render_conversation(conversation))
+        response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = _place(conversation.conversation_id)
+    else:
+        rows = [messages.get_message(current_user_id(), id) for id in (answer["user_message_id"], reply_id)]
+        views = presenting.views(conversation.conversation_id, rows, is_end=True)
+        active = reply_id if rows[-1].status == "streaming" else None
+        response = make_response(render_template("chat/_sent.html", messages=views, active_turn=active))
+    response.headers["HX-Trigger"] = CHANGED
+    return response
+
+
+def _refused(error: Invalid, render_page: Any) -> Any:
+    """A message that cannot be sent: the reason beside the composer, which keeps the words."""
+    errors = sentences(error, LABELS)
+    if wants_partial():
+        return render_template("chat/_composer_error.html", errors=errors), 422
+    return render_page(errors=errors, content=request.form.get("content", "")), 422
+
+
+def _wait(reply_id: int) -> None:
+    """Wait for a reply on behalf of a page that cannot watch it; no database connection is held meanwhile."""
+    app = current_app._get_current_object()
+    db.session.remove()
+    for _ in follow(app, runtime().hub, reply_id, patience=WAIT_SECONDS):
+        pass
+
+
+def _place(conversation_id: int, message_id: int | None = None) -> str:
+    anchor = f"m-{message_id}" if message_id else None
+    return url_for("conversations_pages.show", conversation_id=conversation_id, _anchor=anchor)

@@ -1,0 +1,235 @@
+"""Pages of conversations: the workspace, the sidebar, titles, the archive, search."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, url_for
+
+from webapp import dates
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.conversations import presenting, service
+from webapp.conversations.finding import find
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import ConversationChanges, ConversationQuery
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.forms import first_sentence, read_form, sentences
+from webapp.rendering import reader_zone
+from webapp.validation import MAX_ID, MAX_TEXT_BYTES
+from webapp.web import wants_partial
+
+blueprint = Blueprint("conversations_pages", __name__)
+
+CHANGED = "conversations:changed"
+"""The browser event after which the list is fetched again."""
+LIST_LENGTH = 30
+
+
+@blueprint.app_context_processor
+def _workspace() -> dict[str, Any]:
+    """What the shell and the composer of any page may ask for; nothing is loaded unless a template does."""
+    return {
+        "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH),
+        "current_conversation_id": (request.view_args or {}).get("conversation_id"),
+        "message_limit": MAX_TEXT_BYTES,
+        "offline_model": current_app.extensions["settings"].offline_model,
+    }
+
+
+def render_conversation(conversation: Conversation, **more: Any) -> str:
+    """A conversation as a page, or, for HTMX, as what stands beside the sidebar."""
+    at = _message_id("at")
+    thread = presenting.thread(conversation.conversation_id, at=at)
+    shown: dict[str, Any] = {
+        "conversation": conversation,
+        "current_conversation_id": conversation.conversation_id,
+        "messages": thread.messages,
+        "earlier_cursor": thread.earlier_cursor,
+        "has_later": thread.has_later,
+        "active_turn": thread.active_turn,
+        "at": at,
+        "partial": wants_partial(),
+        # The demonstration introduces itself once, in the first conversation.
+        "show_offline_banner": conversation.message_count <= 2,
+    }
+    return render_template("conversations/page.html", **{**shown, **more})
+
+
+def render_new(**more: Any) -> str:
+    """The workspace before the first message of a new conversation."""
+    identity = current_identity()
+    hello = dates.greeting(datetime.now(reader_zone()), identity.name if identity else "")
+    first = not service.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
+    shown = {"greeting": hello, "first_time": first, "show_offline_banner": first, "partial": wants_partial()}
+    return render_template("conversations/new.html", **{**shown, **more})
+
+
+@blueprint.get("/")
+@signed_in
+def new():
+    """The empty workspace."""
+    return render_new()
+
+
+@blueprint.get("/c/<int:conversation_id>")
+@signed_in
+def show(conversation_id: int):
+    """A conversation; with `before`, the page of messages above one; with `at`, opened at a message."""
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    before = _message_id("before")
+    if before is None:
+        return render_conversation(conversation)
+    thread = presenting.thread(conversation_id, before=before)
+    if wants_partial():
+        return render_template("chat/_messages.html", conversation=conversation, messages=thread.messages,
+                               earlier_cursor=thread.earlier_cursor)  # fmt: skip
+    return render_conversation(conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor,
+                               has_later=True, active_turn=None)  # fmt: skip
+
+
+@blueprint.get("/c/<int:conversation_id>/title")
+@signed_in
+def title(conversation_id: int):
+    """The title, being edited, or with `show` as it is."""
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    if not wants_partial():
+        return render_conversation(conversation, editing=True)
+    if request.args.get("place") == "sidebar":
+        return render_template("conversations/_sidebar_title.html", conversation=conversation)
+    return render_template("conversations/_title.html", conversation=conversation, editing="show" not in request.args)
+
+
+@blueprint.post("/c/<int:conversation_id>/title")
+@signed_in
+def rename(conversation_id: int):
+    """Save a title; it is the user's from then on."""
+    in_sidebar = request.form.get("place") == "sidebar"
+    try:
+        changes = read_form(ConversationChanges)
+        if not changes.title:
+            raise Invalid.field("title", "must not be empty")
+        conversation = service.update_conversation(
+            current_user_id(), conversation_id, ConversationChanges(title=changes.title)
+        )
+    except Invalid as error:
+        said = first_sentence(sentences(error, {"title": "A title"}).values())
+        if in_sidebar:
+            raise Invalid(said) from None
+        conversation = service.get_conversation(current_user_id(), conversation_id)
+        shown = {"conversation": conversation, "editing": True, "error": said}
+        return (render_template("conversations/_title.html", **shown) if wants_partial()
+                else render_conversation(conversation, **shown)), 422  # fmt: skip
+    db.session.commit()
+    if not wants_partial():
+        return redirect(url_for(".show", conversation_id=conversation_id), 303)
+    return render_template("conversations/_renamed.html", conversation=conversation, in_sidebar=in_sidebar,
+                           viewing=_open_now())  # fmt: skip
+
+
+@blueprint.post("/c/<int:conversation_id>/archive")
+@signed_in
+def archive(conversation_id: int):
+    """Take a conversation out of the list; it stays readable and findable."""
+    _archive(conversation_id, True)
+    return _done("Archived.", url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+
+
+@blueprint.post("/c/<int:conversation_id>/unarchive")
+@signed_in
+def unarchive(conversation_id: int):
+    """Put an archived conversation back into the list."""
+    _archive(conversation_id, False)
+    return _done("Back in the list.", url_for(".show", conversation_id=conversation_id))
+
+
+@blueprint.post("/c/<int:conversation_id>/delete")
+@signed_in
+def delete(conversation_id: int):
+    """Delete a conversation; for a short while it can be brought back."""
+    service.hide_conversation(current_user_id(), conversation_id)
+    db.session.commit()
+    return _done("Deleted.", url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+
+
+@blueprint.post("/c/<int:conversation_id>/undelete")
+@signed_in
+def undelete(conversation_id: int):
+    """Bring back a conversation that has just been deleted."""
+    service.unhide_conversation(current_user_id(), conversation_id)
+    db.session.commit()
+    return _done("Brought back.", url_for(".show", conversation_id=conversation_id))
+
+
+@blueprint.get("/sidebar")
+@signed_in
+def sidebar():
+    """A page of the list; `q` narrows it, `count` fetches as many as are shown, `after` is the last day shown."""
+    count = request.args.get("count", LIST_LENGTH, type=int)
+    shown = presenting.sidebar(
+        current_user_id(),
+        q=request.args.get("q", "")[:200].strip(),
+        cursor=request.args.get("cursor", "")[:500] or None,
+        count=min(100, max(1, count)),
+        after_day=request.args.get("after"),
+    )
+    if not wants_partial():
+        return redirect(url_for(".new"), 303)
+    return render_template("conversations/_sidebar_items.html", sidebar=shown, current_conversation_id=_open_now())
+
+
+@blueprint.get("/c/<int:conversation_id>/item")
+@signed_in
+def sidebar_item(conversation_id: int):
+    """One conversation's place in the list."""
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    return render_template("conversations/_sidebar_item.html", conversation=conversation,
+                           current_conversation_id=_open_now())  # fmt: skip
+
+
+@blueprint.get("/archive")
+@signed_in
+def archived():
+    """Archived conversations."""
+    cursor = request.args.get("cursor", "")[:500] or None
+    page = service.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
+    template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"
+    return render_template(template, conversations=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.get("/search")
+@signed_in
+def search():
+    """Conversations that mention the words: a page, or the results of the palette."""
+    q = request.args.get("q", "")[:200].strip()
+    template = "conversations/_results.html" if wants_partial() else "conversations/search.html"
+    return render_template(template, q=q, hits=find(current_user_id(), q))
+
+
+def _archive(conversation_id: int, archived: bool) -> None:
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=archived))
+    db.session.commit()
+
+
+def _done(said: str, then: str, *, undo: str | None = None) -> Any:
+    """What happened, in a passing notice with a way back: at once for HTMX, else on the next page."""
+    if not wants_partial():
+        flash(said, undo or "message")
+        return redirect(then, 303)
+    action = {"action": ("Undo", undo), "seconds": 10} if undo else {}
+    response = Response(render_template("errors/_toast.html", detail=said, **action))
+    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
+    return response
+
+
+def _message_id(name: str) -> int | None:
+    found = request.args.get(name, type=int)
+    return found if found is not None and 1 <= found <= MAX_ID else None
+
+
+def _open_now() -> int | None:
+    """The conversation that the page an HTMX request comes from shows."""
+    path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
+    last = path.rpartition("/c/")[2]
+    return int(last) if "/c/" in path and last.isdecimal() else None

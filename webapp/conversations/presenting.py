@@ -1,0 +1,151 @@
+"""What the conversation templates show: messages with their versions, and the sidebar by day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import or_, select
+
+from webapp import dates
+from webapp.conversations import messages, service
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery, MessagesQuery
+from webapp.database import db
+from webapp.rendering import reader_zone
+
+MESSAGES_SHOWN = 40
+MESSAGES_BEFORE = 10  # a message opened by its address has a little context above it
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """Where a message stands among its versions; previous and next are ids."""
+
+    number: int
+    total: int
+    previous: int | None
+    next: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """A message as a template shows it. `element_id` is the id of the message whose place it takes."""
+
+    message: Message
+    element_id: int
+    versions: Versions | None = None
+    is_preview: bool = False
+    can_retry: bool = False
+    can_regenerate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A page of a conversation; the cursors are message ids, None where there is no more."""
+
+    messages: list[MessageView]
+    earlier_cursor: int | None
+    has_later: bool
+    active_turn: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sidebar:
+    """A page of the list, grouped by day; `after_day` is the day the page before ended on."""
+
+    days: list[tuple[str, list[Conversation]]]
+    q: str
+    cursor: str | None
+    next_cursor: str | None
+    after_day: str | None
+
+    @property
+    def last_day(self) -> str | None:
+        """The day this page ends on."""
+        return self.days[-1][0] if self.days else None
+
+
+def thread(conversation_id: int, *, before: int | None = None, at: int | None = None) -> Thread:
+    """The newest messages, those before an id, or those around one."""
+    if at is not None:
+        older = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_BEFORE, before=at))
+        onwards = MessagesQuery(limit=MESSAGES_SHOWN, after=at - 1 if at > 1 else None)
+        page = messages.list_messages(conversation_id, onwards)
+        rows, earlier, later = [*older.items, *page.items], older.next_cursor, page.next_cursor is not None
+    else:
+        page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
+        rows, earlier, later = page.items, page.next_cursor, False
+    active = [row.message_id for row in rows if row.status == "streaming"]
+    return Thread(views(conversation_id, rows, is_end=before is None and not later), int(earlier) if earlier else None,
+                  later, active[-1] if active else None)  # fmt: skip
+
+
+def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
+    """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
+    siblings = _siblings(conversation_id, rows)
+    found = []
+    for row in rows:
+        is_reply, is_last = row.role == "assistant", is_end and row is rows[-1]
+        found.append(
+            MessageView(
+                row,
+                row.message_id,
+                _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
+                can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
+                can_regenerate=is_reply and row.status in ("complete", "stopped") and row.reply_to_id is not None,
+            )
+        )
+    return found
+
+
+def view_of(message: Message) -> MessageView:
+    """One message as it stands in its conversation."""
+    is_end = messages.last_message_id(message.conversation_id) == message.message_id
+    return views(message.conversation_id, [message], is_end=is_end)[0]
+
+
+def preview(message: Message, version: Message) -> MessageView:
+    """A version of a message in that message's place."""
+    if version.message_id == message.message_id:
+        return view_of(message)
+    siblings = _siblings(message.conversation_id, [message]).get((message.role, message.parent_id), ())
+    return MessageView(version, message.message_id, _versions(version.message_id, siblings), is_preview=True)
+
+
+def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
+    """The ids of all versions, oldest first, by what they are versions of."""
+    parents = {row.parent_id for row in rows if row.parent_id is not None}
+    among = [Message.parent_id.in_(parents)]
+    if any(row.parent_id is None for row in rows):
+        among.append(Message.parent_id.is_(None))
+    found: dict[tuple[str, int | None], list[int]] = {}
+    statement = select(Message.message_id, Message.role, Message.parent_id).where(
+        Message.conversation_id == conversation_id, or_(*among)
+    )
+    for message_id, role, parent_id in db.session.execute(statement.order_by(Message.message_id)):
+        found.setdefault((role, parent_id), []).append(message_id)
+    return found
+
+
+def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
+    if len(ids) < 2 or message_id not in ids:
+        return None
+    at = ids.index(message_id)
+    return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
+
+
+def sidebar(user_id: int, *, q: str = "", cursor: str | None = None, count: int = 30,
+            after_day: str | None = None) -> Sidebar:
+    """A page of the user's list, by day in the reader's time zone."""
+    page = service.list_conversations(user_id, ConversationQuery(q=q or None, cursor=cursor, limit=count))
+    zone = reader_zone()
+    today = datetime.now(zone).date()
+    days: list[tuple[str, list[Conversation]]] = []
+    for row in page.items:
+        heading = dates.day_heading(row.updated_at.astimezone(zone).date(), today)
+        if not days or days[-1][0] != heading:
+            days.append((heading, []))
+        days[-1][1].append(row)
+    return Sidebar(days, q, cursor, page.next_cursor, after_day)

@@ -1,0 +1,49 @@
+"""HTML forms: what was typed, checked by the same models as the JSON API, and what is wrong with it, by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from flask import request
+from pydantic import BaseModel, ValidationError
+
+from webapp.errors import Invalid
+from webapp.problems import field_errors
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
+    """The posted form as a model; `names` says which input a field comes from when they differ. Raises Invalid."""
+    names = names or {}
+    given = {field: request.form.get(names.get(field, field)) for field in model.model_fields}
+    try:
+        # A form without scripts sends line ends as CR LF.
+        return model(**{field: value.replace("\r\n", "\n") for field, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "") -> dict[str, str]:
+    """Errors as one sentence a field. What is about no field that is shown stands under `otherwise`."""
+    found: dict[str, str] = {}
+    for item in error.errors or [{"loc": [], "msg": error.detail or error.title}]:
+        name = str(item["loc"][-1]) if item["loc"] else otherwise
+        if name not in labels:
+            name = otherwise
+        found.setdefault(name, _sentence(labels.get(name, "") if item["loc"] else "", item))
+    return found
+
+
+def _sentence(label: str, item: Mapping[str, Any]) -> str:
+    message = str(item["msg"]).removeprefix("Value error, ").strip()
+    words = message if message[:1].isupper() or not label else f"{label} {message}"
+    words = words.replace("String should have", f"{label or 'This'} must have")
+    words = words.replace("Field required", f"{label or 'Something'} is missing")
+    return words[:1].upper() + words[1:].rstrip(".") + "."
+
+
+def first_sentence(errors: Iterable[str]) -> str:
+    """The first of several sentences; empty without any."""
+    return next(iter(errors), "")
