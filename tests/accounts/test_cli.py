@@ -1,0 +1,121 @@
+"""The `user` and `token` commands."""
+
+import contextvars
+
+import pytest
+from click.testing import Result
+from flask import Flask
+
+from tests.accounts.conftest import PASSWORD
+from webapp.accounts import service, tokens
+from webapp.accounts.models import User
+from webapp.accounts.schemas import Credentials
+from webapp.database import db
+from webapp.errors import Unauthenticated
+
+
+class Shell:
+    """Runs commands as a process of their own would."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+
+    def __call__(self, *words: str, input: str | None = None) -> Result:
+        result = contextvars.Context().run(self.app.test_cli_runner().invoke, args=words, input=input)
+        db.session.rollback()
+        return result
+
+
+@pytest.fixture
+def flask(app: Flask) -> Shell:
+    """The command line, with one admin."""
+    shell = Shell(app)
+    assert shell("user", "create", "--email", "Root@example.com", "--password", PASSWORD).exit_code == 0
+    return shell
+
+
+def test_user_create(flask: Shell) -> None:
+    assert service.find_user("root@example.com").is_admin
+    result = flask("user", "create", "--email", "ann@example.com", "--password", PASSWORD, "--name", "Ann")
+    assert result.exit_code == 0 and "ann@example.com" in result.stdout
+    ann = service.find_user("ann@example.com")
+    assert (ann.is_admin, ann.name) == (False, "Ann")
+    flask("user", "create", "--email", "eve@example.com", "--password", PASSWORD, "--admin")
+    assert service.find_user("eve@example.com").is_admin
+
+
+def test_user_create_asks_for_the_password(flask: Shell) -> None:
+    result = flask("user", "create", "--email", "ann@example.com", input=f"{PASSWORD}\n{PASSWORD}\n")
+    assert result.exit_code == 0 and PASSWORD not in result.stdout
+    assert service.log_in(Credentials(email="ann@example.com", password=PASSWORD))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["user", "create", "--email", "root@example.com", "--password", PASSWORD], "email already has an account"),
+        (["user", "create", "--email", "nonsense", "--password", PASSWORD], "is not an e-mail address"),
+        (["user", "create", "--email", "a@b.c", "--password", "password"], "tried first"),
+        (["user", "set-admin", "--email", "nobody@b.c"], "no account with the address nobody@b.c"),
+        (["user", "set-admin", "--email", "root@example.com", "--off"], None),
+        (["user", "reset-password", "--email", "root@example.com", "--password", "short"], "at least 8"),
+        (["token", "create", "--email", "nobody@b.c"], "no account"),
+        (["token", "create", "--email", "root@example.com", "--name", " "], "name"),
+        (["token", "create", "--email", "root@example.com", "--days", "0"], "expires_in_days"),
+        (["token", "revoke", "--email", "root@example.com", "77"], "no such token"),
+    ],
+)
+def test_what_cannot_be_done_is_said(flask: Shell, words: list[str], sentence: str | None) -> None:
+    result = flask(*words)
+    if sentence is None:  # the only account of all may do as it likes
+        assert result.exit_code == 0
+        return
+    assert result.exit_code == 1
+    assert sentence in result.stderr
+    assert "Traceback" not in result.output and result.stdout == ""
+
+
+def test_token_create_prints_the_token_and_nothing_else(flask: Shell) -> None:
+    result = flask("token", "create", "--email", "root@example.com")
+    assert result.stdout.startswith("cmpl_") and result.stdout.count("\n") == 1
+    found = tokens.find_by_secret(result.stdout.strip())
+    assert found is not None and not found[0].is_service
+    result = flask("token", "create", "--email", "ROOT@example.com", "--service")
+    found = tokens.find_by_secret(result.stdout.strip())
+    assert result.stdout.startswith("cmps_") and found is not None and found[0].is_service
+
+
+def test_tokens_are_listed_and_revoked(flask: Shell) -> None:
+    secret = flask("token", "create", "--email", "root@example.com", "--name", "nightly", "--days", "3").stdout.strip()
+    listed = flask("token", "list", "--email", "root@example.com").stdout
+    assert "nightly" in listed and "never used" in listed and secret not in listed
+    token_id = listed.split("\t")[0]
+    assert flask("token", "revoke", "--email", "root@example.com", token_id).exit_code == 0
+    assert tokens.find_by_secret(secret) is None
+    assert flask("token", "list", "--email", "root@example.com").stdout == ""
+
+
+def test_admins_are_made_and_unmade(flask: Shell) -> None:
+    flask("user", "create", "--email", "ann@example.com", "--password", PASSWORD)
+    assert flask("user", "set-admin", "--email", "root@example.com", "--off").exit_code == 1
+    assert flask("user", "set-admin", "--email", "ann@example.com").exit_code == 0
+    assert flask("user", "set-admin", "--email", "root@example.com", "--off").exit_code == 0
+    assert flask("user", "list").stdout.splitlines()[1].endswith("ann@example.com\tadmin")
+    assert flask("user", "set-active", "--email", "root@example.com", "--off").exit_code == 0
+    assert flask("user", "list").stdout.splitlines()[0].endswith("root@example.com\tstopped")
+    assert flask("user", "set-active", "--email", "root@example.com").exit_code == 0
+
+
+def test_reset_password(flask: Shell) -> None:
+    before = service.find_user("root@example.com").auth_version
+    assert flask("user", "reset-password", "--email", "root@example.com", "--password", "kettle orbit").exit_code == 0
+    with pytest.raises(Unauthenticated):
+        service.log_in(Credentials(email="root@example.com", password=PASSWORD))
+    assert service.log_in(Credentials(email="root@example.com", password="kettle orbit")).auth_version == before + 1
+
+
+def test_delete(flask: Shell) -> None:
+    assert flask("user", "delete", "--email", "root@example.com", input="n\n").exit_code == 1
+    assert db.session.query(User).count() == 1
+    assert flask("user", "delete", "--email", "root@example.com", "--yes").exit_code == 0
+    assert db.session.query(User).count() == 0

@@ -1,0 +1,87 @@
+"""Guessing passwords is bounded by address and by account, with Redis and without."""
+
+import pytest
+from flask import Flask
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from tests.accounts.conftest import PASSWORD, Browser, People
+from webapp.accounts import throttle
+from webapp.errors import TooMany
+from webapp.extensions import limiter
+
+
+def attempt(browser: Browser, email: str, password: str, address: str) -> object:
+    """An attempt to sign in from an address."""
+    return browser.client.post(
+        "/test-login",
+        data={"email": email, "password": password},
+        headers={**browser.csrf(), "Accept": "application/json"},
+        environ_overrides={"REMOTE_ADDR": address},
+    )
+
+
+def test_one_address_has_its_share(people: People) -> None:
+    browser = Browser(people.app.test_client())
+    answers = [attempt(browser, f"user{number}@example.com", "wrong", "10.0.0.1") for number in range(7)]
+    assert [answer.status_code for answer in answers] == [401] * 6 + [429]
+    last = answers[-1]
+    assert last.content_type == "application/problem+json"
+    assert 0 < int(last.headers["Retry-After"]) <= 60
+    assert last.get_json()["detail"].startswith("Too many attempts. Try again in ")
+    assert attempt(browser, "ann@example.com", "wrong", "10.0.0.2").status_code == 401
+
+
+def test_one_account_has_its_share_whatever_its_spelling(people: People) -> None:
+    people.user("ann")
+    browser = Browser(people.app.test_client())
+    spellings = ["ann@example.com", "ANN@example.com", " Ann@Example.com "] * 2
+    for number, email in enumerate(spellings):
+        assert attempt(browser, email, "wrong", f"10.0.0.{number}").status_code == 401
+    assert attempt(browser, "ann@example.com", PASSWORD, "10.0.1.1").status_code == 429
+    assert attempt(browser, "eve@example.com", "wrong", "10.0.1.1").status_code == 401
+
+
+def test_a_success_forgives_the_account_but_not_the_address(people: People) -> None:
+    people.user("ann")
+    for number in range(4):
+        attempt(Browser(people.app.test_client()), "ann@example.com", "wrong", f"10.0.0.{number}")
+    assert attempt(Browser(people.app.test_client()), "ann@example.com", PASSWORD, "10.0.1.1").status_code == 200
+    for number in range(5):
+        answer = attempt(Browser(people.app.test_client()), "ann@example.com", "wrong", "10.0.1.1")
+        assert answer.status_code == 401, number
+    assert attempt(Browser(people.app.test_client()), "bob@example.com", "wrong", "10.0.1.1").status_code == 429
+
+
+def test_without_redis_each_process_counts_for_itself(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object) -> bool:
+        raise RedisConnectionError
+
+    monkeypatch.setattr(limiter.limiter, "hit", away)
+    monkeypatch.setattr(limiter.limiter, "clear", away)
+    for _ in range(6):
+        throttle.count_attempt("log in", "10.9.9.9", "ann@example.com")
+    with pytest.raises(TooMany):
+        throttle.count_attempt("log in", "10.9.9.8", "ann@example.com")
+    throttle.forgive("log in", "10.9.9.8", "ann@example.com")
+    throttle.count_attempt("log in", "10.9.9.8", "ann@example.com")
+
+
+def test_it_can_be_switched_off(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(app.config, "RATELIMIT_ENABLED", False)
+    for _ in range(50):
+        throttle.count_attempt("log in", "10.9.9.7", "bob@example.com")
+    throttle.forgive("log in", "10.9.9.7", "bob@example.com")
+
+
+def test_no_address_is_kept_in_redis(people: People) -> None:
+    attempt(Browser(people.app.test_client()), "ann@example.com", "wrong", "10.0.0.1")
+    keys = b" ".join(people.app.extensions["redis"].keys("*"))
+    assert b"10.0.0.1" in keys and b"ann" not in keys
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1, "a second"), (59, "59 seconds"), (89, "89 seconds"), (90, "2 minutes"), (121, "3 minutes")],
+)
+def test_waiting_in_words(seconds: int, words: str) -> None:
+    assert throttle._in_words(seconds) == words
