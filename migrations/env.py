@@ -12,6 +12,10 @@ def run() -> None:
     """Run the migrations in one transaction where the database can, with a lock against a second runner."""
     expect_writes()
     with db.engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.
+            # The pragma does nothing inside a transaction, hence the driver's own connection.
+            connection.connection.driver_connection.execute("PRAGMA foreign_keys=OFF")
         locked = _lock(connection)
         context.configure(
             connection=connection,
@@ -25,6 +29,8 @@ def run() -> None:
         connection.commit()
         if locked:
             connection.exec_driver_sql("SELECT RELEASE_LOCK('commonplace-migrations')")
+        if connection.dialect.name == "sqlite":
+            connection.connection.driver_connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _lock(connection) -> bool:

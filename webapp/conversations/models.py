@@ -25,6 +25,7 @@ class Conversation(Base):
         Index("ix_conversations_owed_title", "title_source", "updated_at"),
         Index("ix_conversations_temporary", "is_temporary", "updated_at"),
         Index("ix_conversations_deleted", "deleted_at"),
+        Index("ix_conversations_extraction_due", "extraction_due", "updated_at"),
         Base.__table_args__,
     )
 
@@ -46,6 +47,11 @@ class Conversation(Base):
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+    # Memory: read and written here at all; the last message the extraction has read; whether it owes us a look.
+    uses_memory: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    extracted_through: Mapped[int | None]
+    extraction_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
 class Message(Base):

@@ -1,0 +1,188 @@
+"""Memories as documented, with evidence, revisions, change sets and tombstones."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Computed,
+    Float,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.sql.expression import ColumnElement
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+MEMORY_TYPES = ("fact", "preference", "entity", "project", "decision")
+VISIBILITIES = ("private", "shared")
+ORIGINS = ("user", "extraction", "tool", "import")
+
+
+class current_slot(ColumnElement):
+    """The key of a fact while it is current, else NULL: what the unique index is made on."""
+
+    inherit_cache = True
+
+
+_CURRENT = "fact_key IS NOT NULL AND valid_to IS NULL AND is_archived = 0 AND needs_review = 0"
+
+
+@compiles(current_slot)
+def _current_slot(element, compiler, **kw) -> str:
+    return f"CASE WHEN {_CURRENT} THEN coalesce(category, '') || ':' || fact_key END"
+
+
+@compiles(current_slot, "mysql")
+@compiles(current_slot, "mariadb")
+def _current_slot_mysql(element, compiler, **kw) -> str:
+    return f"CASE WHEN {_CURRENT} THEN concat(coalesce(category, ''), ':', fact_key) END"
+
+
+class Memory(Base):
+    """One short statement about its user, or, in a space, about that space's subject.
+
+    At most one current keyed fact per (user, space, category, key) is the unique index on the computed columns.
+    `embedding` holds float32 values; `revision` counts changes from 1. A closed memory has `valid_to`.
+    """
+
+    __tablename__ = "memories"
+    __table_args__ = (
+        UniqueConstraint("user_id", "space_slot", "current_slot", name="uq_memories_current_fact"),
+        Index("ix_memories_listing", "user_id", "is_archived", "updated_at", "memory_id"),
+        Index("ix_memories_fact_key", "user_id", "fact_key"),
+        Index("ix_memories_review", "user_id", "needs_review"),
+        Index("ix_memories_source", "source_conversation_id"),
+        Index("ix_memories_space", "space_id", "visibility"),
+        Base.__table_args__,
+    )
+
+    memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    memory_type: Mapped[str] = mapped_column(one_of(*MEMORY_TYPES, name="memory_type"))
+    category: Mapped[str | None] = mapped_column(String(100))
+    content: Mapped[str] = mapped_column(Text)
+    source_conversation_id: Mapped[int | None] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="SET NULL")
+    )
+    source_message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"))
+    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    last_accessed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    access_count: Mapped[int | None] = mapped_column(default=0, server_default=text("0"))
+    is_pinned: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
+    is_archived: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
+    confidence: Mapped[float | None] = mapped_column(Float, default=1.0, server_default=text("1"))
+    embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
+
+    space_id: Mapped[int | None]
+    visibility: Mapped[str] = mapped_column(one_of(*VISIBILITIES, name="memory_visibility"), default="private",
+                                            server_default="private")
+    fact_key: Mapped[str | None] = mapped_column(Key(120))
+    fact_value: Mapped[str | None] = mapped_column(String(500))
+    importance: Mapped[float] = mapped_column(Float, default=0.5, server_default=text("0.5"))
+    valid_from: Mapped[datetime | None] = mapped_column(Timestamp)
+    valid_to: Mapped[datetime | None] = mapped_column(Timestamp)
+    superseded_by_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
+    contradicts_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="SET NULL"))
+    settled_with: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    needs_review: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    origin: Mapped[str] = mapped_column(one_of(*ORIGINS, name="memory_origin"), default="user", server_default="user")
+    edited_by_user: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    asserted_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    embedding_model: Mapped[str | None] = mapped_column(String(200))
+    revision: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+    evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
+    space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
+    current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
+
+
+class MemoryEvidence(Base):
+    """A message and the verbatim quote in it, characters `start` to `end`, that a memory rests on."""
+
+    __tablename__ = "memory_evidence"
+    __table_args__ = (
+        UniqueConstraint("memory_id", "message_id", "start", "end", name="uq_memory_evidence_span"),
+        Index("ix_memory_evidence_message_id", "message_id"),
+        Base.__table_args__,
+    )
+
+    evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    quote: Mapped[str] = mapped_column(Text)
+    start: Mapped[int]
+    end: Mapped[int]
+    said_at: Mapped[datetime] = mapped_column(Timestamp)
+    change_set_id: Mapped[int | None] = mapped_column(
+        ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL")
+    )
+
+
+class MemoryChangeSet(Base):
+    """Everything one job or one action of a user did to memories.
+
+    `changes` lists {memory_id, before, after}: revision numbers, `before` null for a memory it created. It names ids
+    only, so that forgetting a memory leaves no text here.
+    """
+
+    __tablename__ = "memory_change_sets"
+    __table_args__ = (Index("ix_memory_change_sets_user", "user_id", "change_set_id"), Base.__table_args__)
+
+    change_set_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    cause: Mapped[str] = mapped_column(String(30))
+    conversation_id: Mapped[int | None] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
+    )
+    through_message_id: Mapped[int | None]
+    counts: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
+    reasons: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
+    changes: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    model: Mapped[str | None] = mapped_column(String(200))
+    prompt_tokens: Mapped[int | None]
+    completion_tokens: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    undoes_id: Mapped[int | None]
+
+
+class MemoryRevision(Base):
+    """A memory as it was after a change: the whole of its writable state, who changed it and why."""
+
+    __tablename__ = "memory_revisions"
+    __table_args__ = (UniqueConstraint("memory_id", "revision"), Base.__table_args__)
+
+    revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"))
+    revision: Mapped[int]
+    snapshot: Mapped[dict[str, Any]] = mapped_column(JSON)
+    actor: Mapped[str] = mapped_column(String(30))
+    cause: Mapped[str] = mapped_column(String(30))
+    change_set_id: Mapped[int | None] = mapped_column(
+        ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL"), index=True
+    )
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class MemoryTombstone(Base):
+    """A keyed hash of something forgotten; never text."""
+
+    __tablename__ = "memory_tombstones"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
+    kind: Mapped[str] = mapped_column(String(10))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
