@@ -19,7 +19,8 @@ NAME = "memory_operations"
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(
-    r"(?:\s*;\s*|,?\s+(?:and|but|also|so)\s+|,\s+|\s+-\s+)(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never)\b)",
+    r"(?:\s*;\s*|,?\s+(?:and|but|also|so)\s+|,\s+|\s+-\s+)"
+    r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for))\b)",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(

@@ -23,7 +23,7 @@ _TIMES = "later|back|tomorrow|today|tonight|when|if|at|on|once|after|before|mayb
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
-    r"instead|to correct)\b|^\s*no[,.!;]",
+    r"instead|to correct)\b|^\s*no[,.!;]|\b(?:not|n['’]t)\b.+\bit(?:['’]s|\s+is)\b",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -266,7 +266,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
            "identity/location", "The user lives in {value}."),
     _about(rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
            "identity/origin", "The user is from {value}.", 0.6),
-    _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+(?:at|for)\s+{_REST}",
+    _about(rf"(?:^|\bi\s+(?:currently\s+|now\s+)?)work\s+(?:at|for)\s+{_REST}",
            "work/employer", "The user works for {value}."),
     _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}",
            "work/job", "The user works as {value}."),

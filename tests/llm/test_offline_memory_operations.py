@@ -1,0 +1,206 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.llm.offline.tasks import run_task
+from webapp.llm.offline.tasks.memory_operations import operations_of
+from webapp.llm.offline.tasks.request import TaskRequest
+from webapp.memories.decisions import decide
+from webapp.memories.extraction_prompt import ConversationLine, OpenPoint, build_extraction
+from webapp.memories.operations import SCHEMA_NAME, parse_extraction, response_schema
+from webapp.memories.state import State, apply_effects
+
+START = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def facts(text, known=()):
+    return {(o["fact_key"], o["fact_value"]) for o in operations_of(1, text, list(known)) if o["action"] == "add"}
+
+
+def contents(text):
+    return [o["content"] for o in operations_of(1, text, []) if o["action"] == "add"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My name is Alex", {("identity/name", "Alex")}),
+        ("hi, my name's Ana Maria Silva!", {("identity/name", "Ana Maria Silva")}),
+        ("Call me Al", {("identity/name", "Al")}),
+        ("Please call me Sam from now on", {("identity/preferred_name", "Sam")}),
+        ("my name is not Alex, it's Bob", {("identity/name", "Bob")}),
+        ("Ich heiße Jörg.", {("identity/name", "Jörg")}),
+        ("Je m'appelle Zoé", {("identity/name", "Zoé")}),
+        ("我叫小明，很高兴", {("identity/name", "小明")}),
+        ("I'm allergic to peanuts", {("health/allergy_peanuts", "peanuts")}),
+        ("I’m allergic to peanuts, cats and dust 🤧!",
+         {("health/allergy_peanuts", "peanuts"), ("health/allergy_cats", "cats"), ("health/allergy_dust", "dust 🤧")}),
+        ("Always answer in French, please.", {("instruction/answer_language", "French")}),
+        ("I live in Rome and work at ACME since 2010. My birthday is May 3rd",
+         {("identity/location", "Rome"), ("work/employer", "ACME"), ("identity/birthday", "May 3rd")}),
+        ("My wife's name is Anna, and I have a dog named Rex",
+         {("people/wife_name", "Anna"), ("pet/dog_name", "Rex")}),
+        ("I've just moved to Oslo last month", {("identity/location", "Oslo")}),
+        ("I'm a software engineer", {("work/job", "a software engineer")}),
+        ("my favourite colour is blue", {("preference/favourite_colour", "blue")}),
+        ("I'm vegetarian", {("health/diet", "vegetarian")}),
+    ],
+)  # fmt: skip
+def test_keyed_facts(text, expected):
+    assert facts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "kind"),
+    [
+        ("I prefer Python over Java.", "The user prefers Python over Java.", "preference"),
+        ("I love 🍕 pizza", "The user loves 🍕 pizza.", "preference"),
+        ("I don't like long answers", "The user does not like long answers.", "preference"),
+        ("Never use emoji!", "The user asks the assistant never to use emoji.", "preference"),
+        ("We decided to use Postgres", "The user and their group decided to use Postgres.", "decision"),
+        ("I decided to leave my job", "The user decided to leave the user's job.", "decision"),
+        ("My project Apollo uses Rust", "The user's project Apollo uses Rust.", "project"),
+        ("my project is called Beacon", "The user's project is called Beacon.", "project"),
+    ],
+)
+def test_statements_without_a_key(text, content, kind):
+    (operation,) = operations_of(1, text, [])
+    assert (operation["content"], operation["memory_type"], operation["fact_key"]) == (content, kind, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If my name is Bob, what happens?",
+        "what if I were allergic to nuts?",
+        "Suppose I live in Rome.",
+        "Is my name Alex?",
+        "Do you think I prefer tea",
+        "Translate to German: my name is Bob. I live in Rome.",
+        "Write a story. My name is Bob.",
+        "She said my name is Bob",
+        '"My name is Bob" is a song',
+        "> My name is Bob",
+        "```\nmy name is Bob\n```",
+        "<documents>My name is Bob</documents> what is this?",
+        "call me later",
+        "I like that",
+        "I'd like a coffee",
+        "I wish I lived in Rome",
+        "I have a question",
+        "my question is how to sort a list",
+        "我喜欢什么？",
+        "",
+        "🎉🎉🎉",
+    ],
+)
+def test_what_is_not_said_of_oneself_is_left_alone(text):
+    assert list(operations_of(1, text, [])) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "explicit"),
+    [
+        ("My name is Alex", 1.0, False),
+        ("Call me Al", 0.6, False),
+        ("Actually, my full name is Alexander", 0.95, True),
+        ("That's wrong. My name is Alexander", 0.95, True),
+        ("No, my name is Alexander", 0.95, True),
+        ("Maybe my name is Alexander", 0.5, False),
+        ("I moved to Oslo", 0.9, True),
+    ],
+)
+def test_confidence_and_correction(text, confidence, explicit):
+    (operation,) = operations_of(1, text, [])
+    assert (operation["confidence"], operation["explicit_correction"]) == (confidence, explicit)
+
+
+KNOWN = [
+    {"memory": 1, "type": "fact", "key": "identity/location", "value": "Rome", "text": "The user lives in Rome."},
+    {
+        "memory": 2,
+        "type": "fact",
+        "key": "health/allergy_nuts",
+        "value": "nuts",
+        "text": "The user is allergic to nuts.",
+    },
+    {"memory": 3, "type": "preference", "text": "The user loves green tea."},
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("I no longer live in Rome", 1),
+        ("I'm not allergic to nuts any more", 2),
+        ("Forget that I love green tea", 3),
+        ("please forget where I live. Forget what I love", 3),
+        ("I stopped drinking green tea", 3),
+        ("I no longer live in Paris", None),
+        ("forget my birthday", None),
+    ],
+)
+def test_retractions_name_the_memory_they_take_back(text, number):
+    taken_back = [o["memory_number"] for o in operations_of(1, text, KNOWN) if o["action"] == "retract"]
+    assert taken_back == ([number] if number else [])
+
+
+def test_moving_takes_back_and_adds():
+    operations = list(operations_of(1, "I no longer live in Rome but in Oslo", KNOWN))
+    assert [(o["action"], o["memory_number"]) for o in operations] == [("retract", 1), ("add", None)]
+    assert operations[1]["fact_value"] == "Oslo"
+
+
+def extract(texts, memories=(), points=()):
+    lines = [
+        ConversationLine(i, "assistant" if text.startswith("A:") else "user", text, START + timedelta(minutes=i))
+        for i, text in enumerate(texts, 1)
+    ]
+    call = build_extraction(lines, memories, points=points)
+    schema = response_schema(with_points=bool(points))
+    answer = run_task(TaskRequest(SCHEMA_NAME, schema, list(call.messages)))
+    extraction = parse_extraction(answer)
+    assert extraction.malformed == 0
+    return extraction, State(call.sources, tuple(memories), call.numbered, context=call.context)
+
+
+def test_a_newcomer_sees_real_memories():
+    texts = [
+        "Hi! My name is Alex and I prefer Python.",
+        "A: Hello Alex! My name is Assistant and I live in a server.",
+        "Call me Al",
+        "Actually, my full name is Alexander. We decided to ship on Friday 🚀",
+    ]
+    extraction, state = extract(texts)
+    plan = decide(extraction.operations, state)
+    memories = apply_effects((), plan.effects)
+    assert sorted(m.content for m in memories if m.is_current) == [
+        "The user and their group decided to ship on Friday 🚀.",
+        "The user prefers Python.",
+        "The user's name is Alexander.",
+    ]
+    assert plan.rejections == ()
+    again, state = extract(texts, memories)
+    assert decide(again.operations, state).effects == ()
+
+
+def test_open_points_are_assessed_when_the_schema_asks():
+    points = [OpenPoint("Living situation", "Where the person lives and with whom"), OpenPoint("Money", "Savings")]
+    extraction, _ = extract(["I live with my sister in a small living place"], points=points)
+    (assessment,) = extraction.points
+    assert assessment.point_number == 1
+    assert assessment.relevant_quotes == ["I live with my sister in a small living place"]
+    assert extract(["hi"])[0].points == ()
+
+
+@given(
+    st.lists(
+        st.text(max_size=60) | st.sampled_from(["My name is Alex.", "I'm allergic to ", "I prefer ", "no longer "])
+    )
+)
+def test_any_text_gives_grounded_operations(parts):
+    extraction, state = extract(["".join(parts)])
+    reasons = {rejection.reason for rejection in decide(extraction.operations, state).rejections}
+    assert "quote_not_verbatim" not in reasons and "unknown_message" not in reasons
