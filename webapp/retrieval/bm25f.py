@@ -22,21 +22,25 @@ NONE = -1
 class Weights:
     """Parameters of BM25F; the field weights are those of the neighbours' words, the own words count 1."""
 
-    k1: float = 0.9
+    k1: float = 0.5
     b: float = 0.4
     previous: float = 0.7
     following: float = 0.3
     before_previous: float = 0.4
-    date: float = 0.5
+    date: float = 0.7
     query_terms: int = 32
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordScores:
-    """Scores (n rows), and for each term used its word as asked, its idf and the rows that have it themselves."""
+    """What a query gives: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
+
+    `asked` is the sum of the idf of all terms asked for, found or not.
+    """
 
     scores: Floats
     terms: list[tuple[str, float, Rows]]
+    asked: float = 0.0
 
 
 class KeywordIndex:
@@ -132,7 +136,7 @@ class KeywordIndex:
         self._inverse_norms = None
 
     def compact(self) -> Rows:
-        """Drop removed rows and their postings; return each old row's new number, NONE for the dropped."""
+        """Drop removed rows and the words only they had; return each old row's new number, NONE for the dropped."""
         alive = self._alive.values.copy()
         renumbered = np.where(alive, np.cumsum(alive) - 1, NONE).astype(np.int32)
         self._merge()
@@ -140,6 +144,9 @@ class KeywordIndex:
         terms = np.repeat(np.arange(len(self._starts) - 1), np.diff(self._starts))[kept]
         self._starts = np.searchsorted(terms, np.arange(len(self._starts)))
         self._rows, self._counts = renumbered[self._rows[kept]], self._counts[kept]
+        used = np.diff(self._starts) > 0
+        self._vocabulary.keep(used)
+        self._starts = np.append(self._starts[:-1][used], self._starts[-1])
         for column in (self._previous, self._following):
             column.keep(alive)
             column.values[:] = np.where(column.values == NONE, NONE, renumbered[column.values])
@@ -175,22 +182,23 @@ class KeywordIndex:
         if not number or not asked:
             return KeywordScores(scores, [])
         norms = self._norms()
-        used = []
+        living = int(np.count_nonzero(norms))
+        used, total = [], 0.0
         for word, terms in self._query_terms(asked, prefix).items():
             rows, counts = self.rows_with(terms)
             alive = norms[rows] > 0
             rows, counts = rows[alive], counts[alive]
-            on_date = self._on_date(date_words(asked), word)
+            on_date = self._on_date(date_words(asked), word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
+            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5)))
+            total += idf
             if frequency:
-                living = int(np.count_nonzero(norms))
-                idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5)))
                 used.append((word, idf, rows, counts, on_date))
         used = sorted(used, key=lambda item: -item[1])[: self.weights.query_terms]
         for _, idf, rows, counts, on_date in used:
             self._add(scores, idf, rows, counts * norms[rows], on_date)
         scores[norms == 0] = 0
-        return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used])
+        return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used], total)
 
     def _query_terms(self, asked: Sequence[str], prefix: bool) -> dict[str, list[int]]:
         """Return for each different query word its terms: one, none if only its date counts, many for a prefix."""
@@ -248,17 +256,17 @@ class KeywordIndex:
             self._buffer = np.zeros(len(lengths) + 1, np.float32)
         return self._inverse_norms
 
-    def _on_date(self, asked: DateWords, word: str) -> NDArray[np.bool_] | None:
-        """Return which rows' date a query word names, None if it names none."""
+    def _on_date(self, asked: DateWords, word: str, alive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+        """Return which living rows' date a query word names, None if it names none."""
         if not self.weights.date:
             return None
         own = date_words([word])
         columns = self._dates.values
         for column, values in ((0, own.years), (1, own.months), (3, own.weekdays)):
             if values:
-                return columns[:, column] == values[0]
+                return alive & (columns[:, column] == values[0])
         if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) in asked.days:
-            return columns[:, 2] == int(word)
+            return alive & (columns[:, 2] == int(word))
         return None
 
     def _merge(self) -> None:

@@ -16,6 +16,7 @@ from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
 from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.passages import KINDS, Filter, Hit, Key, Passage
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+from webapp.retrieval.text import asks
 from webapp.retrieval.vectors import VectorStore
 
 Floats = NDArray[np.float32]
@@ -25,6 +26,7 @@ _SAME = 0.96
 _COLUMNS = {
     "kind": np.int8, "id": np.int64, "owner": np.int64, "space": np.int64, "group": np.int64,
     "shared": np.bool_, "archived": np.bool_, "quality": np.float32, "time": np.int64, "alive": np.bool_,
+    "asking": np.bool_,
 }  # fmt: skip
 
 
@@ -78,6 +80,7 @@ class UserIndex:
                 "quality": [p.quality for p in passages],
                 "time": [_seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
+                "asking": [p.kind == "message" and asks(p.text) for p in passages],
             }
             for name, column in self._columns.items():
                 column.extend(np.asarray(values[name], column.values.dtype))
@@ -107,7 +110,7 @@ class UserIndex:
                 self.compact()
 
     def compact(self) -> None:
-        """Take what was removed out of memory; happens by itself when much was."""
+        """Take what was removed out of memory; happens by itself when much was, to be called when a user forgets."""
         with self._lock:
             renumbered = self._keywords.compact()
             alive = self._columns["alive"].values.copy()
@@ -172,6 +175,7 @@ class UserIndex:
             cosines, z = self._similarity(vectors or {}, allowed)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion)
+            scores -= np.float32(self._fusion.asking) * self._columns["asking"].values
             np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None else k * 4
             rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
@@ -217,8 +221,7 @@ class UserIndex:
     def _hit(self, row: int, score: float, found: KeywordScores, best: float, cosines: Floats, z: Floats | None) -> Hit:
         own = [(word, idf) for word, idf, rows in found.terms if _has(rows, row)]
         keyword = float(found.scores[row]) / best
-        total = sum(idf for _, idf, _ in found.terms)
-        parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / total if total else 0.0}
+        parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
         if not np.isnan(cosines[row]):
             parts["cosine"] = float(cosines[row])
         alike = z is not None and float(z[row]) * self._fusion.vector >= 0.15

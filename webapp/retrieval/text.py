@@ -34,6 +34,22 @@ _ENGLISH = """
     you'll you're you've your yours yourself yourselves s t d m ll re ve
 """
 _STOP_WORDS = frozenset(_ENGLISH.split())
+# What a stemmer cannot see; forms that are common words of another meaning ("left", "found") included.
+_FORMS = """
+    become became; begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
+    choose chose chosen; come came; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten;
+    fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown; forget forgot forgotten;
+    forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
+    hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led; leave left; lend lent; lose lost;
+    make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise risen; run ran; say said;
+    see saw seen; sell sold; send sent; shake shook shaken; shoot shot; show shown; sing sang sung; sink sank sunk;
+    sit sat; sleep slept; speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck;
+    strike struck; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought;
+    throw threw thrown; understand understood; wake woke woken; wear wore worn; win won; write wrote written;
+    child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; wife wives; life lives;
+    knife knives; leaf leaves; good better best; bad worse worst
+"""
+_IRREGULAR = {form: base for base, *forms in (group.split() for group in _FORMS.split(";")) for form in forms}
 # Abbreviations that are not also common words ("mar", "sat" and "sun" are).
 _DATE_WORDS = {name: name for name in (*MONTHS, *WEEKDAYS)} | {
     short: name
@@ -43,6 +59,7 @@ _DATE_WORDS = {name: name for name in (*MONTHS, *WEEKDAYS)} | {
 }
 _ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
+_ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # Scripts written without spaces, and Hangul, whose endings join the word: indexed as pairs of characters.
 _PAIRED = re.compile(
@@ -105,7 +122,7 @@ def _stem_of(stemmer: Callable[[str], str], word: str) -> str:
         word = after if len(before) <= 2 and len(after) > 2 else before
         if word in _STOP_WORDS:
             return ""
-    word = _DATE_WORDS.get(word, word)
+    word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
     return stemmer(word) if word.isascii() else word
 
 
@@ -143,6 +160,16 @@ class Vocabulary(dict[str, int]):
             row = np.fromiter(map(look_up, words(text)), dtype=np.int32)
             numbered.append(row[row >= 0])
         return numbered
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """Forget the terms (by number) that are not used and number the others anew, in the same order."""
+        numbers = np.cumsum(used) - 1
+        self._terms = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
+        kept = {
+            word: old if old == STOP else int(numbers[old]) for word, old in self.items() if old == STOP or used[old]
+        }
+        self.clear()
+        self.update(kept)
 
     def find(self, word: str) -> int | None:
         """Return the number of a query word's term: STOP, or None if no text has it. Adds nothing."""
@@ -194,3 +221,8 @@ def _neighbours(names: Sequence[str]) -> list[set[str]]:
 def date_columns(when: date) -> tuple[int, int, int, int]:
     """Return a date as the columns of a date field: year, month, day, weekday."""
     return when.year, when.month, when.day, when.weekday()
+
+
+def asks(text: str) -> bool:
+    """Tell whether a text ends by asking something, an appended note in brackets aside."""
+    return _ASKS.search(text[-400:]) is not None

@@ -1,0 +1,82 @@
+"""Fusion, ties, diversity and budget."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.retrieval.fusion import (
+    FusionWeights,
+    best_rows,
+    diversify,
+    fuse,
+    standardise,
+    with_neighbours,
+    within_budget,
+)
+
+ALL = np.ones(4, bool)
+NAN = float("nan")
+
+
+def floats(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def test_standardising_sees_only_allowed_rows_with_a_vector() -> None:
+    z = standardise(floats(1, 3, NAN, 99), np.array([True, True, True, False]))
+    assert z.tolist() == [-1, 1, 0, 0]
+    assert standardise(floats(0.5, NAN, NAN, NAN), ALL).tolist() == [1, 0, 0, 0]
+    assert standardise(floats(2, 2, 2, 2), ALL).tolist() == [1, 1, 1, 1]
+
+
+def test_neighbours_add_their_share() -> None:
+    weights = FusionWeights(previous=0.5, following=0.25)
+    previous, following = np.array([-1, 0, 1, -1]), np.array([1, 2, -1, -1])
+    assert with_neighbours(floats(4, 8, 0, 2), previous, following, weights).tolist() == [6, 10, 4, 2]
+
+
+def test_fusing_scales_keywords_to_the_best_allowed() -> None:
+    weights = FusionWeights(keyword=0.5, vector=0.1)
+    allowed = np.array([True, True, True, False])
+    fused = fuse(floats(10, 5, 0, 100), floats(0, 1, 5, 9), allowed, weights)
+    assert fused.tolist() == pytest.approx([0.5, 0.35, 0.5, -np.inf])
+    assert fuse(floats(0, 0, 0, 0), None, ALL, weights).tolist() == [0, 0, 0, 0]
+
+
+def test_equal_scores_go_to_the_newest() -> None:
+    scores = floats(0.5, 0.50001, -np.inf, 0.7)
+    assert best_rows(scores, np.array([20, 10, 99, 1]), 9).tolist() == [3, 0, 1]
+    assert best_rows(scores, np.array([20, 10, 99, 1]), 1).tolist() == [3]
+    assert best_rows(floats(), np.array([], np.int64), 3).tolist() == []
+
+
+@given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
+def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, limit: int) -> None:
+    taken = diversify(ranked, k, group=lambda n: n % 3, per_group=limit, same=lambda a, b: a // 10 == b // 10 == 2)
+    distinct = [n for n in ranked if n < 20] + [n for n in ranked if 20 <= n < 30][:1] + [n for n in ranked if n == 30]
+    assert len(taken) == min(k, len(distinct)) and len(set(taken)) == len(taken)
+    if taken:
+        assert taken[0] == ranked[0]
+    if all(sum(n % 3 == g for n in distinct) <= limit for g in range(3)):
+        assert taken == sorted(taken, key=ranked.index)
+
+
+def test_groups_are_limited_while_others_have_some() -> None:
+    def taken(k: int) -> list[str]:
+        return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, same=lambda a, b: False)
+
+    assert taken(3) == ["a1", "b1", "c1"]
+    assert taken(4) == ["a1", "b1", "c1", "a2"]
+
+
+@given(st.lists(st.integers(1, 50)), st.integers(0, 120))
+def test_budget_takes_whole_items_by_rank(costs: list[int], budget: int) -> None:
+    taken = within_budget(list(enumerate(costs)), budget, lambda item: item[1])
+    left = budget
+    expected = []
+    for item in enumerate(costs):
+        if item[1] <= left:
+            expected.append(item)
+            left -= item[1]
+    assert taken == expected and sum(cost for _, cost in taken) <= budget

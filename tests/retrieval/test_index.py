@@ -1,0 +1,253 @@
+"""The index of a user: scope, neighbours, generations of vectors, changes."""
+
+import random
+import threading
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webapp.retrieval.index import UserIndex
+from webapp.retrieval.passages import KINDS, Filter, Passage
+from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ME = Filter(Scope(1))
+
+
+def passage(kind: str, number: int, text: str, **more) -> Passage:
+    values = {"owner_id": 1, "created_at": START + timedelta(hours=number)} | more
+    return Passage(kind, number, text, **values)
+
+
+def keys(hits) -> list[tuple[str, int]]:
+    return [hit.key for hit in hits]
+
+
+scopes = st.builds(
+    Scope,
+    st.integers(1, 3),
+    st.frozensets(st.integers(1, 4)),
+    st.none() | st.integers(1, 4),
+)
+
+
+@st.composite
+def owned_passages(draw: st.DrawFn) -> list[Passage]:
+    return [
+        passage(
+            draw(st.sampled_from(KINDS)),
+            number,
+            draw(st.sampled_from(["oslo trip", "oslo", "the oslo trip of the year"])),
+            owner_id=draw(st.integers(1, 3)),
+            space_id=draw(st.none() | st.integers(1, 4)),
+            shared=draw(st.booleans()),
+            group_id=draw(st.none() | st.integers(1, 2)),
+            archived=draw(st.booleans()),
+        )
+        for number in range(draw(st.integers(0, 12)))
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1), st.booleans())
+def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, archived) -> None:
+    index = UserIndex()
+    index.add(passages)
+    expected = set()
+    for p in passages:
+        own = p.owner_id == scope.user_id
+        shared = p.shared and p.space_id in scope.member_of
+        here = scope.space_id is None or p.space_id == scope.space_id
+        assert index.visible(p.key, scope) == ((own or shared) and here)
+        if (own or shared) and here and p.kind in kinds and (archived or not p.archived):
+            expected.add(p.key)
+    where = Filter(scope, kinds, archived)
+    assert set(keys(index.search("oslo", None, where, 50))) == expected
+    index.put_vectors("m", [p.key for p in passages], np.ones((len(passages), 4), np.float32))
+    found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, per_group=3)
+    assert set(keys(found)) <= expected and bool(found) == bool(expected)
+
+
+@given(scopes, st.integers(1, 3), st.none() | st.integers(1, 4), st.booleans())
+def test_columns_and_single_passages_have_one_scope(scope: Scope, owner: int, space: int | None, shared: bool) -> None:
+    mask = visible_rows(scope, np.array([owner]), np.array([space or NO_SPACE]), np.array([shared]))
+    assert bool(mask[0]) == may_see(scope, owner, space, shared)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_history_of_changes_equals_a_fresh_index(seed: int) -> None:
+    rng = random.Random(seed)
+    vocabulary = [f"term{n}" for n in range(30)]
+    index, held, vectors = UserIndex(), {}, {}
+    for _ in range(60):
+        action = rng.random()
+        if action < 0.6:
+            batch = [
+                passage(
+                    rng.choice(KINDS),
+                    rng.randrange(60),
+                    " ".join(rng.choices(vocabulary, k=rng.randrange(1, 9))) + rng.choice(["", "?"]),
+                    group_id=rng.choice([None, 1, 2]),
+                    quality=rng.choice([1.0, 0.5]),
+                )
+                for _ in range(rng.randrange(1, 6))
+            ]
+            index.add(batch)
+            for p in batch:
+                held[p.key] = p
+                vectors.pop(p.key, None)
+        elif action < 0.8 and held:
+            gone = rng.sample(sorted(held), rng.randrange(1, len(held) // 3 + 2))
+            index.remove([*gone, ("memory", 9999)])
+            for key in gone:
+                del held[key]
+                vectors.pop(key, None)
+        elif action < 0.95 and held:
+            chosen = rng.sample(sorted(held), rng.randrange(1, len(held) + 1))
+            made = np.random.default_rng(rng.randrange(10**6)).standard_normal((len(chosen), 8)).astype(np.float32)
+            index.put_vectors("m", chosen, made)
+            vectors.update(zip(chosen, made, strict=True))
+        else:
+            index.compact()
+        fresh = UserIndex()
+        fresh.add(list(held.values()))
+        fresh.put_vectors("m", list(vectors), np.array(list(vectors.values()), np.float32).reshape(-1, 8))
+        query, vector = " ".join(rng.choices(vocabulary, k=3)), np.ones(8, np.float32)
+        assert len(index) == len(fresh) == len(held)
+        assert sorted(index.without_vector("m")) == sorted(set(held) - set(vectors))
+        for given_vectors in (None, {"m": vector}):
+            one = {hit.key: hit.score for hit in index.search(query, given_vectors, ME, 100)}
+            two = {hit.key: hit.score for hit in fresh.search(query, given_vectors, ME, 100)}
+            assert one == pytest.approx(two, abs=1e-4)
+
+
+def test_a_message_is_found_by_its_neighbours_words() -> None:
+    index = UserIndex()
+    index.add(
+        [
+            passage("message", 1, "Which instrument does your sister play?", group_id=7),
+            passage("message", 3, "Nice!", group_id=7),
+            passage("message", 4, "My sister called", group_id=8),
+            passage("memory", 2, "Unrelated", group_id=7),
+        ]
+    )
+    index.add([passage("message", 2, "The cello, since she was six.", group_id=7)])
+    hits = index.search("What instrument did my sister learn?", None, ME)
+    assert keys(hits)[:2] == [("message", 1), ("message", 2)]
+    answer = next(hit for hit in hits if hit.key == ("message", 2))
+    assert answer.reason == "words nearby" and answer.matched == () and hits[0].matched == ("instrument", "sister")
+    assert hits[0].parts["keyword"] == 1 and 0 < hits[0].parts["coverage"] < 1
+
+
+def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:
+    index = UserIndex()
+    index.add([passage("memory", 1, "likes tea")])
+    index.put_vectors("m", [("memory", 1), ("memory", 2)], np.eye(2, dtype=np.float32))
+    assert index.without_vector("m") == []
+    index.add([passage("memory", 1, "likes coffee")])
+    assert not index.search("tea", None, ME) and keys(index.search("coffee", None, ME)) == [("memory", 1)]
+    assert index.without_vector("m") == [("memory", 1)]
+
+
+def test_two_models_side_by_side() -> None:
+    index = UserIndex()
+    index.add([passage("memory", n, f"text {n}") for n in range(6)])
+    old = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
+    new = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], np.float32)
+    index.put_vectors("old", [("memory", n) for n in (0, 1, 2)], old)
+    index.put_vectors("new", [("memory", n) for n in (3, 4, 5)], new)
+    queries = {"new": np.array([1, 0, 0], np.float32), "old": np.array([1, 0], np.float32)}
+    hits = index.search("nothing in common", queries, ME)
+    assert set(keys(hits)[:3]) == {("memory", 5), ("memory", 0), ("memory", 1)}
+    assert all(hit.reason == "meaning" for hit in hits)
+    assert index.search("nothing in common", {"other": np.ones(5, np.float32)}, ME) == []
+    index.drop_model("old")
+    assert "cosine" not in next(hit for hit in index.search("x", queries, ME) if hit.id == 0).parts
+
+
+def test_a_query_vector_of_another_width_is_passed_over() -> None:
+    index = UserIndex()
+    index.add([passage("memory", 1, "tea")])
+    index.put_vectors("m", [("memory", 1)], np.ones((1, 3), np.float32))
+    assert keys(index.search("tea", {"m": np.ones(4, np.float32)}, ME)) == [("memory", 1)]
+
+
+def test_filters_by_time_and_conversation() -> None:
+    index = UserIndex()
+    index.add([passage("message", n, "tea", group_id=n % 2 + 1) for n in range(6)])
+    index.add([passage("document", 9, "tea", group_id=1), passage("chunk", 8, "tea", group_id=1)])
+    here = index.search("tea", None, Filter(Scope(1), exclude_conversation=1), 20)
+    assert set(keys(here)) == {("message", 1), ("message", 3), ("message", 5), ("document", 9)}
+    when = Filter(Scope(1), since=START + timedelta(hours=2), until=START.replace(tzinfo=None) + timedelta(hours=4))
+    assert set(keys(index.search("tea", None, when, 20))) == {("message", 2), ("message", 3)}
+
+
+def test_quality_and_recency_order_equal_texts() -> None:
+    index = UserIndex()
+    index.add([passage("memory", n, "drinks tea", quality=quality) for n, quality in ((1, 1.0), (2, 1.0), (3, 0.4))])
+    assert [hit.id for hit in index.search("tea", None, ME)] == [2, 1, 3]
+
+
+def test_near_duplicates_and_greedy_conversations_are_thinned() -> None:
+    index = UserIndex()
+    index.add([passage("message", n, "tea time", group_id=1) for n in range(4)])
+    index.add(
+        [passage("message", 9, "tea", group_id=2), passage("memory", 5, "tea tea"), passage("memory", 6, "tea tea")]
+    )
+    index.put_vectors("m", [("memory", 5), ("memory", 6)], np.ones((2, 4), np.float32))
+    found = keys(index.search("tea time", None, ME, 4, per_group=2))
+    assert len([key for key in found if key[0] == "message" and key[1] < 4]) == 2
+    assert len({("memory", 5), ("memory", 6)} & set(found)) == 1 and ("message", 9) in found
+
+
+def test_memory_is_reported_and_given_back() -> None:
+    index = UserIndex()
+    empty = index.nbytes
+    index.add([passage("message", n, f"common words and rare{n}", group_id=1) for n in range(3000)])
+    index.put_vectors("m", [("message", n) for n in range(3000)], np.ones((3000, 64), np.float32))
+    full = index.nbytes
+    assert full - empty > 3000 * 64
+    index.remove([("message", n) for n in range(2900)])
+    index.compact()
+    assert index.nbytes < full / 3
+    assert keys(index.search("rare2950", None, ME, 1)) == [("message", 2950)]
+
+
+def test_searches_and_changes_from_several_threads() -> None:
+    index = UserIndex()
+    index.add([passage("message", n, f"tea number{n}", group_id=1) for n in range(200)])
+    errors: list[BaseException] = []
+
+    def search() -> None:
+        try:
+            for n in range(100, 200):
+                assert keys(index.search(f"number{n}", None, ME, 1)) == [("message", n)]
+        except BaseException as error:  # noqa: BLE001 - reported by the test's own thread
+            errors.append(error)
+
+    def change() -> None:
+        try:
+            for n in range(100):
+                index.remove([("message", n)])
+                index.add([passage("message", 1000 + n, "tea", group_id=1)])
+                if n % 20 == 0:
+                    index.compact()
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=target) for target in (search, search, change)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+def test_an_empty_index_finds_nothing() -> None:
+    index = UserIndex()
+    assert index.search("tea", {"m": np.ones(3, np.float32)}, ME) == []
+    index.add([])
+    assert index.search("tea", None, ME) == [] and not index.visible(("memory", 1), Scope(1))
