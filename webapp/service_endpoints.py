@@ -35,14 +35,20 @@ def healthz():
 @public
 def readyz():
     """Every dependency answers and the schema is current; 503 names what is not."""
-    parts = {"database": _database(), "redis": _redis()}
-    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
+    parts = readiness()
     ready = all(state == "ok" for state in parts.values())
     response = Response(current_app.json.dumps({"status": "ready" if ready else "not ready", **parts}),
                         200 if ready else 503, mimetype="application/json")
     if not ready:
         response.headers["Retry-After"] = "5"
     return response
+
+
+def readiness() -> dict[str, str]:
+    """The state of each part that requests need: `ok`, or what is wrong with it."""
+    parts = {"database": _database(), "redis": _redis()}
+    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
+    return parts
 
 
 @blueprint.get("/metrics")

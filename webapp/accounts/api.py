@@ -30,10 +30,11 @@ from webapp.accounts.schemas import (
     UserList,
     UserOut,
     UserPath,
+    UserQuery,
 )
 from webapp.database import db
 from webapp.errors import Forbidden
-from webapp.web import PageQuery, api_blueprint
+from webapp.web import api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
 
@@ -115,7 +116,7 @@ def revoke_token(path: TokenPath):
 
 @blueprint.get("/users", responses={200: UserList})
 @admin_only
-def list_users(query: PageQuery):
+def list_users(query: UserQuery):
     """List all accounts, oldest first."""
     page = service.list_users(query)
     return UserList(users=[UserOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")

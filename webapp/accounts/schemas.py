@@ -11,6 +11,7 @@ from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
 from webapp.validation import Id, Instant, Line
+from webapp.web import PageQuery
 
 MAX_INSTRUCTIONS = 8_000
 
@@ -50,6 +51,13 @@ class Registration(Request):
     def _acceptable_password(self) -> Self:
         _check_password(self.password, self.email)
         return self
+
+
+class NewUser(Request):
+    """A new account made by an admin, with a password that is made for it."""
+
+    email: Email
+    name: PersonName = ""
 
 
 class Credentials(Request):
@@ -196,6 +204,12 @@ class UserOut(BaseModel):
     def of(cls, user: User) -> UserOut:
         """From the row."""
         return cls(**{name: getattr(user, name) for name in cls.model_fields})
+
+
+class UserQuery(PageQuery):
+    """Which accounts to list."""
+
+    q: Line | None = Field(None, max_length=MAX_EMAIL, description="A part of the e-mail address or the name.")
 
 
 class UserList(BaseModel):

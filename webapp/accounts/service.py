@@ -15,12 +15,13 @@ from webapp.accounts.schemas import (
     PasswordChange,
     Registration,
     UserChanges,
+    UserQuery,
     UserSettings,
 )
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
-from webapp.web import Cursor, Page, PageQuery
+from webapp.web import Cursor, Page
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: whoever inserts it is the first, and an admin
 
@@ -144,9 +145,12 @@ def delete_user(user_id: int) -> None:
         db.session.execute(delete(SiteSetting).where(SiteSetting.key == FIRST_ACCOUNT))
 
 
-def list_users(query: PageQuery) -> Page[User]:
-    """A page of all accounts, oldest first."""
+def list_users(query: UserQuery) -> Page[User]:
+    """A page of all accounts, or of those with some letters in address or name; oldest first."""
     statement = select(User).order_by(User.user_id).limit(query.limit + 1)
+    if query.q:
+        in_email = User.email.contains(query.q.lower(), autoescape=True)
+        statement = statement.where(or_(in_email, User.name.contains(query.q, autoescape=True)))
     if query.cursor:
         try:
             (after,) = Cursor.decode(query.cursor, int)

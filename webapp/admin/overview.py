@@ -1,0 +1,151 @@
+"""The state of the site on one page: how much there is, what waits, what is connected, what is installed."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+from urllib.parse import urlsplit
+
+from redis import Redis
+from redis.exceptions import RedisError
+from rq import Worker
+from rq.registry import FailedJobRegistry, ScheduledJobRegistry, StartedJobRegistry
+from rq.serializers import JSONSerializer
+from sqlalchemy import func, select
+
+from webapp.accounts.models import User
+from webapp.config import Settings
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.jobspecs import Queue, rq_queue
+
+# Workers say that they are alive at least this often (worker_ttl in jobs/worker.py), with time to spare.
+ALIVE = timedelta(seconds=90)
+PACKAGES = ("Flask", "SQLAlchemy", "rq", "redis", "openai", "gunicorn")
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """A queue: jobs that wait, run, wait for another try, and failed for good."""
+
+    name: str
+    queued: int
+    running: int
+    scheduled: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """A worker that gave a sign of life lately."""
+
+    name: str
+    state: str
+    queues: list[str]
+    last_heartbeat: datetime
+
+
+@dataclass(frozen=True)
+class Work:
+    """Background work; nothing is known of it while Redis is away."""
+
+    known: bool
+    queues: list[QueueState] = field(default_factory=list)
+    workers: list[WorkerState] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        """Jobs that failed for good, in all queues."""
+        return sum(queue.failed for queue in self.queues)
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model server, as configured."""
+
+    address: str
+    chat: str
+    background: str
+    embedding: str
+    is_demonstration: bool
+
+
+def counts() -> dict[str, int]:
+    """How many accounts, active ones, admins and conversations there are."""
+    users = db.session.execute(
+        select(func.count(), func.sum(User.is_active), func.sum(User.is_admin & User.is_active)).select_from(User)
+    ).one()
+    conversations = db.session.scalar(select(func.count()).select_from(Conversation))
+    return {
+        "users": users[0],
+        "active": int(users[1] or 0),
+        "admins": int(users[2] or 0),
+        "conversations": conversations or 0,
+    }
+
+
+def work(client: Redis) -> Work:
+    """Queues and workers."""
+    try:
+        return Work(True, [_queue_state(client, name) for name in Queue], _workers(client))
+    except RedisError:
+        return Work(False)
+
+
+def model(settings: Settings) -> Model:
+    """Where replies come from, without anything secret."""
+    used = settings.model
+    return Model(
+        address=without_credentials(used.base_url),
+        chat=used.chat_model,
+        background=used.background_model,
+        embedding=used.embedding_model,
+        is_demonstration=settings.offline_model,
+    )
+
+
+def versions(client: Redis) -> dict[str, str]:
+    """What this installation is made of."""
+    found = {"Python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+    dialect = db.engine.dialect
+    numbers = ".".join(str(part) for part in dialect.server_version_info or ())
+    name = "MariaDB" if getattr(dialect, "is_mariadb", False) else {"mysql": "MySQL", "sqlite": "SQLite"}[dialect.name]
+    found[name] = numbers
+    try:
+        found["Redis server"] = client.info("server")["redis_version"]
+    except RedisError:
+        found["Redis server"] = "away"
+    return found
+
+
+def without_credentials(url: str) -> str:
+    """An address without a user and a password, a query or a fragment."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=host, query="", fragment="").geturl()
+
+
+def _queue_state(client: Redis, name: Queue) -> QueueState:
+    queue = rq_queue(client, name)
+    return QueueState(
+        name=name.value,
+        queued=queue.count,
+        running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
+        scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),
+        failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
+    )
+
+
+def _workers(client: Redis) -> list[WorkerState]:
+    since = datetime.now(UTC) - ALIVE
+    found = []
+    for worker in Worker.all(connection=client, serializer=JSONSerializer):
+        heartbeat = worker.last_heartbeat
+        if heartbeat is None:
+            continue
+        heartbeat = heartbeat if heartbeat.tzinfo else heartbeat.replace(tzinfo=UTC)
+        if heartbeat >= since:
+            found.append(WorkerState(worker.name, str(worker.state), worker.queue_names(), heartbeat))
+    return sorted(found, key=lambda worker: worker.name)

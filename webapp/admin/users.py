@@ -1,0 +1,66 @@
+"""What an admin does about other accounts; the rules of accounts themselves are in webapp/accounts/service.py."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from sqlalchemy import func, select
+
+from webapp.accounts import service, tokens
+from webapp.accounts.models import User
+from webapp.accounts.schemas import NewUser, Registration, UserChanges
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+
+# No letters and digits that look alike: the password is read out or typed.
+_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+def generate_password(choice: Callable[[str], str] = secrets.choice) -> str:
+    """A password to hand over, about 99 bits: `k7mzp-h4q9t-…`."""
+    return "-".join("".join(choice(_ALPHABET) for _ in range(5)) for _ in range(4))
+
+
+def add(data: NewUser) -> tuple[User, str]:
+    """A new account for somebody, and the password to hand over."""
+    password = generate_password()
+    return service.create_user(Registration(email=data.email, name=data.name, password=password)), password
+
+
+def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
+    """Make or unmake an admin, stop or restore an account. Raises Conflict for oneself and for the last admin."""
+    _not_oneself(admin_id, user_id)
+    return service.update_user(user_id, changes)
+
+
+def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
+    """A new password to hand over; the user's sessions end. Raises Conflict for oneself."""
+    _not_oneself(admin_id, user_id)
+    password = generate_password()
+    return service.reset_password(user_id, password), password
+
+
+def delete(admin_id: int, user_id: int, typed_email: str) -> str:
+    """Delete an account and all that is theirs, once its address was typed; the address. Raises Invalid, Conflict."""
+    _not_oneself(admin_id, user_id)
+    email = service.get_user(user_id).email
+    if typed_email.strip().casefold() != email.casefold():
+        raise Invalid.field("email", "is not that of this account")
+    service.delete_user(user_id)
+    return email
+
+
+def holdings(user_id: int) -> dict[str, int]:
+    """How much there is of a user's: conversations, and tokens that can be used."""
+    conversations = select(func.count()).select_from(Conversation).where(Conversation.user_id == user_id)
+    return {
+        "conversations": db.session.scalar(conversations) or 0,
+        "tokens": len(tokens.list_tokens(user_id)),
+    }
+
+
+def _not_oneself(admin_id: int, user_id: int) -> None:
+    if admin_id == user_id:
+        raise Conflict("This is your own account. Change it in your settings, or ask another admin.")
