@@ -153,6 +153,17 @@ def test_starts_nothing_that_needs_a_failed_migration() -> None:
         assert "pid" not in running.said
 
 
+def test_shows_what_a_quiet_process_said_only_when_it_fails() -> None:
+    with supervise(spec("store", SLEEPER, quiet=True), spec("worker", SLEEPER)) as running:
+        running.read_until("is ready")
+        pid_of(running, "worker")
+        running.process.terminate()
+        assert running.finish() == 0
+        assert "store" not in running.said
+    with supervise(spec("store", "raise SystemExit('no room')", quiet=True)) as running:
+        running.read_until(r"store \| no room")
+
+
 def test_kills_what_does_not_end_in_time() -> None:
     with supervise(spec("worker", STUBBORN, patience=0.2)) as running:
         running.read_until("is ready")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import deque
 
 from .plan import ROOT, Spec
 from .processes import die_with_parent, signal_group
@@ -23,6 +24,7 @@ class Child:
         self.start_again_at: float | None = 0.0
         self.failures = 0
         self.done = False
+        self.held_back: deque[str] = deque(maxlen=30)
         self._unfinished = b""
 
     @property

@@ -37,6 +37,7 @@ class Spec:
     patience: float = 10.0  # Seconds between being asked to end and being killed.
     needs: tuple[str, ...] = ()
     once: bool = False  # Runs to its end, as a migration does; not started again.
+    quiet: bool = False  # Its output is shown only if it ends unexpectedly.
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     if not environ.get("REDIS_URL"):
         redis_socket = _socket_path(var)
         settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
-        specs.append(Spec("redis", [find_redis(), *redis_options(redis_socket, var)], order=2))
+        specs.append(Spec("redis", [find_redis(), *redis_options(redis_socket, var)], order=2, quiet=True))
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
         settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}

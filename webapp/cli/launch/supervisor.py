@@ -121,6 +121,12 @@ class Supervisor:
             assert child.process is not None and child.process.stdout is not None
             self._selector.unregister(child.process.stdout)
             return
+        self._show(child, lines)
+
+    def _show(self, child: Child, lines: list[str]) -> None:
+        if child.spec.quiet:
+            child.held_back.extend(lines)
+            return
         for line in lines:
             self._print(child.spec.name, line)
 
@@ -140,6 +146,8 @@ class Supervisor:
 
     def _react_to_end(self, child: Child, code: int) -> None:
         name = child.spec.name
+        while child.held_back:
+            self._print(name, child.held_back.popleft())
         if child.spec.once:
             if code:
                 raise LaunchError(f"{name} failed ({_describe(code)}); its words stand above. Nothing was started.")
@@ -156,8 +164,7 @@ class Supervisor:
         with contextlib.suppress(KeyError, ValueError):
             self._selector.get_key(child.process.stdout)
             while lines := child.read_lines():
-                for line in lines:
-                    self._print(child.spec.name, line)
+                self._show(child, lines)
             self._selector.unregister(child.process.stdout)
 
     # Ending
