@@ -321,6 +321,20 @@ def test_many_streams_at_once_keep_their_order(server, settings):
         assert [int(token.split(":")[0]) for token in text.split()] == list(range(30))
 
 
+def test_the_connection_is_used_again(server, settings):
+    heard = listen(settings, times=3)
+    assert heard.error is None
+    assert len({call["connection"] for call in server.calls()}) == 1
+
+
+def test_a_model_that_thinks_aloud_is_not_given_up(server):
+    thought = 'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}\n\n'
+    said = 'data: {"choices":[{"delta":{"content":"done"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    server.script(token_delay=0.1, fault={"raw": thought * 15 + said, "split_bytes": len(thought)})
+    heard = listen(settings_for(server, first_token_timeout=1.0, idle_timeout=1.0, max_retries=0))
+    assert (heard.text, heard.error) == ("done", None)
+
+
 def test_one_client_serves_several_event_loops(server, settings):
     client = ChatClient(settings)
 

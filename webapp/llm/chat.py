@@ -6,7 +6,7 @@ import asyncio
 import logging
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .adapt import adapted, refused_feature
@@ -25,6 +25,8 @@ __all__ = ["ChatClient", "Event", "Finish", "Message", "TextDelta", "ToolCall", 
 log = logging.getLogger(__name__)
 
 Message = dict[str, Any]
+
+_DRAIN = 0.1  # seconds to wait for the end of a stream whose content is complete
 
 
 class ChatClient:
@@ -101,13 +103,18 @@ class ChatClient:
                     events, decoder.error = decoder.end(), from_exception(exc, started=True)
                 else:
                     events = decoder.feed(chunk)
-                if events:
-                    # Comments and pings do not count as progress: only events move the deadline.
-                    deadline = loop.time() + idle
+                if events or decoder.take_progress():
+                    # Comments and pings do not count. Before the first text the longer of the two limits holds.
+                    deadline = loop.time() + idle if decoder.started else max(deadline, loop.time() + idle)
                     for event in events:
                         yield event
                 if decoder.error is not None:
                     raise decoder.error
+            # Reading the few bytes after the end mark lets the connection be used again, which saves a handshake.
+            with suppress(Exception):
+                async with asyncio.timeout(_DRAIN):
+                    async for _ in chunks:
+                        pass
 
     @asynccontextmanager
     async def _open(self, body: dict[str, Any], deadline: float) -> AsyncIterator[Any]:

@@ -92,7 +92,8 @@ class CompletionClient:
                 raise refusal.error from None
             if mode != known:
                 self.capabilities.set_structured_mode(base_url, body["model"], mode)
-            return self._parse_or_repair(request, replace(completion, mode=mode), schema, timeout)
+            hint = describe_schema(name, json_schema)
+            return self._parse_or_repair(request, replace(completion, mode=mode), schema, hint, timeout)
         raise AssertionError("unreachable: the last mode returns or raises")
 
     def close(self) -> None:
@@ -103,7 +104,12 @@ class CompletionClient:
             owned[1].close()
 
     def _parse_or_repair(
-        self, request: dict[str, Any], completion: Completion, schema: type[SchemaT], timeout: float | None
+        self,
+        request: dict[str, Any],
+        completion: Completion,
+        schema: type[SchemaT],
+        hint: str,
+        timeout: float | None,
     ) -> tuple[SchemaT, Completion]:
         try:
             return _validated(completion, schema), completion
@@ -119,7 +125,8 @@ class CompletionClient:
                 {"role": "assistant", "content": completion.text},
                 {
                     "role": "user",
-                    "content": f"That is not valid: {problem}. Answer again with the corrected JSON object only.",
+                    # The schema again: a server that takes `response_format` and ignores it never showed it.
+                    "content": f"That is not valid: {problem}. Correct it. {hint}",
                 },
             ],
         }

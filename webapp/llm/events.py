@@ -13,6 +13,9 @@ from typing import Any
 
 from .errors import MalformedOutput, ModelError, Refused, from_payload
 
+# Deltas that show a model at work although there is no text yet.
+_WORKING = ("reasoning_content", "reasoning", "thinking", "tool_calls")
+
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 
@@ -115,6 +118,7 @@ class StreamDecoder:
         self.started = False
         self.error: ModelError | None = None
         self._done = False
+        self._progress = False
         self._lines = LineSplitter()
         self._data: list[bytes] = []
         self._calls: dict[int, _PartialCall] = {}
@@ -136,6 +140,11 @@ class StreamDecoder:
         if not self.finished and self.error is None and self._reason is not None:
             events += self._finish()  # servers without [DONE]: the finish reason is end enough
         return events
+
+    def take_progress(self) -> bool:
+        """Whether the model has worked on its answer since the last call, be it by thinking aloud or on a tool call."""
+        progress, self._progress = self._progress, False
+        return progress
 
     def _read(self, lines: list[bytes]) -> list[Event]:
         texts: list[str] = []
@@ -210,6 +219,8 @@ class StreamDecoder:
                 texts.append(text if isinstance(text, str) else text_of_parts(text))
             elif delta.get("refusal"):
                 texts.append(delta["refusal"])
+            elif not self._progress:
+                self._progress = any(delta.get(name) for name in _WORKING)
             if delta.get("tool_calls"):
                 self._tool_deltas(delta["tool_calls"])
         reason = choice.get("finish_reason")

@@ -78,4 +78,4 @@ def _endpoint(settings: ModelSettings, *, embeddings: bool) -> tuple[str, str]:
 def _limits(settings: ModelSettings) -> Any:
     import httpx2  # noqa: PLC0415
 
-    return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100)
+    return httpx2.Limits(max_connections=settings.max_connections, max_keepalive_connections=100, keepalive_expiry=30.0)

@@ -29,6 +29,7 @@ log = logging.getLogger("offline-model")
 
 MAX_BODY = 32 * 1024 * 1024
 MAX_INPUTS = 2048
+_SLICE = 8
 DEFAULT_RATE = 45.0  # tokens a second: a pace to read along with
 DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is given back
 
@@ -95,6 +96,8 @@ class OfflineServer:
             body = checked(await _json(request), self.script)
             rule = self.script.take("chat", body) if self.script else None
             call = self.script.record("chat", body) if self.script else {}
+            if request.transport is not None:
+                call["connection"] = request.transport.get_extra_info("peername")[1]
             refuse_as_scripted(rule, body)
             answer = answer_for(body, rule, self.script, self._rate)
             if body.get("stream"):
@@ -129,7 +132,10 @@ class OfflineServer:
         except Refusal as refusal:
             call.update(status=refusal.status, outcome="refused", ended=time.time())
             return refusal.response()
-        rows = await asyncio.get_running_loop().run_in_executor(self._executor, self._embed, texts)
+        loop = asyncio.get_running_loop()
+        rows: list[Any] = []
+        for start in range(0, len(texts), _SLICE):  # in slices, so that a query does not wait for somebody's document
+            rows.extend(await loop.run_in_executor(self._executor, self._embed, texts[start : start + _SLICE]))
         encoded = body.get("encoding_format") == "base64"
         data = [
             {
