@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.memories.worlds import NOON, after, current, fact, op, say
+from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
 from webapp.memories.claims import Refusal
 from webapp.memories.decisions import decide
 from webapp.memories.grounding import find_quote
@@ -15,8 +15,6 @@ from webapp.memories.operations import MemoryOperation
 from webapp.memories.policy import Policy
 from webapp.memories.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.tombstones import Graveyard
-
-NAME = "identity/name"
 
 
 def reasons(plan):
@@ -144,11 +142,6 @@ def test_near_statements_merge_and_opposed_ones_are_shown():
     assert not other.needs_review
 
 
-def stored(ref: int, content: str, **fields) -> KnownMemory:
-    values = {"memory_type": "fact", "origin": "extraction", "confidence": 0.9} | fields
-    return KnownMemory(ref=ref, content=content, **values)
-
-
 def known(*memories: KnownMemory, messages) -> State:
     return State(messages, memories, numbered={n: memory.ref for n, memory in enumerate(memories, 1)})
 
@@ -244,58 +237,6 @@ def test_a_user_edit_survives_reading_the_conversation_again():
 
 
 # Properties --------------------------------------------------------------------------------------------------------
-
-TEXTS = [
-    "My name is Alex. Call me Al. I live in Rome",
-    "Actually my name is Alexander; I like tea 🍵",
-    "我喜欢喝茶 and I live in Oslo",
-    "I do not like tea. I no longer live in Oslo",
-    "J’habite à Paris, I like tea",
-]
-QUOTES = [
-    "My name is Alex", "Call me Al", "I live in Rome", "my name is Alexander", "I like tea", "我喜欢喝茶",
-    "I live in Oslo", "I do not like tea", "I no longer live in Oslo", "J'habite à Paris", "never said this",
-]  # fmt: skip
-GROUNDED = [(n, quote) for n, text in enumerate(TEXTS, 1) for quote in QUOTES if find_quote(quote, text)]
-VALUES = ["Alex", "Al", "Alexander", "Rome", "Oslo", "Paris"]
-LEVELS = [0.1, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0]
-
-
-@st.composite
-def operations(draw):
-    keyed = draw(st.booleans())
-    value = draw(st.sampled_from(VALUES))
-    anything = st.tuples(st.integers(1, len(TEXTS) + 1), st.sampled_from(QUOTES))
-    message, quote = draw(st.one_of(*[st.sampled_from(GROUNDED)] * 4, anything))
-    return op(
-        draw(st.sampled_from(["add", "add", "update", "supersede", "retract"])),
-        message,
-        quote,
-        f"The user's is {value}" if keyed else draw(st.sampled_from(QUOTES)),
-        memory_number=draw(st.none() | st.integers(1, 4)),
-        fact_key=draw(st.sampled_from([NAME, "identity/location"])) if keyed else None,
-        fact_value=value if keyed else None,
-        confidence=draw(st.sampled_from(LEVELS)),
-        importance=draw(st.sampled_from(LEVELS)),
-        explicit_correction=draw(st.booleans()),
-        memory_type=draw(st.sampled_from(["fact", "preference"])),
-    )
-
-
-@st.composite
-def worlds(draw):
-    messages = say(*TEXTS)
-    sure = draw(st.sampled_from(LEVELS[3:]))
-    keyed = stored(1, "The user's is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
-    plain = stored(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
-    written = stored(3, "The user's is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
-    memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written]), unique_by=lambda m: m.ref)))
-    vectors = {quote: np.eye(len(QUOTES), dtype=np.float32)[QUOTES.index(quote) // 2] for quote in QUOTES}
-    return State(messages, memories, {m.ref: m.ref for m in memories}, embeddings=vectors)
-
-
-batches = st.lists(operations(), max_size=8)
-
 
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches)

@@ -3,9 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+from hypothesis import strategies as st
+
+from webapp.memories.grounding import find_quote
 from webapp.memories.operations import MemoryOperation
 from webapp.memories.state import KnownMemory, SourceMessage, State, apply_effects
 
+NAME = "identity/name"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -45,3 +50,63 @@ def after(state: State, plan) -> State:
 def current(state: State) -> list[KnownMemory]:
     """What is in use."""
     return [memory for memory in state.memories if memory.is_current]
+
+
+def stored(ref: int, content: str, **fields: Any) -> KnownMemory:
+    """A memory of an earlier extraction."""
+    values = {"memory_type": "fact", "origin": "extraction", "confidence": 0.9} | fields
+    return KnownMemory(ref=ref, content=content, **values)
+
+
+TEXTS = [
+    "My name is Alex. Call me Al. I live in Rome",
+    "Actually my name is Alexander; I like tea 🍵",
+    "我喜欢喝茶 and I live in Oslo",
+    "I do not like tea. I no longer live in Oslo",
+    "J’habite à Paris, I like tea",
+]
+QUOTES = [
+    "My name is Alex", "Call me Al", "I live in Rome", "my name is Alexander", "I like tea", "我喜欢喝茶",
+    "I live in Oslo", "I do not like tea", "I no longer live in Oslo", "J'habite à Paris", "never said this",
+]  # fmt: skip
+GROUNDED = [(n, quote) for n, text in enumerate(TEXTS, 1) for quote in QUOTES if find_quote(quote, text)]
+VALUES = ["Alex", "Al", "Alexander", "Rome", "Oslo", "Paris"]
+LEVELS = [0.1, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0]
+
+
+@st.composite
+def operations(draw):
+    """Mostly grounded operations of every kind."""
+    keyed = draw(st.booleans())
+    value = draw(st.sampled_from(VALUES))
+    anything = st.tuples(st.integers(1, len(TEXTS) + 1), st.sampled_from(QUOTES))
+    message, quote = draw(st.one_of(*[st.sampled_from(GROUNDED)] * 4, anything))
+    return op(
+        draw(st.sampled_from(["add", "add", "update", "supersede", "retract"])),
+        message,
+        quote,
+        f"The user's is {value}" if keyed else draw(st.sampled_from(QUOTES)),
+        memory_number=draw(st.none() | st.integers(1, 4)),
+        fact_key=draw(st.sampled_from([NAME, "identity/location"])) if keyed else None,
+        fact_value=value if keyed else None,
+        confidence=draw(st.sampled_from(LEVELS)),
+        importance=draw(st.sampled_from(LEVELS)),
+        explicit_correction=draw(st.booleans()),
+        memory_type=draw(st.sampled_from(["fact", "preference"])),
+    )
+
+
+@st.composite
+def worlds(draw):
+    """Messages, and up to three memories: a keyed fact, a plain one, and one that the user wrote."""
+    messages = say(*TEXTS)
+    sure = draw(st.sampled_from(LEVELS[3:]))
+    keyed = stored(1, "The user's is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
+    plain = stored(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
+    written = stored(3, "The user's is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
+    memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written]), unique_by=lambda m: m.ref)))
+    vectors = {quote: np.eye(len(QUOTES), dtype=np.float32)[QUOTES.index(quote) // 2] for quote in QUOTES}
+    return State(messages, memories, {m.ref: m.ref for m in memories}, embeddings=vectors)
+
+
+batches = st.lists(operations(), max_size=8)
