@@ -52,7 +52,7 @@ def when(at: datetime | None) -> Markup:
 def reader_zone() -> tzinfo:
     """The reader's time zone: as this browser told it, else the account's."""
     identity = current_identity()
-    return dates.zone(request.cookies.get("tz") or (identity.settings.timezone if identity is not None else None))
+    return dates.zone(request.cookies.get("tz") or (identity.settings.get("timezone") if identity is not None else None))
 
 
 def reader_theme() -> str:
@@ -60,7 +60,7 @@ def reader_theme() -> str:
     chosen = request.cookies.get("theme", "")
     identity = current_identity()
     if chosen not in THEMES and identity is not None:
-        chosen = identity.settings.theme
+        chosen = identity.settings.get("theme", "")
     return chosen if chosen in THEMES else "system"
 
 
