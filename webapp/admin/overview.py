@@ -6,6 +6,7 @@ import platform
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
+from typing import Any
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -147,5 +148,9 @@ def _workers(client: Redis) -> list[WorkerState]:
             continue
         heartbeat = heartbeat if heartbeat.tzinfo else heartbeat.replace(tzinfo=UTC)
         if heartbeat >= since:
-            found.append(WorkerState(worker.name, str(worker.state), worker.queue_names(), heartbeat))
+            found.append(WorkerState(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
     return sorted(found, key=lambda worker: worker.name)
+
+
+def _word(state: Any) -> str:
+    return str(getattr(state, "value", state) or "starting")

@@ -1,0 +1,58 @@
+"""The state of the site."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rq import Worker
+from rq.serializers import JSONSerializer
+
+from webapp.admin import overview
+from webapp.config import Settings
+from webapp.jobspecs import JobRequest, Queue, push, rq_queue
+
+
+@pytest.mark.parametrize(("url", "shown"), [
+    ("http://user:secret@models.example.org:8080/v1?key=secret#secret", "http://models.example.org:8080/v1"),
+    ("https://api.openai.com/v1", "https://api.openai.com/v1"),
+])  # fmt: skip
+def test_addresses_are_shown_without_secrets(url, shown):
+    assert overview.without_credentials(url) == shown
+
+
+def test_the_model_as_configured():
+    found = overview.model(Settings(openai_base_url="http://k:s@127.0.0.1:1/v1", chat_model="m", offline_model=True))
+    assert found.address == "http://127.0.0.1:1/v1"
+    assert (found.chat, found.background) == ("m", "m")
+    assert found.is_demonstration
+
+
+def test_queues_count_what_waits(app_context):
+    client = app_context.extensions["redis"]
+    push(client, JobRequest("title", {"conversation_id": 1}))
+    state = overview.work(client)
+    assert state.known
+    assert [(queue.name, queue.queued) for queue in state.queues] == [("turn", 1), ("upkeep", 0), ("batch", 0)]
+    assert state.failed == 0
+
+
+def test_only_living_workers_count(app_context):
+    client = app_context.extensions["redis"]
+    queues = [rq_queue(client, name) for name in Queue]
+    living, dead = (Worker(queues, name=name, connection=client, serializer=JSONSerializer) for name in ("living", "dead"))
+    for worker in (living, dead):
+        worker.register_birth()
+    long_ago = datetime.now(UTC) - timedelta(minutes=10)
+    client.hset(dead.key, "last_heartbeat", long_ago.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    found = overview.work(client).workers
+    assert [worker.name for worker in found] == ["living"]
+    assert found[0].state == "starting"
+    assert found[0].queues == ["turn", "upkeep", "batch"]
+
+
+def test_versions_name_the_database(app_context):
+    found = overview.versions(app_context.extensions["redis"])
+    assert {"Python", "Flask", "Redis server"} < set(found)
+    assert set(found) & {"MariaDB", "MySQL", "SQLite"}
+    assert all(found.values())

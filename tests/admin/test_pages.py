@@ -1,0 +1,194 @@
+"""The administration: who may open it, what it shows, and what it does to accounts."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.people import csrf_token
+from webapp.accounts import service
+from webapp.accounts.schemas import Credentials
+from webapp.database import db
+from webapp.errors import NotFound, Unauthenticated
+
+PAGES = ("/admin", "/admin/users", "/admin/rq/")
+
+
+@pytest.fixture
+def admin(make_user):
+    """Somebody who is an admin."""
+    return make_user(name="Ada", is_admin=True)
+
+
+@pytest.fixture
+def browser(login, admin):
+    """The admin's browser."""
+    return login(admin)
+
+
+def post(browser, address, page="/admin/users", **form):
+    """Post a form as its page would."""
+    return browser.post(address, data={**form, "csrf_token": csrf_token(browser.get(page).text)})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_are_for_admins(page, anonymous, login, user, browser):
+    assert anonymous.get(page).status_code == 303
+    assert anonymous.get(page).headers["Location"].startswith("/login?next=%2Fadmin")
+    refused = login(user).get(page)
+    assert refused.status_code == 403
+    assert "text/html" in refused.content_type
+    assert browser.get(page).status_code == 200
+
+
+@pytest.mark.parametrize("action", ["admin", "active", "password", "delete"])
+def test_others_change_nobody(action, login, user, make_user, app):
+    other = make_user()
+    mine = login(user)
+    token = csrf_token(mine.get("/").text)
+    answer = mine.post(f"/admin/users/{other.user_id}/{action}", data={"csrf_token": token, "admin": "1"})
+    assert answer.status_code == 403
+    with app.app_context():
+        kept = service.get_user(other.user_id)
+        assert kept.is_active
+        assert not kept.is_admin
+
+
+def test_forms_need_their_token(browser, user):
+    assert browser.post(f"/admin/users/{user.user_id}/admin", data={"admin": "1"}).status_code == 403
+
+
+def test_overview_tells_the_state(browser, user, app):
+    text = browser.get("/admin").text
+    assert re.search(r"<dt>Users</dt><dd>2</dd>", text)
+    assert re.search(r"<dt>Admins</dt><dd>1</dd>", text)
+    assert "test-chat" in text
+    assert "No worker gives a sign of life" in text
+    assert "queue “upkeep”: 0 waiting" in text
+    assert app.extensions["settings"].secret_key not in text
+
+
+def test_overview_works_without_redis(browser, monkeypatch, app):
+    from redis import Redis
+
+    monkeypatch.setitem(app.extensions, "redis", Redis(port=1, socket_connect_timeout=0.1))
+    answer = browser.get("/admin")
+    assert answer.status_code == 200
+    assert "Redis cannot be reached" in answer.text
+
+
+def test_registration_can_be_closed_and_opened(browser, anonymous):
+    answer = post(browser, "/admin/registration", open="0")
+    assert answer.status_code == 303
+    assert "Open registration" in browser.get("/admin").text
+    assert anonymous.get("/register").status_code in (303, 403) or "closed" in anonymous.get("/register").text
+    post(browser, "/admin/registration", open="1")
+    assert "Close registration" in browser.get("/admin").text
+    assert post(browser, "/admin/registration", open="perhaps").status_code == 422
+
+
+def test_users_are_found_by_address_and_name(browser, make_user):
+    make_user(email="heron@example.org", name="Wader")
+    make_user(email="100%@example.org", name="Per Cent")
+    assert "heron@example.org" in browser.get("/admin/users?q=HERON").text
+    assert "heron@example.org" in browser.get("/admin/users?q=wade").text
+    found = browser.get("/admin/users?q=%25").text
+    assert "100%@example.org" in found
+    assert "heron@example.org" not in found
+    assert "Nobody has" in browser.get("/admin/users?q=nobody-like-that").text
+
+
+def test_users_come_in_pages_and_as_rows_for_htmx(browser, make_user, monkeypatch):
+    monkeypatch.setattr("webapp.admin.pages.PAGE_LENGTH", 2)
+    people = [make_user() for _ in range(3)]
+    first = browser.get("/admin/users")
+    address = re.search(r'href="(/admin/users\?cursor=[^"]+)"', first.text)[1]
+    rows = browser.get(address, headers={"HX-Request": "true"})
+    assert "<html" not in rows.text
+    assert people[2].email in rows.text
+    assert people[0].email not in rows.text
+    assert browser.get("/admin/users?cursor=nonsense").status_code == 422
+
+
+def test_rights_are_given_and_taken(browser, user, app):
+    page = f"/admin/users/{user.user_id}"
+    assert post(browser, f"{page}/admin", admin="1").headers["Location"] == page
+    assert "is an admin now" in browser.get(page).text
+    with app.app_context():
+        assert service.get_user(user.user_id).is_admin
+    post(browser, f"{page}/admin", admin="0")
+    with app.app_context():
+        assert not service.get_user(user.user_id).is_admin
+
+
+def test_an_account_is_switched_off_and_on(browser, user, login, client):
+    theirs = login(user)
+    post(browser, f"/admin/users/{user.user_id}/active", active="0")
+    assert theirs.get("/settings").status_code == 303
+    assert client.get("/api/account").status_code == 401
+    post(browser, f"/admin/users/{user.user_id}/active", active="1")
+    assert client.get("/api/account").status_code == 200
+    assert theirs.get("/settings").status_code == 303, "sessions of before stay ended"
+
+
+def test_a_new_password_is_shown_once_and_works(browser, user, login, app):
+    theirs = login(user)
+    page = f"/admin/users/{user.user_id}"
+    shown = post(browser, f"{page}/password")
+    password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
+    assert "no-store" in shown.headers["Cache-Control"]
+    assert password not in browser.get(page).text
+    assert theirs.get("/settings").status_code == 303
+    with app.app_context():
+        assert service.log_in(Credentials(email=user.email, password=password)).user_id == user.user_id
+        with pytest.raises(Unauthenticated):
+            service.log_in(Credentials(email=user.email, password=user.password))
+        db.session.rollback()
+
+
+def test_deleting_wants_the_address(browser, user, app):
+    page = f"/admin/users/{user.user_id}"
+    refused = post(browser, f"{page}/delete", email="somebody@example.org")
+    assert refused.status_code == 422
+    assert "What you typed is not that of this account." in refused.text
+    with app.app_context():
+        assert service.get_user(user.user_id)
+    done = post(browser, f"{page}/delete", email=f" {user.email.upper()} ")
+    assert done.headers["Location"] == "/admin/users"
+    with app.app_context(), pytest.raises(NotFound):
+        service.get_user(user.user_id)
+    assert browser.get(page).status_code == 404
+
+
+@pytest.mark.parametrize(("action", "form"), [
+    ("admin", {"admin": "0"}), ("active", {"active": "0"}), ("password", {}), ("delete", {"email": "ada@example.org"}),
+])  # fmt: skip
+def test_never_oneself(action, form, login, make_user, app):
+    ada = make_user(email="ada@example.org", is_admin=True)
+    make_user(is_admin=True)
+    answer = post(login(ada), f"/admin/users/{ada.user_id}/{action}", **form)
+    assert answer.status_code == 409
+    with app.app_context():
+        kept = service.get_user(ada.user_id)
+        assert kept.is_admin
+        assert kept.is_active
+
+
+def test_a_user_is_added_with_a_password_to_hand_over(browser, app):
+    post(browser, "/admin/registration", open="0")
+    shown = post(browser, "/admin/users", email="New@Example.org", name="New")
+    assert shown.status_code == 201
+    password = re.search(r'<code id="password">([^<]+)</code>', shown.text)[1]
+    with app.app_context():
+        assert service.log_in(Credentials(email="new@example.org", password=password)).name == "New"
+        db.session.rollback()
+    again = post(browser, "/admin/users", email="new@example.org", name="Other")
+    assert again.status_code == 422
+    assert "already has an account" in again.text
+    assert 'value="Other"' in again.text
+
+
+@pytest.mark.parametrize("user_id", [0, 2**31, 2**70])
+def test_unknown_users_are_not_found(browser, user_id):
+    assert browser.get(f"/admin/users/{user_id}").status_code == 404
