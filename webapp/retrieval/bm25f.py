@@ -27,7 +27,7 @@ class Weights:
     previous: float = 0.7
     following: float = 0.3
     before_previous: float = 0.4
-    date: float = 0.7
+    date: float = 1.0
     query_terms: int = 32
 
 

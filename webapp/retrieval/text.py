@@ -126,6 +126,13 @@ def _stem_of(stemmer: Callable[[str], str], word: str) -> str:
     return stemmer(word) if word.isascii() else word
 
 
+def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
+    """Return the terms of folded words; those of stop words are "" if kept, in place, and else left out."""
+    stem = Stemmer("english", 0).stemWord
+    terms = [_stem_of(stem, word[:64]) for word in folded]
+    return terms if keep_stop_words else [term for term in terms if term]
+
+
 class Vocabulary(dict[str, int]):
     """Folded word → term number; words of one stem share it, unknown ones are added on look-up."""
 

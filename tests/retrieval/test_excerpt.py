@@ -1,0 +1,55 @@
+"""Excerpts and highlighting."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.retrieval.excerpt import Excerpt, excerpt
+
+
+def marked(found: Excerpt) -> list[str]:
+    return [found.text[start:end] for start, end in found.spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("She bought two Bicycles.", "who buys a bicycle?", ["bought", "Bicycles"]),
+        ("Le café de l’année", "cafe", ["café"]),
+        ("昨日は東京で寿司を食べた", "東京の寿司", ["東京", "寿司"]),
+        ("हिन्दी में पढ़ना", "हिन्दी", ["हिन्दी"]),
+        ("the and of", "the", []),
+        ("", "tea", []),
+    ],
+)
+def test_words_asked_for_are_marked_in_any_form(text: str, query: str, expected: list[str]) -> None:
+    assert marked(excerpt(text, query)) == expected
+
+
+def test_an_unfinished_word_is_marked_while_typing() -> None:
+    assert marked(excerpt("The workshops begin", "the worksh", prefix=True)) == ["workshops"]
+    assert marked(excerpt("The workshops begin", "the worksh")) == []
+
+
+def test_a_long_text_is_shown_where_most_words_are() -> None:
+    text = (
+        "Oslo is far. " + "Filler goes here. " * 60 + "We booked the cabin near Oslo for June. " + "More filler. " * 60
+    )
+    found = excerpt(text, "cabin in Oslo in June", 120)
+    assert len(found.text) <= 122 and marked(found) == ["cabin", "Oslo", "June"]
+    assert found.text.startswith("…") and found.text.endswith("…")
+    assert "We booked the cabin" in found.text
+
+
+def test_without_a_match_the_beginning_is_shown() -> None:
+    found = excerpt("word " * 200, "nothing", 50)
+    assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
+
+
+@given(st.text(max_size=300), st.text(max_size=30), st.integers(10, 80), st.booleans())
+def test_spans_lie_inside_apart_and_in_order(text: str, query: str, length: int, prefix: bool) -> None:
+    found = excerpt(text, query, length, prefix=prefix)
+    assert len(found.text) <= length + 2
+    assert found.text.strip("…") in text
+    edges = [edge for span in found.spans for edge in span]
+    assert edges == sorted(set(edges)) and all(0 <= edge <= len(found.text) for edge in edges)

@@ -1,0 +1,103 @@
+"""The part of a found text that shows why it was found, with the places of the words asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from webapp.retrieval.text import stems, words
+
+_TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
+_SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+|[。！？]|\n)\s*")
+_ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A text and the spans (start, end) in it to be highlighted, in order and apart from each other."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+
+def matches(text: str, query: str, *, prefix: bool = False) -> list[tuple[int, int, str]]:
+    """Return where a text has the query's words in any form: start, end, term. With `prefix` the last may go on."""
+    asked = words(query)
+    terms = set(stems(asked))
+    beginning = asked[-1] if prefix and asked else None
+    found: list[tuple[int, int, str]] = []
+    known: dict[str, str | None] = {}
+    for token in _TOKEN.finditer(text):
+        run, start = token.group(), token.start()
+        if run not in known:
+            known[run] = _match(run, terms, beginning)
+        if (term := known[run]) == "":
+            found += _pairs(run, start, terms)
+        elif term:
+            found.append((start, token.end(), term))
+    return found
+
+
+def _match(run: str, terms: set[str], beginning: str | None) -> str | None:
+    """Return the term a run of word characters stands for, None if it is not asked for, "" if it has no spaces."""
+    folded = words(run)
+    if len(folded) > 1 or (folded and len(folded[0]) == 2 and not folded[0].isascii()):
+        return ""
+    for word, term in zip(folded, stems(folded, keep_stop_words=True), strict=True):
+        if term in terms or (beginning and word.startswith(beginning)):
+            return term or word
+    return None
+
+
+def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -> Excerpt:
+    """Return at most about `length` characters of a text around most of the query's words, at word boundaries."""
+    found = matches(text, query, prefix=prefix)
+    start = 0 if len(text) <= length else _best_start(text, found, length)
+    end = min(len(text), start + length)
+    if end < len(text):
+        space = max(text.rfind(mark, start, end) for mark in (" ", "\n"))
+        end = space if space > start + length * 0.6 else end
+    before, after = _ELLIPSIS if start else "", _ELLIPSIS if end < len(text) else ""
+    shift = len(before) - start
+    spans = _merged([(a + shift, b + shift) for a, b, _ in found if a >= start and b <= end])
+    return Excerpt(f"{before}{text[start:end]}{after}", spans)
+
+
+def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]:
+    """Find terms that are pairs of characters inside an unspaced run."""
+    return [
+        (offset + place, offset + place + 2, run[place : place + 2])
+        for place in range(len(run) - 1)
+        if run[place : place + 2] in terms
+    ]
+
+
+def _best_start(text: str, found: list[tuple[int, int, str]], length: int) -> int:
+    """Return where to begin so that most different words, then most words, are shown, at a sentence if one is near."""
+    best, start = (-1, -1), 0
+    for index, (place, _, _) in enumerate(found):
+        inside = [term for a, b, term in found[index : index + 60] if b <= place + length * 3 // 4 and a >= place]
+        score = (len(set(inside)), len(inside))
+        if score > best:
+            best, start = score, place
+    if not found:
+        return 0
+    near = max(0, start - length // 4)
+    sentences = [m.end() for m in _SENTENCE_START.finditer(text, near, start) if m.end() <= start]
+    if near == 0:
+        return 0
+    if sentences:
+        return sentences[0]
+    space = text.find(" ", near, start)
+    return space + 1 if space >= 0 else near
+
+
+def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Join spans that overlap or touch."""
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)
