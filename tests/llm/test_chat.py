@@ -19,7 +19,7 @@ def test_text_arrives_whole_and_ends_with_finish(server, settings):
     assert heard.text == "".join(f"token{number} " for number in range(20))
     assert heard.error is None
     assert heard.finish.reason == "stop"
-    assert heard.finish.usage == Usage(4, 20)
+    assert heard.finish.usage == Usage(5, 20)
     assert heard.finish.model == "test-chat"
     (call,) = server.calls()
     assert call["messages"] == ASK

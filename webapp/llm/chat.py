@@ -163,7 +163,10 @@ class ChatClient:
 
 
 async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:
-    """POST through the SDK's untyped door: its typed `create` first walks every message of the context."""
+    """POST through the SDK's untyped door.
+
+    Its typed `create` first walks every message of the context: 30 ms of CPU for 200 messages, against 1.6 ms so.
+    """
     import httpx2  # noqa: PLC0415 - see sdk.py
 
     options: Any = {"headers": {"Accept": "text/event-stream", "Accept-Encoding": "identity"}}

@@ -46,8 +46,8 @@ def tokens_of(text: str) -> list[str]:
 
 
 def count_tokens(text: str) -> int:
-    """An estimate that grows with the text, for usage."""
-    return len(_TOKEN.findall(text))
+    """An estimate for usage, as cheap as can be: prompts are long and benchmarks share the processor."""
+    return (len(text) + 3) // 4
 
 
 def text_of(content: object) -> str:
