@@ -11,6 +11,7 @@ const vendor = join(root, "static", "vendor");
 const SCRIPTS = {
   "htmx.js": "htmx.org/dist/htmx.min.js",
   "hx-sse.js": "htmx.org/dist/ext/hx-sse.min.js",
+  "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
 };
 
 // Latin is fetched by everyone; the other ranges only by pages that contain such letters.
@@ -32,6 +33,8 @@ function copyScripts() {
     const text = readFileSync(join(modules, source), "utf8").replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n");
     writeFileSync(join(vendor, name), text);
   }
+  const sheet = readFileSync(join(modules, "swagger-ui-dist", "swagger-ui.css"), "utf8");
+  writeFileSync(join(vendor, "swagger-ui.css"), sheet.replace(/\n?\/\*# sourceMappingURL=.*?\*\/\s*$/, "\n"));
   // Only the browser tests use this one; it is absent after `npm ci --omit=dev`.
   const axe = join(modules, "axe-core", "axe.min.js");
   if (existsSync(axe)) copyFileSync(axe, join(vendor, "axe.js"));
