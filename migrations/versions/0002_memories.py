@@ -53,6 +53,7 @@ def upgrade() -> None:
         sa.Column("edited_by_user", sa.Boolean, nullable=False, server_default=sa.text("0")),
         sa.Column("asserted_at", Timestamp),
         sa.Column("embedding_model", sa.String(200)),
+        sa.Column("statement_hash", Key(64), nullable=False),
         sa.Column("revision", sa.Integer, nullable=False, server_default=sa.text("1")),
         sa.Column("evidence_count", sa.Integer, nullable=False, server_default=sa.text("0")),
         sa.Column("updated_at", Timestamp, nullable=False, server_default=current_timestamp()),
@@ -75,6 +76,7 @@ def upgrade() -> None:
     op.create_index("ix_memories_review", "memories", ["user_id", "needs_review"])
     op.create_index("ix_memories_source", "memories", ["source_conversation_id"])
     op.create_index("ix_memories_space", "memories", ["space_id", "visibility"])
+    op.create_index("ix_memories_statement", "memories", ["user_id", "statement_hash"])
     op.create_table(
         "memory_change_sets",
         sa.Column("change_set_id", sa.Integer, primary_key=True, autoincrement=True),
@@ -125,6 +127,7 @@ def upgrade() -> None:
         sa.Column("memory_id", sa.Integer, nullable=False),
         sa.Column("revision", sa.Integer, nullable=False),
         sa.Column("snapshot", sa.JSON, nullable=False),
+        sa.Column("statement_hash", Key(64), nullable=False),
         sa.Column("actor", sa.String(30), nullable=False),
         sa.Column("cause", sa.String(30), nullable=False),
         sa.Column("change_set_id", sa.Integer),
@@ -136,6 +139,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("memory_id", "revision", name="uq_memory_revisions_memory_id_revision"),
         **OPTIONS,
     )
+    op.create_index("ix_memory_revisions_statement_hash", "memory_revisions", ["statement_hash"])
     op.create_index("ix_memory_revisions_change_set_id", "memory_revisions", ["change_set_id"])
     op.create_table(
         "memory_tombstones",

@@ -64,6 +64,7 @@ class Memory(Base):
         Index("ix_memories_review", "user_id", "needs_review"),
         Index("ix_memories_source", "source_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
+        Index("ix_memories_statement", "user_id", "statement_hash"),
         Base.__table_args__,
     )
 
@@ -100,6 +101,7 @@ class Memory(Base):
     edited_by_user: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     asserted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     embedding_model: Mapped[str | None] = mapped_column(String(200))
+    statement_hash: Mapped[str] = mapped_column(Key(64))
     revision: Mapped[int] = mapped_column(default=1, server_default=text("1"))
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
@@ -163,12 +165,17 @@ class MemoryRevision(Base):
     """A memory as it was after a change: the whole of its writable state, who changed it and why."""
 
     __tablename__ = "memory_revisions"
-    __table_args__ = (UniqueConstraint("memory_id", "revision"), Base.__table_args__)
+    __table_args__ = (
+        UniqueConstraint("memory_id", "revision"),
+        Index("ix_memory_revisions_statement_hash", "statement_hash"),
+        Base.__table_args__,
+    )
 
     revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     memory_id: Mapped[int] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"))
     revision: Mapped[int]
     snapshot: Mapped[dict[str, Any]] = mapped_column(JSON)
+    statement_hash: Mapped[str] = mapped_column(Key(64))
     actor: Mapped[str] = mapped_column(String(30))
     cause: Mapped[str] = mapped_column(String(30))
     change_set_id: Mapped[int | None] = mapped_column(
