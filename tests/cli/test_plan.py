@@ -52,8 +52,9 @@ def test_a_base_url_alone_counts_as_a_model(plan_for) -> None:
 
 def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for) -> None:
     needs = {spec.name: spec.needs for spec in plan_for({"WORKERS": "2"}).specs}
-    for name in ("web", "worker1", "worker2", "schedule"):
-        assert needs[name] == ("migrate", "redis")
+    assert needs["web"] == ("migrate", "redis")
+    for name in ("worker1", "worker2", "schedule"):
+        assert needs[name] == ("migrate", "redis", "web")
 
 
 def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for) -> None:

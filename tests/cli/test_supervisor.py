@@ -1,6 +1,5 @@
 """The supervisor with small dummy processes: order, restarts, and nothing left behind."""
 
-import contextlib
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT
+from tests.support.processes import ROOT, is_alive
 
 SLEEPER = "import os, time; print('pid', os.getpid(), flush=True); time.sleep(600)"
 STUBBORN = "import signal; signal.signal(15, signal.SIG_IGN); " + SLEEPER
@@ -66,13 +65,6 @@ def supervise(*specs: dict[str, object]) -> Iterator[Running]:
             yield Running(process)
         finally:
             process.kill()
-
-
-def is_alive(pid: int) -> bool:
-    """True unless the process is gone or only waits to be reaped."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 def wait_until_gone(*pids: int) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from webapp.config import Settings
 
-from .processes import ROOT, end, free_port, spawn, wait_until
+from .processes import ROOT, end, free_port, is_alive, spawn, wait_until
 from .servers import Servers
 
 
@@ -122,12 +122,14 @@ class LiveServer:
         process = self._processes.pop(name, None)
         if process is None:
             return
-        for pid in [process.pid, *_descendants(process.pid)]:
+        family = [process.pid, *_descendants(process.pid)]
+        for pid in family:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 continue
         process.wait()
+        wait_until(lambda: not any(map(is_alive, family)), f"the end of {name}")
 
 
 def _descendants(pid: int) -> list[int]:

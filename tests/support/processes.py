@@ -77,3 +77,11 @@ def free_port() -> int:
     """A loopback port nobody has at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
+
+
+def is_alive(pid: int) -> bool:
+    """True unless the process is gone, or has closed everything and only waits to be reaped."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import Flask
 from rq import Queue, SimpleWorker
+from rq.executions import Execution
 from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.timeouts import TimerDeathPenalty
@@ -20,9 +21,9 @@ class InProcessWorker(SimpleWorker):
         super().__init__(*args, **kwargs)
         self.performed: list[tuple[Job, bool]] = []
 
-    def perform_job(self, job: Job, queue: Queue) -> bool:
+    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run it, noting whether it went well."""
-        went_well = super().perform_job(job, queue)
+        went_well = super().perform_job(job, queue, execution)
         self.performed.append((job, went_well))
         return went_well
 
@@ -37,6 +38,8 @@ def work_off(app: Flask, *, failures: bool = False) -> list[Job]:
         queues = [jobspecs.rq_queue(connection, queue) for queue in jobspecs.Queue]
         worker = InProcessWorker(queues, connection=connection, serializer=JSONSerializer)
         worker.work(burst=True, logging_level="ERROR")
+        left = [queue.name for queue in queues if queue.count]
+    assert not left, f"the worker gave up with jobs left on {left}; its reason is in the log"
     failed = [job for job, went_well in worker.performed if not went_well]
     if failed and not failures:
         result = failed[0].latest_result()

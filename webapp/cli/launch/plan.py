@@ -141,14 +141,15 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
 
     python = [sys.executable, "-m"]
     ready = ("migrate", "redis") if redis_socket else ("migrate",)
+    after_web = (*ready, "web")  # Each loads the whole application; whoever waits at the browser comes first.
     web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"fd://{listener.fileno()}",
            "--workers", str(web_processes), "wsgi:app"]  # fmt: skip
     specs += [
         Spec("migrate", [*python, "flask", "--app", "wsgi", "db", "upgrade"], once=True),
         Spec("web", web, order=0, patience=30, needs=ready),
-        *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=ready)
+        *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
           for number in range(1, workers + 1)),
-        Spec("schedule", [*python, "jobs.schedule"], needs=ready),
+        Spec("schedule", [*python, "jobs.schedule"], needs=after_web),
     ]  # fmt: skip
     return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
 

@@ -71,14 +71,19 @@ class Supervisor:
         child = next(child for child in self.children if child.spec.name == name)
         if child.spec.once:
             return child.done
+        if name == "web":
+            return self.is_ready  # Once it was; whether it is at the moment does not matter to the others.
         return child.is_running and (name != "redis" or accepts_connections(self.plan.redis_socket or ""))
+
+    def _web_is_running(self) -> bool:
+        return any(child.is_running for child in self.children if child.spec.name == "web")
 
     def _ask_whether_ready(self) -> None:
         now = time.monotonic()
         if now > self._complain_at:
             self._complain_at = now + COMPLAIN_EVERY
             self._say("not ready yet" + (f"; /readyz says {self._last_answer[:500]}" if self._last_answer else ""))
-        if self._probe.socket is None and now >= self._probe_again_at and self._is_there("web"):
+        if self._probe.socket is None and now >= self._probe_again_at and self._web_is_running():
             self._probe_again_at = now + 0.1
             if (asked := self._probe.ask()) is not None:
                 self._selector.register(asked, selectors.EVENT_READ, self._probe)
