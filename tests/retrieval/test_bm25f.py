@@ -118,3 +118,11 @@ def test_a_query_without_known_words_finds_nothing(query: str) -> None:
     assert not index.search(query).scores.size
     index.append(["the text", ""], [None, None])
     assert not index.search(query).scores.any()
+
+
+def test_a_pasted_page_is_searched_by_its_rarest_words() -> None:
+    index = KeywordIndex()
+    index.append([f"common{n % 90}" for n in range(900)] + ["needle in hay"], [None] * 901)
+    found = index.search(" ".join(f"common{n}" for n in range(90)) * 20 + " unknown needle")
+    assert int(np.argmax(found.scores)) == 900
+    assert len(found.terms) <= index.weights.query_terms

@@ -16,6 +16,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 NONE = -1
 """The neighbour of a row that has none."""
+_QUERY_WORDS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,18 +178,19 @@ class KeywordIndex:
 
     def search(self, query: str, *, prefix: bool = False) -> KeywordScores:
         """Score every row for a query; with `prefix` its last word may be the beginning of one."""
-        number, asked = len(self), words(query)
+        number, asked = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)
         if not number or not asked:
             return KeywordScores(scores, [])
         norms = self._norms()
         living = int(np.count_nonzero(norms))
         used, total = [], 0.0
+        dates = date_words(asked)
         for word, terms in self._query_terms(asked, prefix).items():
             rows, counts = self.rows_with(terms)
             alive = norms[rows] > 0
             rows, counts = rows[alive], counts[alive]
-            on_date = self._on_date(date_words(asked), word, norms > 0)
+            on_date = self._on_date(dates, word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
             idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5)))
             total += idf
@@ -214,7 +216,13 @@ class KeywordIndex:
             seen.update(found)
             if found or number is None:
                 terms.setdefault(word, found)
-        return terms
+        if len(terms) <= 2 * self.weights.query_terms:
+            return terms
+        # A pasted page: only its rarest words are looked up; those nobody wrote come last.
+        frequencies = np.bincount(self._tail_terms.values, minlength=self._vocabulary.size)
+        frequencies[: len(self._starts) - 1] += np.diff(self._starts)
+        rarest = sorted(terms, key=lambda word: (not terms[word], sum(frequencies[terms[word]])))
+        return {word: terms[word] for word in rarest[: 2 * self.weights.query_terms]}
 
     def _add(self, scores: Floats, idf: float, rows: Rows, own: Floats, on_date: NDArray[np.bool_] | None) -> None:
         """Add one term's saturated score, from the weighted counts of all fields, to the rows it touches."""

@@ -65,6 +65,8 @@ def excerpt(text: str, query: str, length: int = 240, *, prefix: bool = False) -
 
 def _pairs(run: str, offset: int, terms: set[str]) -> list[tuple[int, int, str]]:
     """Find terms that are pairs of characters inside an unspaced run."""
+    folded = run.casefold()
+    run = folded if len(folded) == len(run) else run
     return [
         (offset + place, offset + place + 2, run[place : place + 2])
         for place in range(len(run) - 1)
