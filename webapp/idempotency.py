@@ -43,6 +43,7 @@ def idempotent(view: Callable | None = None, *, replay: Callable[[Any, int], Any
                 raise Conflict(f"This {HEADER} was used for a different request.")
             return (replay or _replay)(stored.body, stored.status)
 
+        wrapper.idempotent = True  # type: ignore[attr-defined]  # the API's description says so
         return wrapper
 
     return decorate(view) if view else decorate

@@ -12,6 +12,7 @@ from flask import current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from htmx_flask import request as htmx_request
 from pydantic import BaseModel, ConfigDict, Field
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from webapp.errors import DomainError, UnsupportedMediaType
 
@@ -52,7 +53,8 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
         (404, "Unknown, or somebody else's"), (405, "Method not allowed"), (409, "Conflict"), (413, "Too large"),
         (415, "Not JSON"), (422, "Validation failed"), (429, "Too many requests"), (503, "A dependency is away"))}
     return APIBlueprint(name, import_name, url_prefix=url_prefix, abp_tags=[Tag(name=tag)],
-                        abp_security=[{"token": []}, {"session": []}], abp_responses=problems)
+                        abp_security=[{"token": []}, {"session": []}], abp_responses=problems,
+                        operation_id_callback=lambda *, name, **_: name)
 
 
 class Cursor:
@@ -111,6 +113,8 @@ def check_json_request() -> None:
         raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")
     try:
         body = request.get_json()
+    except RequestEntityTooLarge:
+        raise
     except Exception as error:
         raise DomainError("The body is not valid JSON.") from error
     if not isinstance(body, dict):

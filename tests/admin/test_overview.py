@@ -40,7 +40,8 @@ def test_queues_count_what_waits(app_context):
 def test_only_living_workers_count(app_context):
     client = app_context.extensions["redis"]
     queues = [rq_queue(client, name) for name in Queue]
-    living, dead = (Worker(queues, name=name, connection=client, serializer=JSONSerializer) for name in ("living", "dead"))
+    wishes = {"connection": client, "serializer": JSONSerializer}
+    living, dead = (Worker(queues, name=name, **wishes) for name in ("living", "dead"))
     for worker in (living, dead):
         worker.register_birth()
     long_ago = datetime.now(UTC) - timedelta(minutes=10)

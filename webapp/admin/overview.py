@@ -153,4 +153,5 @@ def _workers(client: Redis) -> list[WorkerState]:
 
 
 def _word(state: Any) -> str:
-    return str(getattr(state, "value", state) or "starting")
+    word = str(getattr(state, "value", state))
+    return "starting" if word == "?" else word

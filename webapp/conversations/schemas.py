@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from webapp.conversations.models import Conversation, Message
 from webapp.validation import Id, Instant, JsonObject, Line
@@ -30,7 +30,7 @@ class MessagesQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
     after: Id | None = Field(None, description="Only messages newer than this one, oldest first.")
-    cursor: str | None = Field(None, max_length=20, pattern=r"^\d+$", description="`next_cursor` of the page before.")
+    cursor: str | None = Field(None, max_length=20, pattern=r"^[0-9]+$", description="`next_cursor` of the page before.")
 
 
 class ConversationLimit(BaseModel):
@@ -56,8 +56,6 @@ class ConversationChanges(BaseModel):
 
 
 class ConversationOut(BaseModel):
-    model_config = ConfigDict(title="Conversation")
-
     conversation_id: int
     title: str | None
     created_at: Instant
@@ -86,8 +84,6 @@ class ConversationOut(BaseModel):
 
 
 class MessageOut(BaseModel):
-    model_config = ConfigDict(title="Message")
-
     message_id: int
     id: int = Field(description="The same as `message_id`.")
     conversation_id: int

@@ -1,28 +1,58 @@
-"""`/api/openapi.json` and `/api/docs`."""
+"""`/api/openapi.json` and the page to browse it, `/api/docs`."""
 
 from __future__ import annotations
 
+import re
+from threading import Lock
+from typing import Any
+
 from flask import Blueprint, Flask, current_app, render_template
+from flask_openapi3 import OpenAPI
 
 from webapp.accounts.auth import public
+from webapp.openapi.document import ViewFacts, refine
 
 blueprint = Blueprint("openapi", __name__)
+
+_making = Lock()
 
 
 @blueprint.get("/api/openapi.json")
 @public
 def document():
     """The description of the JSON API."""
-    return current_app.api_doc
+    return published(current_app)  # type: ignore[arg-type]
 
 
 @blueprint.get("/api/docs")
 @public
 def page():
-    """The page to browse the API and to try it."""
+    """The page to browse the API and to try it, with the session or with a token."""
     return render_template("openapi/docs.html")
+
+
+def published(app: OpenAPI) -> dict[str, Any]:
+    """The OpenAPI document of an application, made when it is first asked for."""
+    with _making:
+        if "openapi_document" not in app.extensions:
+            app.extensions["openapi_document"] = refine(app.api_doc, _facts(app))
+        return app.extensions["openapi_document"]
 
 
 def init_docs(app: Flask) -> None:
     """Add the document and its page."""
     app.register_blueprint(blueprint)
+
+
+def _facts(app: Flask) -> dict[tuple[str, str], ViewFacts]:
+    found = {}
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        path = re.sub(r"<(?:[^<:]+:)?([^>]+)>", r"{\1}", rule.rule)
+        for method in rule.methods or ():
+            found[method.lower(), path] = ViewFacts(
+                access=getattr(view, "access", "user"),
+                services=getattr(view, "services", False),
+                idempotent=getattr(view, "idempotent", False),
+            )
+    return found

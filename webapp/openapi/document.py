@@ -1,0 +1,227 @@
+"""The generated OpenAPI document made fit to read: only what each operation can answer, examples, plain names.
+
+Pure: takes the document as flask-openapi3 makes it and what the views say of themselves, returns a new document.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.openapi.examples import EXAMPLES, STREAM
+
+INFO = """\
+Everything the pages of Commonplace do with conversations can be done here too.
+
+**Authentication.** Send `Authorization: Bearer <token>`. Make a token on the settings page, or with
+`flask --app wsgi token create --email you@example.org`; it is shown once. In a browser the session cookie works as
+well; requests that change something then need the page's CSRF token in the header `X-CSRFToken`. This page sends both
+by itself when you are signed in. Service tokens are for operations that say so.
+
+**Errors** are `application/problem+json` (RFC 9457). A 422 lists in `errors` what is wrong and where. What belongs to
+somebody else answers 404, like what does not exist.
+
+**Lists** take `limit` and `cursor`; `next_cursor` leads to the next page and is null on the last one.
+
+**Idempotency.** Where an `Idempotency-Key` header is listed, the same key and body give the first answer again for a
+day, and a different body 409. It makes retries safe.
+
+**Streams** are server-sent events: `turn` first, then `delta` for each piece of text, then `done` or `error`. The
+concatenated deltas are the reply. To resume, send the `id` of the last event received as `Last-Event-ID`.
+"""
+
+PROBLEMS = {
+    "400": ("Malformed", "The body is not JSON, or not an object."),
+    "401": ("Unauthenticated", "No valid token or session."),
+    "403": ("Forbidden", "Not allowed with this token or session."),
+    "404": ("NotFound", "Unknown, or somebody else's."),
+    "409": ("Conflict", "In conflict with the present state, or an Idempotency-Key used for another request."),
+    "413": ("TooLarge", "The body is too large."),
+    "415": ("UnsupportedMediaType", "The body is not declared as JSON."),
+    "422": ("ValidationFailed", "Well-formed, but not acceptable; `errors` says what and where."),
+    "429": ("TooManyRequests", "Too many requests; wait for as long as `Retry-After` says."),
+    "503": ("Unavailable", "Something this needs is away for the moment."),
+}
+_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}}}
+_HEADERS = {
+    "401": {"WWW-Authenticate": {"description": "`Bearer`", "schema": {"type": "string"}}},
+    "429": _RETRY_AFTER,
+    "503": _RETRY_AFTER,
+}
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "Any text of your own that names this request; 1 to 200 printable characters.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+}
+_LAST_EVENT_ID = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "description": "The id of the last event received; what came after it follows.",
+    "schema": {"type": "string", "pattern": "^[0-9]{1,15}-[0-9]{1,6}$"},
+}
+_METHODS = ("get", "put", "post", "patch", "delete")
+_REF = "#/components/schemas/"
+
+
+@dataclass(frozen=True)
+class ViewFacts:
+    """What a view says of itself: its access rule, whether service tokens may use it, whether it is idempotent."""
+
+    access: str = "user"
+    services: bool = False
+    idempotent: bool = False
+
+
+def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
+    """The document to publish. `facts`: by method in lower case and path as in the document."""
+    document = copy.deepcopy(dict(generated))
+    document["info"]["description"] = INFO
+    document["servers"] = [{"url": "/"}]
+    for path, method, operation in operations(document):
+        _refine(path, method, operation, facts.get((method, path), ViewFacts()))
+    components = document["components"]
+    components["responses"] = _problem_responses()
+    _describe_security(components["securitySchemes"])
+    _plain_names(document)
+    _drop_unused(document)
+    for name, example in EXAMPLES.items():
+        if name in components["schemas"]:
+            components["schemas"][name]["examples"] = [example]
+    return document
+
+
+def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every operation as path, method, operation."""
+    for path, item in document["paths"].items():
+        for method in _METHODS:
+            if method in item:
+                yield path, method, item[method]
+
+
+def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts) -> None:
+    _say(operation, facts)
+    parameters = operation.setdefault("parameters", [])
+    if facts.idempotent:
+        parameters.append(_IDEMPOTENCY_KEY)
+    answers = operation["responses"]
+    streams = any("text/event-stream" in answer.get("content", {}) for answer in answers.values())
+    if streams and method == "get":
+        parameters.append(_LAST_EVENT_ID)
+    possible = _possible(method, operation)
+    kept = {status: answer for status, answer in answers.items() if status.startswith("2")}
+    for status, answer in kept.items():
+        if "text/event-stream" in answer.get("content", {}):
+            answer["content"]["text/event-stream"]["example"] = STREAM
+        if status == "202" and method == "get":
+            answer["headers"] = _RETRY_AFTER
+    problems = {
+        status: {"$ref": f"#/components/responses/{name}"} for status, (name, _) in PROBLEMS.items() if status in possible
+    }
+    operation["responses"] = {**dict(sorted(kept.items())), **problems}
+    if not parameters:
+        del operation["parameters"]
+
+
+def _possible(method: str, operation: Mapping[str, Any]) -> set[str]:
+    """The problems an operation can answer with; what can't happen is not threatened."""
+    possible = {"401", "403", "503"}
+    has_body = "requestBody" in operation
+    places = {parameter["in"] for parameter in operation["parameters"]}
+    if has_body or places:
+        possible.add("422")
+    if method != "get":
+        possible |= {"409", "429"}
+    if has_body:
+        possible |= {"400", "413", "415"}
+    if "path" in places or has_body or "query" in places:
+        possible.add("404")
+    if method in ("post", "put", "patch"):
+        possible |= {"400", "413", "415"}  # a body where none is expected must be JSON all the same
+    return possible
+
+
+def _say(operation: dict[str, Any], facts: ViewFacts) -> None:
+    """The first sentence as the summary, the others and who may call it as the description."""
+    text = operation.get("summary", "").strip()
+    summary, _, rest = text.partition(". ")
+    notes = [operation.get("description", "").replace("<br/>", "\n").strip(), rest.strip()]
+    if facts.access == "admin":
+        notes.append("For admins only.")
+    elif facts.access == "service":
+        notes.append("For service tokens and admins.")
+    elif facts.services:
+        notes.append("Service tokens may use it too.")
+    operation["summary"] = summary.rstrip(".")
+    description = "\n\n".join(note for note in notes if note)
+    operation.pop("description", None)
+    if description:
+        operation["description"] = description
+
+
+def _problem_responses() -> dict[str, Any]:
+    responses = {}
+    for status, (name, description) in PROBLEMS.items():
+        content = {"application/problem+json": {"schema": {"$ref": f"{_REF}Problem"}}}
+        responses[name] = {"description": description, "content": content}
+        if status in _HEADERS:
+            responses[name]["headers"] = _HEADERS[status]
+    return responses
+
+
+def _describe_security(schemes: dict[str, Any]) -> None:
+    schemes["token"]["description"] = "A token made on the settings page."
+    schemes["session"]["description"] = (
+        "The browser's session cookie; unsafe methods also need the header `X-CSRFToken`. Nothing to enter here."
+    )
+
+
+def _plain_names(document: dict[str, Any]) -> None:
+    """`ConversationOut` is the `Conversation` of the API: the suffix is for readers of the code."""
+    schemas = document["components"]["schemas"]
+    renamed = {name: name.removesuffix("Out") for name in schemas if name.endswith("Out")}
+    renamed = {old: new for old, new in renamed.items() if new not in schemas}
+    for old, new in renamed.items():
+        schemas[new] = schemas.pop(old)
+        if schemas[new].get("title") == old:
+            schemas[new]["title"] = new
+    for node in _nodes(document):
+        reference = node.get("$ref")
+        if isinstance(reference, str) and reference.removeprefix(_REF) in renamed:
+            node["$ref"] = _REF + renamed[reference.removeprefix(_REF)]
+        node.pop("$defs", None)  # flask-openapi3 has put them among the components
+
+
+def _drop_unused(document: dict[str, Any]) -> None:
+    """Leave out models that nothing refers to."""
+    schemas = document["components"]["schemas"]
+    reached: set[str] = set()
+    waiting = _referred({name: part for name, part in document.items() if name != "components"})
+    waiting |= _referred(document["components"]["responses"])
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        waiting |= _referred(schemas[name])
+    for name in set(schemas) - reached:
+        del schemas[name]
+
+
+def _referred(part: Any) -> set[str]:
+    references = (node.get("$ref") for node in _nodes(part))
+    return {found[1] for text in references if isinstance(text, str) and (found := re.fullmatch(f"{_REF}(.+)", text))}
+
+
+def _nodes(part: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON document."""
+    if isinstance(part, dict):
+        yield part
+        for value in list(part.values()):
+            yield from _nodes(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from _nodes(value)
