@@ -107,7 +107,8 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
         mark = f"[… {len(text) - len(head) - len(tail):,} of {len(text):,} characters left out …]"
         return "\n".join(part for part in (head.rstrip(), mark, tail.lstrip()) if part)
 
-    low, high, best = 0, len(text) - 1, ""
+    # No tokenizer makes much longer tokens; this keeps the search to what can fit of a huge text.
+    low, high, best = 0, min(len(text) - 1, limit * 16), ""
     while low <= high:
         middle = (low + high) // 2
         candidate = attempt(middle)
