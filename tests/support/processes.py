@@ -82,6 +82,8 @@ def free_port() -> int:
 def is_alive(pid: int) -> bool:
     """True unless the process is gone, or has closed everything and only waits to be reaped."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        ended = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+        # The first thread may have ended while others still hold the sockets open.
+        return not ended or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
