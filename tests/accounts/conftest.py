@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,21 +11,19 @@ from flask import Blueprint, Flask, jsonify
 from flask.testing import FlaskClient
 from flask_openapi3 import Info, OpenAPI
 from flask_wtf.csrf import generate_csrf
-from sqlalchemy import create_engine, text
 
-from tests.support.mariadb import MariaDB
-from tests.support.redis_server import RedisServer
+from tests.support.servers import Servers
+from tests.support.tables import empty_tables
 from webapp import problems
 from webapp.accounts import auth, service, site, tokens
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands
 from webapp.accounts.schemas import Credentials, NewToken, Registration
 from webapp.config import Settings
-from webapp.database import db, engine_options, prepare_engine, write_transaction
-from webapp.extensions import csrf, htmx, limiter, login, make_redis
+from webapp.database import db, engine_options, expect_writes, prepare_engine, write_transaction
+from webapp.extensions import csrf, htmx, login, make_redis
 
 PASSWORD = "a quiet winter garden"
-TABLES = ("idempotency_keys", "api_tokens", "site_settings", "users")
 
 
 def probes() -> Blueprint:
@@ -82,38 +78,8 @@ def probes() -> Blueprint:
 
 
 @pytest.fixture(scope="session")
-def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An empty database: MariaDB, or SQLite with TEST_DB=sqlite."""
-    folder = tmp_path_factory.mktemp("database")
-    if os.environ.get("TEST_DB") == "sqlite":
-        yield f"sqlite:///{folder / 'test.sqlite3'}"
-        return
-    server = MariaDB(folder)
-    server.start()
-    url = Settings(database_url=server.url("accounts")).sqlalchemy_url
-    engine = create_engine(url.replace("/accounts?", "/mysql?"))
-    with engine.begin() as connection:
-        connection.execute(text("CREATE DATABASE accounts CHARACTER SET utf8mb4"))
-    engine.dispose()
-    yield url
-    server.stop()
-
-
-@pytest.fixture(scope="session")
-def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    """A Redis of our own."""
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="session")
-def application(
-    database_url: str, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Flask]:
-    """The application, its tables made."""
-    settings = Settings(var_dir=Path(tmp_path_factory.mktemp("var")), login_rate="6 per minute")
+def _probe_application(_application: Flask, servers: Servers, settings: Settings) -> Iterator[Flask]:
+    """Accounts and probes on the database of the whole application, which has made its tables."""
     app = OpenAPI(
         __name__,
         info=Info(title="Accounts", version="1"),
@@ -121,20 +87,22 @@ def application(
         validation_error_callback=problems.validation_problem,
         doc_ui=False,
     )
-    app.extensions["settings"] = settings
+    app.extensions["settings"] = settings.model_copy(update={"login_rate": "6 per minute"})
     app.test_client_class = CleanClient
+    url = settings.sqlalchemy_url
     app.config.update(
         SECRET_KEY="only for tests",
         TESTING=True,
-        SQLALCHEMY_DATABASE_URI=database_url,
-        SQLALCHEMY_ENGINE_OPTIONS=engine_options(database_url, 20),
-        RATELIMIT_STORAGE_URI=f"redis+{redis_server.url}",
+        SQLALCHEMY_DATABASE_URI=url,
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(url, 20),
+        RATELIMIT_ENABLED=True,
+        RATELIMIT_STORAGE_URI=servers.redis_url.replace("unix://", "redis+unix://", 1),
         WTF_CSRF_TIME_LIMIT=None,
         WTF_CSRF_CHECK_DEFAULT=False,
     )
-    for extension in (db, login, csrf, htmx, limiter):
+    for extension in (db, login, csrf, htmx):
         extension.init_app(app)
-    app.extensions["redis"] = make_redis(redis_server.url)
+    app.extensions["redis"] = make_redis(servers.redis_url)
     problems.init_errors(app)
     auth.init_auth(app)
     app.register_api(accounts_api)
@@ -142,7 +110,6 @@ def application(
     register_commands(app)
     with app.app_context():
         prepare_engine(db.engine)
-        db.create_all()
     yield app
     with app.app_context():
         db.session.remove()
@@ -151,21 +118,22 @@ def application(
 
 
 @pytest.fixture
-def app(application: Flask) -> Iterator[Flask]:
-    """The application with nobody in it."""
-    with application.app_context():
-        with write_transaction():
-            for table in TABLES:
-                db.session.execute(text(f"DELETE FROM {table}"))
-        application.extensions["redis"].flushdb()
-        yield application
+def probe_app(_probe_application: Flask, servers: Servers) -> Iterator[Flask]:
+    """The application with nobody in it, in a context of its own."""
+    servers.flush_redis()
+    # The migrations said it for this whole thread; a test that reads would keep the views from writing to SQLite.
+    expect_writes(False)
+    with _probe_application.app_context():
+        yield _probe_application
         db.session.remove()
+        empty_tables(db.engine, db.metadata)
+    servers.flush_redis()
 
 
 @pytest.fixture
-def client(app: Flask) -> FlaskClient:
+def caller(probe_app: Flask) -> FlaskClient:
     """A browser, or a program, that nobody has signed in with."""
-    return app.test_client()
+    return probe_app.test_client()
 
 
 class CleanClient(FlaskClient):
@@ -204,30 +172,30 @@ class People:
 
 
 class Browser:
-    """A client that sends the CSRF token as our pages do."""
+    """A caller that sends the CSRF token as our pages do."""
 
-    def __init__(self, client: FlaskClient) -> None:
-        self.client = client
-        self.get = client.get
+    def __init__(self, caller: FlaskClient) -> None:
+        self.caller = caller
+        self.get = caller.get
 
     def csrf(self) -> dict[str, str]:
         """The header that proves that our page sent it."""
-        return {"X-CSRFToken": self.client.get("/test-csrf").text}
+        return {"X-CSRFToken": self.caller.get("/test-csrf").text}
 
     def post(self, path: str, **kwargs: object) -> object:
         """POST as a page does."""
-        return self.client.post(path, headers=self.csrf(), **kwargs)
+        return self.caller.post(path, headers=self.csrf(), **kwargs)
 
     def put(self, path: str, **kwargs: object) -> object:
         """PUT as a page does."""
-        return self.client.put(path, headers=self.csrf(), **kwargs)
+        return self.caller.put(path, headers=self.csrf(), **kwargs)
 
     def delete(self, path: str, **kwargs: object) -> object:
         """DELETE as a page does."""
-        return self.client.delete(path, headers=self.csrf(), **kwargs)
+        return self.caller.delete(path, headers=self.csrf(), **kwargs)
 
 
 @pytest.fixture
-def people(app: Flask) -> People:
+def people(probe_app: Flask) -> People:
     """Accounts to test with."""
-    return People(app)
+    return People(probe_app)

@@ -24,33 +24,33 @@ OTHERS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
     ],
 )
 def test_every_endpoint_refuses_the_wrong_caller_and_method(
-    people: People, client: FlaskClient, path: str, methods: set[str], for_admins: bool
+    people: People, caller: FlaskClient, path: str, methods: set[str], for_admins: bool
 ) -> None:
     ann = people.user("ann")
     user, for_services = people.token(ann), people.token(ann, is_service=True)
     for method in OTHERS:
-        answer = client.open(path, method=method, headers=user, json={} if method != "GET" else None)
+        answer = caller.open(path, method=method, headers=user, json={} if method != "GET" else None)
         if method not in methods:
             assert answer.status_code == 405
             continue
         assert (answer.status_code == 403) == for_admins
-        assert client.open(path, method=method).status_code == 401
-        assert client.open(path, method=method, headers=for_services).status_code == 403
+        assert caller.open(path, method=method).status_code == 401
+        assert caller.open(path, method=method, headers=for_services).status_code == 403
 
 
-def test_account(people: People, client: FlaskClient) -> None:
+def test_account(people: People, caller: FlaskClient) -> None:
     headers = people.token(people.user("ann"))
-    account = client.get("/api/account", headers=headers).get_json()
+    account = caller.get("/api/account", headers=headers).get_json()
     assert account["email"] == "ann@example.com" and account["created_at"].endswith("Z")
     assert not {"password_hash", "auth_version"} & set(account)
     body = {
         "name": " Ann ",
         "settings": {"theme": "dark", "timezone": "Europe/Lisbon", "custom_instructions": "Be brief."},
     }
-    changed = client.put("/api/account", headers=headers, json=body).get_json()
+    changed = caller.put("/api/account", headers=headers, json=body).get_json()
     assert changed["name"] == "Ann"
     assert changed["settings"]["theme"] == "dark" and changed["settings"]["memory_enabled"] is True
-    assert client.get("/api/account", headers=headers).get_json() == changed
+    assert caller.get("/api/account", headers=headers).get_json() == changed
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_account(people: People, client: FlaskClient) -> None:
         ({"settings": {"unknown": 1}}, ["settings", "unknown"]),
     ],
 )
-def test_account_changes_are_checked(people: People, client: FlaskClient, body: dict, where: list[str]) -> None:
-    answer = client.put("/api/account", headers=people.token(people.user("ann")), json=body)
+def test_account_changes_are_checked(people: People, caller: FlaskClient, body: dict, where: list[str]) -> None:
+    answer = caller.put("/api/account", headers=people.token(people.user("ann")), json=body)
     assert answer.status_code == 422
     assert answer.content_type == "application/problem+json"
     assert answer.get_json()["errors"][0]["loc"][-len(where) :] == where
@@ -83,28 +83,28 @@ def test_account_changes_are_checked(people: People, client: FlaskClient, body: 
         ({"json": {}}, 200),
     ],
 )
-def test_bodies_are_json_objects(people: People, client: FlaskClient, kwargs: dict, status: int) -> None:
-    answer = client.put("/api/account", headers=people.token(people.user("ann")), **kwargs)
+def test_bodies_are_json_objects(people: People, caller: FlaskClient, kwargs: dict, status: int) -> None:
+    answer = caller.put("/api/account", headers=people.token(people.user("ann")), **kwargs)
     assert answer.status_code == status
 
 
-def test_tokens_are_made_in_a_session_shown_once_and_revoked(people: People, client: FlaskClient) -> None:
+def test_tokens_are_made_in_a_session_shown_once_and_revoked(people: People, caller: FlaskClient) -> None:
     ann = people.user("ann")
     browser, eve = people.browser("ann"), people.token(people.user("eve"))
     made = browser.post("/api/account/tokens", json={"name": "Laptop", "expires_in_days": 30})
     assert made.status_code == 201
     secret, details = made.get_json()["token"], made.get_json()["details"]
     headers = {"Authorization": f"Bearer {secret}"}
-    assert client.get("/api/account", headers=headers).get_json()["user_id"] == ann
-    listed = client.get("/api/account/tokens", headers=headers)
+    assert caller.get("/api/account", headers=headers).get_json()["user_id"] == ann
+    listed = caller.get("/api/account/tokens", headers=headers)
     assert secret not in listed.text
     assert [token["token_id"] for token in listed.get_json()["tokens"]] == [details["token_id"]]
-    assert client.post("/api/account/tokens", headers=headers, json={"name": "child"}).status_code == 403
+    assert caller.post("/api/account/tokens", headers=headers, json={"name": "child"}).status_code == 403
     path = f"/api/account/tokens/{details['token_id']}"
-    assert client.delete(path, headers=eve).status_code == 404
-    assert client.get("/api/account/tokens", headers=eve).get_json()["tokens"][0]["token_id"] != details["token_id"]
-    assert client.delete(path, headers=headers).status_code == 204
-    assert client.get("/api/account", headers=headers).status_code == 401
+    assert caller.delete(path, headers=eve).status_code == 404
+    assert caller.get("/api/account/tokens", headers=eve).get_json()["tokens"][0]["token_id"] != details["token_id"]
+    assert caller.delete(path, headers=headers).status_code == 204
+    assert caller.get("/api/account", headers=headers).status_code == 401
     assert browser.delete(path).status_code == 404
 
 
@@ -130,12 +130,12 @@ def test_guessing_the_present_password_is_bounded(people: People) -> None:
     assert int(answers[-1].headers["Retry-After"]) > 0
 
 
-def test_deleting_an_account(people: People, client: FlaskClient) -> None:
+def test_deleting_an_account(people: People, caller: FlaskClient) -> None:
     ann = people.user("ann")
     headers = people.token(ann)
-    assert client.delete("/api/account", headers=headers, json={"password": "no"}).status_code == 422
-    assert client.delete("/api/account", headers=headers, json={"password": PASSWORD}).status_code == 204
-    assert client.get("/api/account", headers=headers).status_code == 401
+    assert caller.delete("/api/account", headers=headers, json={"password": "no"}).status_code == 422
+    assert caller.delete("/api/account", headers=headers, json={"password": PASSWORD}).status_code == 204
+    assert caller.get("/api/account", headers=headers).status_code == 401
     assert ann not in [user.user_id for user in db.session.query(service.User)]
 
 
@@ -150,26 +150,26 @@ def test_changing_the_address(people: People) -> None:
     assert taken.status_code == 422
 
 
-def test_admins_see_stop_and_make_accounts(people: People, client: FlaskClient) -> None:
+def test_admins_see_stop_and_make_accounts(people: People, caller: FlaskClient) -> None:
     ann = people.user("ann")
     token, admin = people.token(ann), people.token(people.user("root2", is_admin=True))
-    page = client.get("/api/users?limit=2", headers=admin).get_json()
+    page = caller.get("/api/users?limit=2", headers=admin).get_json()
     assert [user["email"] for user in page["users"]] == ["root@example.com", "ann@example.com"]
-    rest = client.get(f"/api/users?limit=2&cursor={page['next_cursor']}", headers=admin).get_json()
+    rest = caller.get(f"/api/users?limit=2&cursor={page['next_cursor']}", headers=admin).get_json()
     assert [user["email"] for user in rest["users"]] == ["root2@example.com"] and rest["next_cursor"] is None
-    assert client.get("/api/users?cursor=x", headers=admin).status_code == 422
-    assert client.put(f"/api/users/{ann}", headers=admin, json={"is_active": False}).get_json()["is_active"] is False
-    assert client.get("/api/account", headers=token).status_code == 401
-    assert client.put("/api/users/2147483647", headers=admin, json={"is_active": False}).status_code == 404
-    assert client.put("/api/users/99999999999", headers=admin, json={"is_active": False}).status_code == 422
+    assert caller.get("/api/users?cursor=x", headers=admin).status_code == 422
+    assert caller.put(f"/api/users/{ann}", headers=admin, json={"is_active": False}).get_json()["is_active"] is False
+    assert caller.get("/api/account", headers=token).status_code == 401
+    assert caller.put("/api/users/2147483647", headers=admin, json={"is_active": False}).status_code == 404
+    assert caller.put("/api/users/99999999999", headers=admin, json={"is_active": False}).status_code == 422
     body = {"email": "bob@example.com", "password": "kettle orbit"}
-    assert client.post("/api/users", headers=admin, json=body).status_code == 201
-    assert client.post("/api/users", headers=admin, json=body).status_code == 422
-    assert client.post("/api/users", headers=admin, json={**body, "password": "password"}).status_code == 422
+    assert caller.post("/api/users", headers=admin, json=body).status_code == 201
+    assert caller.post("/api/users", headers=admin, json=body).status_code == 422
+    assert caller.post("/api/users", headers=admin, json={**body, "password": "password"}).status_code == 422
 
 
-def test_admins_close_registration(people: People, client: FlaskClient) -> None:
+def test_admins_close_registration(people: People, caller: FlaskClient) -> None:
     admin = people.token(people.user("eve", is_admin=True))
-    assert client.get("/api/site", headers=admin).get_json() == {"registration_open": True}
-    assert client.put("/api/site", headers=admin, json={"registration_open": False}).status_code == 200
-    assert client.get("/api/site", headers=admin).get_json() == {"registration_open": False}
+    assert caller.get("/api/site", headers=admin).get_json() == {"registration_open": True}
+    assert caller.put("/api/site", headers=admin, json={"registration_open": False}).status_code == 200
+    assert caller.get("/api/site", headers=admin).get_json() == {"registration_open": False}

@@ -41,12 +41,12 @@ def callers(people: People) -> dict[str, dict[str, str]]:
     ],
 )
 def test_who_may_call_what(
-    client: FlaskClient, callers: dict[str, dict[str, str]], path: str, admitted: set[str], method: str
+    caller: FlaskClient, callers: dict[str, dict[str, str]], path: str, admitted: set[str], method: str
 ) -> None:
-    for caller, headers in callers.items():
-        answer = client.open(path, method=method, headers={**headers, "Accept": "application/json"})
-        expected = 200 if caller in admitted else 401 if caller in ("nobody", "stranger") else 403
-        assert (caller, answer.status_code) == (caller, expected)
+    for name, headers in callers.items():
+        answer = caller.open(path, method=method, headers={**headers, "Accept": "application/json"})
+        expected = 200 if name in admitted else 401 if name in ("nobody", "stranger") else 403
+        assert (name, answer.status_code) == (name, expected)
         if expected != 200:
             assert answer.content_type == "application/problem+json"
             assert answer.get_json()["status"] == expected
@@ -54,42 +54,42 @@ def test_who_may_call_what(
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-def test_a_wrong_method_and_an_unknown_path_need_nobody(client: FlaskClient) -> None:
-    assert client.delete("/api/probe/user").status_code == 405
-    assert client.get("/api/probe/none").status_code == 404
-    assert client.options("/api/probe/user").status_code == 200
+def test_a_wrong_method_and_an_unknown_path_need_nobody(caller: FlaskClient) -> None:
+    assert caller.delete("/api/probe/user").status_code == 405
+    assert caller.get("/api/probe/none").status_code == 404
+    assert caller.options("/api/probe/user").status_code == 200
 
 
-def test_public_views_know_who_asks(client: FlaskClient, callers: dict[str, dict[str, str]]) -> None:
-    assert client.get("/api/probe/public").get_json() is None
-    assert client.get("/api/probe/public", headers=callers["stranger"]).get_json() is None
-    assert client.get("/api/probe/public", headers=callers["admin"]).get_json()[1:] == [True, False]
-    assert client.get("/api/probe/public", headers=callers["admin's service"]).get_json()[1:] == [False, True]
+def test_public_views_know_who_asks(caller: FlaskClient, callers: dict[str, dict[str, str]]) -> None:
+    assert caller.get("/api/probe/public").get_json() is None
+    assert caller.get("/api/probe/public", headers=callers["stranger"]).get_json() is None
+    assert caller.get("/api/probe/public", headers=callers["admin"]).get_json()[1:] == [True, False]
+    assert caller.get("/api/probe/public", headers=callers["admin's service"]).get_json()[1:] == [False, True]
 
 
 @pytest.mark.parametrize(
     "header", ["Bearer", "Bearer ", "bearer x", "Basic YTpi", "Bearer \u00ff", "cmpl_x", "Bearer a b"]
 )
-def test_odd_authorization_headers(client: FlaskClient, header: str) -> None:
-    answer = client.get("/api/probe/user", headers={"Authorization": header})
+def test_odd_authorization_headers(caller: FlaskClient, header: str) -> None:
+    answer = caller.get("/api/probe/user", headers={"Authorization": header})
     assert answer.status_code == 401
     assert answer.content_type == "application/problem+json"
 
 
-def test_pages_send_to_the_login_page_and_back(client: FlaskClient) -> None:
-    answer = client.get("/page/user?a=b&c=d")
+def test_pages_send_to_the_login_page_and_back(caller: FlaskClient) -> None:
+    answer = caller.get("/page/user?a=b&c=d")
     assert answer.status_code == 303
     assert answer.location == "/login?next=%2Fpage%2Fuser%3Fa%3Db%26c%3Dd"
-    assert client.post("/page/user").location == "/login"
+    assert caller.post("/page/user").location == "/login"
 
 
-def test_parts_of_pages_send_the_whole_page_there(client: FlaskClient) -> None:
+def test_parts_of_pages_send_the_whole_page_there(caller: FlaskClient) -> None:
     headers = {"HX-Request": "true", "HX-Current-URL": "http://localhost/c/7?x=1"}
-    answer = client.get("/page/user", headers=headers)
+    answer = caller.get("/page/user", headers=headers)
     assert answer.status_code == 401
     assert answer.headers["HX-Redirect"] == "/login?next=%2Fc%2F7%3Fx%3D1"
     headers["HX-Current-URL"] = "http://evil.example//evil.example/c"
-    assert client.get("/page/user", headers=headers).headers["HX-Redirect"] == "/login"
+    assert caller.get("/page/user", headers=headers).headers["HX-Redirect"] == "/login"
 
 
 @pytest.mark.parametrize(
@@ -126,19 +126,19 @@ def test_unsafe_requests_of_a_session_need_the_csrf_token(people: People, path: 
         {"X-CSRFToken": "made up"},
         {"X-CSRFToken": Browser(people.app.test_client()).csrf()["X-CSRFToken"]},
     ):
-        answer = browser.client.post(path, headers={**headers, "Accept": "application/json"})
+        answer = browser.caller.post(path, headers={**headers, "Accept": "application/json"})
         assert answer.status_code == 403
         assert answer.content_type == "application/problem+json"
-    assert browser.client.post(path, headers=browser.csrf()).status_code == 200
-    assert browser.client.post(path, data={"csrf_token": browser.csrf()["X-CSRFToken"]}).status_code == (
+    assert browser.caller.post(path, headers=browser.csrf()).status_code == 200
+    assert browser.caller.post(path, data={"csrf_token": browser.csrf()["X-CSRFToken"]}).status_code == (
         415 if path.startswith("/api/") else 200
     )
 
 
-def test_signing_in_needs_the_csrf_token_too(people: People, client: FlaskClient) -> None:
+def test_signing_in_needs_the_csrf_token_too(people: People, caller: FlaskClient) -> None:
     people.user("ann")
     form = {"email": "ann@example.com", "password": PASSWORD}
-    assert client.post("/test-login", data=form, headers={"Accept": "application/json"}).status_code == 403
+    assert caller.post("/test-login", data=form, headers={"Accept": "application/json"}).status_code == 403
 
 
 def test_a_csrf_token_from_before_signing_in_is_void_after_it(people: People) -> None:
@@ -146,15 +146,15 @@ def test_a_csrf_token_from_before_signing_in_is_void_after_it(people: People) ->
     browser = Browser(people.app.test_client())
     before = browser.csrf()
     browser.post("/test-login", data={"email": "ann@example.com", "password": PASSWORD})
-    assert browser.client.post("/page/user", headers={**before, "Accept": "application/json"}).status_code == 403
+    assert browser.caller.post("/page/user", headers={**before, "Accept": "application/json"}).status_code == 403
 
 
 def test_a_token_counts_before_a_session(people: People) -> None:
     people.user("ann")
     eve = people.user("eve")
     browser = people.browser("ann")
-    assert browser.client.post("/api/probe/user", headers=people.token(eve)).get_json()[0] == eve
-    assert browser.client.get("/api/probe/user", headers={"Authorization": "Bearer no"}).status_code == 401
+    assert browser.caller.post("/api/probe/user", headers=people.token(eve)).get_json()[0] == eve
+    assert browser.caller.get("/api/probe/user", headers={"Authorization": "Bearer no"}).status_code == 401
 
 
 def test_a_password_change_ends_the_other_sessions(people: People) -> None:
@@ -174,14 +174,14 @@ def test_a_stopped_account_stops_at_once(people: People) -> None:
     service_token = people.token(ann, is_service=True)
     with write_transaction():
         service.update_user(ann, UserChanges(is_active=False))
-    client = people.app.test_client()
+    caller = people.app.test_client()
     assert browser.get("/api/probe/user").status_code == 401
-    assert client.get("/api/probe/user", headers=token).status_code == 401
-    assert client.get("/api/internal/probe", headers=service_token).status_code == 401
+    assert caller.get("/api/probe/user", headers=token).status_code == 401
+    assert caller.get("/api/internal/probe", headers=service_token).status_code == 401
     with write_transaction():
         service.update_user(ann, UserChanges(is_active=True))
     assert browser.get("/api/probe/user").status_code == 401
-    assert client.get("/api/probe/user", headers=token).status_code == 200
+    assert caller.get("/api/probe/user", headers=token).status_code == 200
 
 
 def test_a_deleted_account_is_nobody(people: People) -> None:
@@ -196,23 +196,23 @@ def test_a_deleted_account_is_nobody(people: People) -> None:
 @pytest.mark.parametrize("session_id", ["", "1", ":", "x:y", "1:", "-1:1", "1:1:1", "²:1", "9" * 40 + ":1"])
 def test_malformed_session_ids_are_nobody(people: People, session_id: str) -> None:
     people.user("ann")
-    client = people.app.test_client()
-    with client.session_transaction() as session:
+    caller = people.app.test_client()
+    with caller.session_transaction() as session:
         session["_user_id"] = session_id
-    assert client.get("/api/probe/user").status_code == 401
+    assert caller.get("/api/probe/user").status_code == 401
 
 
 @pytest.mark.parametrize("field", ["revoked_at", "expires_at"])
-def test_an_expired_or_revoked_token_is_refused(people: People, client: FlaskClient, field: str) -> None:
+def test_an_expired_or_revoked_token_is_refused(people: People, caller: FlaskClient, field: str) -> None:
     ann = people.user("ann")
     headers = people.token(ann)
-    assert client.get("/api/probe/user", headers=headers).status_code == 200
+    assert caller.get("/api/probe/user", headers=headers).status_code == 200
     with write_transaction():
         db.session.execute(update(ApiToken).values({field: now() - timedelta(seconds=1)}))
-    assert client.get("/api/probe/user", headers=headers).status_code == 401
+    assert caller.get("/api/probe/user", headers=headers).status_code == 401
 
 
-def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, client: FlaskClient) -> None:
+def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, caller: FlaskClient) -> None:
     headers = people.token(people.user("ann"))
 
     def last_use() -> object:
@@ -220,14 +220,14 @@ def test_use_of_a_token_is_noted_at_most_once_a_minute(people: People, client: F
         return db.session.scalars(db.select(ApiToken.last_used_at)).one()
 
     assert last_use() is None
-    client.get("/api/probe/user", headers=headers)
+    caller.get("/api/probe/user", headers=headers)
     first = last_use()
     assert first is not None
-    client.post("/api/probe/user", headers=headers)
+    caller.post("/api/probe/user", headers=headers)
     assert last_use() == first
     with write_transaction():
         db.session.execute(update(ApiToken).values(last_used_at=now() - timedelta(seconds=61)))
-    client.get("/api/probe/user", headers=headers)
+    caller.get("/api/probe/user", headers=headers)
     assert last_use() >= first
 
 

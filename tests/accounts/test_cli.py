@@ -17,8 +17,8 @@ from webapp.errors import Unauthenticated
 class Shell:
     """Runs commands as a process of their own would."""
 
-    def __init__(self, app: Flask) -> None:
-        self.app = app
+    def __init__(self, probe_app: Flask) -> None:
+        self.app = probe_app
 
     def __call__(self, *words: str, input: str | None = None) -> Result:
         result = contextvars.Context().run(self.app.test_cli_runner().invoke, args=words, input=input)
@@ -27,9 +27,9 @@ class Shell:
 
 
 @pytest.fixture
-def flask(app: Flask) -> Shell:
+def flask(probe_app: Flask) -> Shell:
     """The command line, with one admin."""
-    shell = Shell(app)
+    shell = Shell(probe_app)
     assert shell("user", "create", "--email", "Root@example.com", "--password", PASSWORD).exit_code == 0
     return shell
 

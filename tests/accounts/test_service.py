@@ -19,10 +19,10 @@ from webapp.accounts.schemas import (
     Registration,
     SettingsChanges,
     UserChanges,
+    UserQuery,
 )
 from webapp.database import db, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
-from webapp.web import PageQuery
 
 
 def registration(name: str) -> Registration:
@@ -30,13 +30,13 @@ def registration(name: str) -> Registration:
     return Registration(email=f"{name}@example.com", password=PASSWORD, name=name.title())
 
 
-def at_once(app: Flask, *actions: Callable[[], object]) -> list[object]:
+def at_once(probe_app: Flask, *actions: Callable[[], object]) -> list[object]:
     """What actions gave or raised that ran side by side, each in a transaction of its own."""
     results: list[object] = [None] * len(actions)
     start = threading.Barrier(len(actions))
 
     def run(number: int) -> None:
-        with app.app_context():
+        with probe_app.app_context():
             start.wait()
             try:
                 with write_transaction():
@@ -54,27 +54,27 @@ def at_once(app: Flask, *actions: Callable[[], object]) -> list[object]:
     return results
 
 
-def test_the_first_account_is_an_admin_and_the_next_is_not(app: Flask) -> None:
+def test_the_first_account_is_an_admin_and_the_next_is_not(probe_app: Flask) -> None:
     with write_transaction():
         assert service.register(registration("ann")).is_admin
         assert not service.register(registration("eve")).is_admin
 
 
 @pytest.mark.parametrize("attempt", range(5))
-def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(app: Flask, attempt: int) -> None:
+def test_of_many_first_accounts_at_once_exactly_one_is_an_admin(probe_app: Flask, attempt: int) -> None:
     names = [f"user{number}" for number in range(4)]
-    results = at_once(app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
+    results = at_once(probe_app, *(lambda name=name: service.register(registration(name)).is_admin for name in names))
     assert sorted(results, key=str) == [False, False, False, True]
     assert db.session.query(User).filter(User.is_admin).count() == 1
 
 
-def test_of_the_same_account_twice_at_once_one_is_made(app: Flask) -> None:
-    results = at_once(app, *[lambda: service.register(registration("ann")).user_id] * 2)
+def test_of_the_same_account_twice_at_once_one_is_made(probe_app: Flask) -> None:
+    results = at_once(probe_app, *[lambda: service.register(registration("ann")).user_id] * 2)
     assert sum(isinstance(result, int) for result in results) == 1
     assert sum(isinstance(result, Invalid) for result in results) == 1
 
 
-def test_a_failed_first_registration_leaves_the_next_to_be_first(app: Flask) -> None:
+def test_a_failed_first_registration_leaves_the_next_to_be_first(probe_app: Flask) -> None:
     with pytest.raises(RuntimeError), write_transaction():
         assert service.register(registration("ann")).is_admin
         raise RuntimeError
@@ -82,7 +82,7 @@ def test_a_failed_first_registration_leaves_the_next_to_be_first(app: Flask) -> 
         assert service.register(registration("eve")).is_admin
 
 
-def test_an_address_has_one_account(app: Flask) -> None:
+def test_an_address_has_one_account(probe_app: Flask) -> None:
     with write_transaction():
         service.register(registration("ann"))
         with pytest.raises(Invalid) as caught:
@@ -92,7 +92,7 @@ def test_an_address_has_one_account(app: Flask) -> None:
     assert db.session.query(User).count() == 2
 
 
-def test_registration_can_be_closed_and_opened(app: Flask) -> None:
+def test_registration_can_be_closed_and_opened(probe_app: Flask) -> None:
     with write_transaction():
         service.set_registration_open(False)
         assert site.registration_is_open()  # else nobody could ever begin
@@ -105,7 +105,7 @@ def test_registration_can_be_closed_and_opened(app: Flask) -> None:
         service.register(registration("eve"))
 
 
-def test_log_in(app: Flask, people: People) -> None:
+def test_log_in(probe_app: Flask, people: People) -> None:
     ann = people.user("ann")
     with write_transaction():
         assert service.log_in(Credentials(email=" ANN@example.com", password=PASSWORD)).user_id == ann
@@ -197,7 +197,7 @@ def test_deleting_an_account_takes_its_tokens_along(people: People) -> None:
         service.get_user(ann)
 
 
-def test_there_is_always_an_admin(app: Flask) -> None:
+def test_there_is_always_an_admin(probe_app: Flask) -> None:
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         eve = service.register(registration("eve")).user_id
@@ -214,19 +214,19 @@ def test_there_is_always_an_admin(app: Flask) -> None:
             service.delete_user(eve)
 
 
-def test_two_admins_cannot_unmake_each_other_at_once(app: Flask) -> None:
+def test_two_admins_cannot_unmake_each_other_at_once(probe_app: Flask) -> None:
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         eve = service.create_user(registration("eve"), is_admin=True).user_id
     results = at_once(
-        app, *(lambda who=who: service.update_user(who, UserChanges(is_admin=False)) for who in (ann, eve))
+        probe_app, *(lambda who=who: service.update_user(who, UserChanges(is_admin=False)) for who in (ann, eve))
     )
     assert sum(isinstance(result, Conflict) for result in results) == 1
     db.session.rollback()
     assert db.session.query(User).filter(User.is_admin).count() == 1
 
 
-def test_the_last_account_may_go_and_the_next_is_first_again(app: Flask) -> None:
+def test_the_last_account_may_go_and_the_next_is_first_again(probe_app: Flask) -> None:
     with write_transaction():
         ann = service.register(registration("ann")).user_id
         service.delete_account(ann, PASSWORD)
@@ -236,12 +236,14 @@ def test_the_last_account_may_go_and_the_next_is_first_again(app: Flask) -> None
 
 def test_users_are_listed_page_by_page(people: People) -> None:
     ids = [people.user(f"user{number}") for number in range(4)]
-    first = service.list_users(PageQuery(limit=3))
-    rest = service.list_users(PageQuery(limit=3, cursor=first.next_cursor))
+    first = service.list_users(UserQuery(limit=3))
+    rest = service.list_users(UserQuery(limit=3, cursor=first.next_cursor))
     assert [user.user_id for user in (*first.items, *rest.items)][1:] == ids
     assert rest.next_cursor is None
     with pytest.raises(Invalid):
-        service.list_users(PageQuery(cursor="nonsense"))
+        service.list_users(UserQuery(cursor="nonsense"))
+    assert [user.user_id for user in service.list_users(UserQuery(q="USER2")).items] == [ids[2]]
+    assert service.list_users(UserQuery(q="%")).items == []
 
 
 def test_tokens_are_kept_as_hashes_and_recognised(people: People) -> None:

@@ -7,12 +7,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from tests.accounts.conftest import PASSWORD, Browser, People
 from webapp.accounts import throttle
 from webapp.errors import TooMany
-from webapp.extensions import limiter
 
 
 def attempt(browser: Browser, email: str, password: str, address: str) -> object:
     """An attempt to sign in from an address."""
-    return browser.client.post(
+    return browser.caller.post(
         "/test-login",
         data={"email": email, "password": password},
         headers={**browser.csrf(), "Accept": "application/json"},
@@ -52,12 +51,13 @@ def test_a_success_forgives_the_account_but_not_the_address(people: People) -> N
     assert attempt(Browser(people.app.test_client()), "bob@example.com", "wrong", "10.0.1.1").status_code == 429
 
 
-def test_without_redis_each_process_counts_for_itself(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_each_process_counts_for_itself(probe_app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*_: object) -> bool:
         raise RedisConnectionError
 
-    monkeypatch.setattr(limiter.limiter, "hit", away)
-    monkeypatch.setattr(limiter.limiter, "clear", away)
+    counter = probe_app.extensions["throttle"]
+    monkeypatch.setattr(counter, "hit", away)
+    monkeypatch.setattr(counter, "clear", away)
     for _ in range(6):
         throttle.count_attempt("log in", "10.9.9.9", "ann@example.com")
     with pytest.raises(TooMany):
@@ -66,8 +66,8 @@ def test_without_redis_each_process_counts_for_itself(app: Flask, monkeypatch: p
     throttle.count_attempt("log in", "10.9.9.8", "ann@example.com")
 
 
-def test_it_can_be_switched_off(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(app.config, "RATELIMIT_ENABLED", False)
+def test_it_can_be_switched_off(probe_app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(probe_app.config, "RATELIMIT_ENABLED", False)
     for _ in range(50):
         throttle.count_attempt("log in", "10.9.9.7", "bob@example.com")
     throttle.forgive("log in", "10.9.9.7", "bob@example.com")

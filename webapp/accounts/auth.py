@@ -137,6 +137,7 @@ def init_auth(app: Flask) -> None:
     login.user_loader(_from_session)
     login.request_loader(_from_token)
     app.before_request(_admit)
+    throttle.init_throttle(app)
 
 
 def _admit() -> Response | None:

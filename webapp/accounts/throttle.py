@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import time
 
-from flask import current_app
+from flask import Flask, current_app
 from limits import RateLimitItem, parse_many
 from limits.errors import StorageError
-from limits.storage import MemoryStorage
+from limits.storage import MemoryStorage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter, RateLimiter
 from redis.exceptions import RedisError
 
 from webapp.errors import TooMany
-from webapp.extensions import limiter
 
 # While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
 _local = FixedWindowRateLimiter(MemoryStorage())
+
+
+def init_throttle(app: Flask) -> None:
+    """Count with the application's own Redis client."""
+    pool = app.extensions["redis"].connection_pool
+    storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], connection_pool=pool)
+    app.extensions["throttle"] = FixedWindowRateLimiter(storage)
 
 
 def count_attempt(action: str, address: str, account: str) -> None:
@@ -34,7 +40,7 @@ def forgive(action: str, address: str, account: str) -> None:
         return
     _, key = _keys(action, address, account)
     for limit in _limits():
-        for counter in (limiter.limiter, _local):
+        for counter in (current_app.extensions["throttle"], _local):
             try:
                 counter.clear(limit, *key)
             except (RedisError, StorageError):
@@ -52,7 +58,7 @@ def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tup
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
-    counter: RateLimiter = limiter.limiter
+    counter: RateLimiter = current_app.extensions["throttle"]
     try:
         allowed = counter.hit(limit, *key)
     except (RedisError, StorageError):
