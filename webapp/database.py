@@ -11,6 +11,8 @@ from typing import Any
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import DateTime, Engine, Enum, MetaData, String, event
 from sqlalchemy.dialects import mysql
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
 from sqlalchemy.sql.expression import FunctionElement
@@ -122,6 +124,25 @@ def write_transaction() -> Iterator[None]:
         _writing.reset(token)
 
 
+# MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.
+_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 2002, 2003, 2006, 2013, 2055, 4031}
+
+
+def database_is_away(error: BaseException) -> bool:
+    """Whether the database failed us for the moment, rather than our statement being wrong."""
+    if isinstance(error, PoolTimeoutError):
+        return True
+    if not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    if not isinstance(error, OperationalError):
+        return False
+    original = error.orig
+    code = original.args[0] if original is not None and original.args else None
+    return code in _DATABASE_AWAY or "database is locked" in str(original) or "unable to open" in str(original)
+
+
 def engine_options(url: str, pool: int) -> dict[str, Any]:
     """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite."""
     if url.startswith("sqlite"):
@@ -140,7 +161,8 @@ def engine_options(url: str, pool: int) -> dict[str, Any]:
         "isolation_level": "READ COMMITTED",
         "connect_args": {
             "connect_timeout": 5,
-            "init_command": "SET time_zone = '+00:00', sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
+            "init_command": "SET time_zone = '+00:00', "
+            "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
         },
     }
 

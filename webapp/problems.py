@@ -10,11 +10,11 @@ from flask import Flask, Response, g, json, render_template, request
 from pydantic import ValidationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException
 
-from webapp.database import db
+from webapp.database import database_is_away, db
 from webapp.errors import DomainError, Unavailable
 from webapp.web import wants_json, wants_partial
 
@@ -65,25 +65,6 @@ def present(status: int, title: str, detail: str, *, errors: list | None = None,
     return response
 
 
-# MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.
-_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 2002, 2003, 2006, 2013, 2055, 4031}
-
-
-def database_is_away(error: BaseException) -> bool:
-    """Whether the database failed us for the moment, rather than our statement being wrong."""
-    if isinstance(error, PoolTimeoutError):
-        return True
-    if not isinstance(error, DBAPIError):
-        return False
-    if error.connection_invalidated:
-        return True
-    if not isinstance(error, OperationalError):
-        return False
-    original = error.orig
-    code = original.args[0] if original is not None and original.args else None
-    return code in _DATABASE_AWAY or "database is locked" in str(original) or "unable to open" in str(original)
-
-
 def init_errors(app: Flask) -> None:
     """Register a presenter for every kind of failure."""
 
@@ -116,8 +97,8 @@ def init_errors(app: Flask) -> None:
         _forget_session()
         if database_is_away(error):
             log.warning("database away: %s", type(error).__name__)
-            return present(503, Unavailable.title, "The database cannot be reached. Nothing was changed; try again soon.",
-                           retry_after=5)
+            detail = "The database cannot be reached. Nothing was changed; try again soon."
+            return present(503, Unavailable.title, detail, retry_after=5)
         return _unexpected(error)
 
     @app.errorhandler(RedisConnectionError)

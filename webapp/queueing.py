@@ -10,7 +10,7 @@ import logging
 
 from redis.exceptions import RedisError
 from sqlalchemy import event
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, SessionTransaction
 
 from webapp.database import db
 from webapp.extensions import redis
@@ -40,11 +40,13 @@ def init_queueing() -> None:
         return
     event.listen(db.session, "after_commit", _committed)
     event.listen(db.session, "after_rollback", _rolled_back)
+    event.listen(db.session, "after_transaction_create", _begun)
 
 
 def _committed(session: Session) -> None:
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
+    session.info.pop("jobs_before", None)
     for request in session.info.pop("jobs", []):
         try:
             push(redis(), request)
@@ -52,5 +54,15 @@ def _committed(session: Session) -> None:
             log.warning("job left to the sweep", extra={"job": request.name, "error": type(error).__name__})
 
 
+def _begun(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.nested:
+        session.info.setdefault("jobs_before", {})[transaction] = len(session.info.get("jobs", []))
+
+
 def _rolled_back(session: Session) -> None:
-    session.info.pop("jobs", None)
+    """Forget what was asked for since the transaction, or the SAVEPOINT, began."""
+    savepoint = session.get_nested_transaction()
+    before = session.info.get("jobs_before", {}).pop(savepoint, 0)
+    del session.info.get("jobs", [])[before:]
+    if savepoint is None:
+        session.info.pop("jobs_before", None)

@@ -10,9 +10,11 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, write_transaction
+from webapp.extensions import redis
 from webapp.queueing import enqueue
 
 OWED_DAYS = 7
+OWED_PAUSE_SECONDS = 600
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
 
@@ -22,8 +24,14 @@ def sweep() -> dict[str, int]:
     recovered = recover_all()
     owed = conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS))
     db.session.rollback()
-    queued = sum(enqueue("title", conversation_id=conversation_id) is not None for conversation_id in owed)
+    queued = sum(enqueue("title", conversation_id=conversation_id) is not None
+                 for conversation_id in owed if _not_lately("title", conversation_id))
     return {"recovered": recovered, "titles": queued}
+
+
+def _not_lately(name: str, of: int) -> bool:
+    """Whether the sweep has not asked for this for a while: work that fails again and again must not pile up."""
+    return bool(redis().set(f"sweep:{name}:{of}", b"1", nx=True, ex=OWED_PAUSE_SECONDS))
 
 
 def purge() -> dict[str, int]:

@@ -11,6 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 MAX_ID = 2**31 - 1  # INT, as documented
 MAX_TEXT_BYTES = 65_535  # TEXT, as documented
 MAX_METADATA_BYTES = 16_384
+MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions end at 32 levels
+MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
 
 
 def _encodable(value: str) -> str:
@@ -41,6 +43,7 @@ def _stripped(value: Any) -> Any:
 
 
 def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
+    _check_parts(value)
     try:
         size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except (ValueError, RecursionError):
@@ -48,6 +51,23 @@ def _bounded_json(value: dict[str, Any]) -> dict[str, Any]:
     if size > MAX_METADATA_BYTES:
         raise ValueError(f"is larger than {MAX_METADATA_BYTES:,} bytes")
     return value
+
+
+def _check_parts(value: dict[str, Any]) -> None:
+    level: list[Any] = [value]
+    for _ in range(MAX_METADATA_DEPTH):
+        below: list[Any] = []
+        for part in level:
+            if isinstance(part, dict):
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+            elif isinstance(part, int) and abs(part) > MAX_METADATA_NUMBER:
+                raise ValueError("holds a number of more than 63 bits")
+        if not below:
+            return
+        level = below
+    raise ValueError(f"is nested deeper than {MAX_METADATA_DEPTH} levels")
 
 
 def _utc(value: datetime) -> str:

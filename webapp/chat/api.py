@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flask import current_app, jsonify, request
 
 from webapp import idempotency
@@ -29,6 +27,7 @@ from webapp.chat.schemas import (
     Versions,
     WaitQuery,
 )
+from webapp.chat.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.database import db
@@ -88,7 +87,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly):
 def resume_stream(path: TurnPath, query: FollowQuery):
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
     reply = messages.get_message(current_user_id(), path.turn_id)
-    return _stream(reply.message_id, after=request.headers.get("Last-Event-ID") or query.after or "")
+    return _stream(reply.message_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
@@ -196,20 +195,15 @@ def _accepted(started: service.Started):
     return answer, 202
 
 
-def _stream(turn_id: int, after: str = ""):
+def _stream(turn_id: int, cursor: Cursor = BEGINNING):
     app, hub = _app(), runtime().hub
     jobs = request.args.get("follow") == "jobs"
+    seen = cursor.length or 0
+    if cursor.id and cursor.length is None:
+        seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, through=cursor.id)))
     db.session.remove()
-
-    def events() -> Iterator[bytes]:
-        seen = ""
-        if after:
-            limit = turnlog.order(after)
-            seen = turnlog.text_of(e for e in turnlog.read(client, turn_id) if turnlog.order(e.id) <= limit)
-        yield from sse.json_events(follow(app, hub, turn_id, after=after, jobs=jobs), seen=seen)
-
-    client = redis()
-    return sse.response(events())
+    entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs)
+    return sse.response(sse.json_events(entries, seen=seen, resumed=bool(cursor.id)))
 
 
 def _app():

@@ -48,6 +48,8 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     owner = db.session.get(User, conversation.user_id)
     history = [row for row in messages.current_messages(reply.conversation_id) if row.message_id < turn_id]
     waits_for = next((row.message_id for row in history if row.status == "streaming"), None)
+    if waits_for is not None:
+        return Assembled([], reply.model, PROMPT_VERSION, Step("context", {}), waits_for)
     context = build_context(
         ContextInput(
             prompt=SYSTEM_PROMPT,
@@ -61,7 +63,6 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         model=reply.model,
         prompt_version=PROMPT_VERSION,
         step=_step(context, history, started),
-        waits_for=waits_for,
     )
 
 

@@ -11,7 +11,11 @@ from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now
+from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
 from webapp.validation import MAX_TEXT_BYTES
+
+FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
+"""Codes of errors that trying again does not cure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +57,23 @@ class Finished:
 
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     """Make a streaming reply final; None when it is final already or gone. The caller commits."""
+    # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
+    of = db.session.scalar(select(Message.conversation_id).where(Message.message_id == turn_id))
+    conversation = db.session.get(Conversation, of, with_for_update=True, populate_existing=True) if of else None
+    if conversation is None:
+        return None
     values: dict[str, Any] = {
         "status": outcome.status,
         "content": fit_column(outcome.text),
-        "model": outcome.model,
+        "model": outcome.model[:200] if outcome.model else None,
         "prompt_version": outcome.prompt_version,
         "prompt_tokens": outcome.prompt_tokens,
         "completion_tokens": outcome.completion_tokens,
         "error_code": outcome.error_code,
-        "error_detail": outcome.error_detail,
+        "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
         "tool_calls": outcome.tool_calls or None,
     }
-    if outcome.truncated or len(values["content"]) < len(outcome.text):
+    if outcome.truncated:
         values["custom_payload"] = {"truncated": True}
     claimed = db.session.execute(
         update(Message)
@@ -74,41 +83,39 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     )
     if claimed.rowcount != 1:
         return None
-    row = db.session.scalar(
-        select(Message).where(Message.message_id == turn_id).execution_options(populate_existing=True)
-    )
-    db.session.execute(
-        update(Conversation).where(Conversation.conversation_id == row.conversation_id).values(updated_at=now())
-    )
+    row = db.session.get(Message, turn_id, populate_existing=True)
+    conversation.updated_at = now()
     for ordinal, step in enumerate(outcome.steps, 1):
         db.session.add(
             PipelineStep(
-                message_id=turn_id, ordinal=ordinal, name=step.name, model=step.model,
+                message_id=turn_id, ordinal=ordinal, name=step.name, model=step.model[:200] if step.model else None,
                 duration_ms=step.duration_ms, data=step.data,
             )
         )
     db.session.flush()
     kind, data = final_event(row, retryable=outcome.retryable)
-    return Finished(kind, data, jobs_of_turn(row) if kind == "done" else [])
+    return Finished(kind, data, jobs_of_turn(conversation, row) if kind == "done" else [])
 
 
-def final_event(row: Message, *, retryable: bool = True) -> tuple[str, dict[str, Any]]:
-    """The last event of a reply's text: `done`, or `error` for one that failed or was interrupted."""
+def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
+    """The last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
+
+    Without `retryable` the stored code says whether trying again may help.
+    """
     message = MessageOut.of(row).model_dump(mode="json")
     if row.status in ("complete", "stopped"):
         return "done", {"message": message}
     return "error", {
         "code": row.error_code or row.status,
         "detail": row.error_detail or "",
-        "retryable": retryable,
+        "retryable": row.error_code not in FINAL_ERRORS if retryable is None else retryable,
         "message": message,
     }
 
 
-def jobs_of_turn(reply: Message) -> list[tuple[str, dict[str, Any]]]:
+def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
     """The background work a finished reply asks for: a title, when the conversation has none."""
-    conversation = db.session.get(Conversation, reply.conversation_id)
-    if conversation is None or not reply.content:
+    if not reply.content or reply.superseded_by_id is not None:
         return []
     jobs = []
     if conversation.title_source == "none":

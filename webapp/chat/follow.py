@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 from flask import Flask
+from redis import Redis
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat import recovery, turnlog
 from webapp.chat.finish import final_event
@@ -14,6 +18,8 @@ from webapp.chat.hub import Hub
 from webapp.chat.turnlog import FINAL_KINDS, SETTLED, Entry, order
 from webapp.conversations.models import Message
 from webapp.database import db
+
+log = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 4.0
 """A dead client is noticed only by writing to it; the contract asks for a comment at least every 15 s."""
@@ -29,11 +35,20 @@ def follow(
     whole in seconds. The generator holds no database connection. A turn whose process died is finished on the way.
     """
     started = time.monotonic()
-    ended_at: float | None = None
-    with hub.subscribe(turn_id, after) as subscription:
-        stored = stored_entries(app, turn_id) if not _has_log(app, turn_id) else None
+    with ExitStack() as stack:
+        try:
+            subscription = stack.enter_context(hub.subscribe(turn_id, after))
+            seen = {item.kind for item in turnlog.read(_redis(app), turn_id, through=after)} if after else set()
+            has_log = bool(_redis(app).exists(turnlog.log_key(turn_id)))
+        except RedisError:
+            yield from _rest(stored_entries(app, turn_id) or [], after)
+            return
+        if SETTLED in seen or (seen.intersection(FINAL_KINDS) and not jobs):
+            return
+        ended_at = started if seen.intersection(FINAL_KINDS) else None
+        stored = None if has_log else stored_entries(app, turn_id)
         if stored is not None:
-            yield from [item for item in stored if order(item.id) > order(after)] or stored[-1:]
+            yield from _rest(stored, after)
             return
         while True:
             item = subscription.get(_wait(started, ended_at, patience))
@@ -52,14 +67,15 @@ def follow(
             if patience is not None and now - started >= patience:
                 return
             yield None
-            if ended_at is None:
-                with app.app_context():
-                    recovery.recover_turn(turn_id)
-                # Recovered just now, or finished while Redis was away and its stream is gone.
-                stored = stored_entries(app, turn_id) if not _has_log(app, turn_id) else None
-                if stored is not None:
-                    yield stored[-1]
-                    return
+            stored = _ended(app, turn_id) if ended_at is None else None
+            if stored is not None:
+                yield from stored[-1:]
+                return
+
+
+def _rest(stored: list[Entry], after: str) -> list[Entry]:
+    """What a viewer has not seen of a finished turn; its end in any case."""
+    return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
 
 
 def _wait(started: float, ended_at: float | None, patience: float | None) -> float:
@@ -72,21 +88,36 @@ def _wait(started: float, ended_at: float | None, patience: float | None) -> flo
     return max(0.0, min(limits))
 
 
-def _has_log(app: Flask, turn_id: int) -> bool:
+def _redis(app: Flask) -> Redis:
+    return app.extensions["redis"]
+
+
+def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
+    """The entries of a turn that nobody runs any more, finished here if need be; None for one that goes on.
+
+    A turn can have ended without a word on its stream: its process died, or Redis was away at that moment.
+    """
     try:
-        return bool(app.extensions["redis"].exists(turnlog.log_key(turn_id)))
-    except RedisError:
-        return True  # unknown: keep waiting, the reader retries
+        if turnlog.has_lease(_redis(app), turn_id):
+            return None
+        with app.app_context():
+            recovery.recover_turn(turn_id)
+        return stored_entries(app, turn_id)
+    except (RedisError, SQLAlchemyError) as error:
+        log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+        return None
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
-    """A finished turn as entries made from the tables; None while it is being written.
+    """A finished turn as entries made from the tables, none for a deleted one; None while it is being written.
 
     Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes at the right place.
     """
     with app.app_context():
         row = db.session.get(Message, turn_id)
-        if row is None or row.status == "streaming":
+        if row is None:
+            return []
+        if row.status == "streaming":
             return None
         kind, data = final_event(row)
         return [

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
@@ -32,6 +33,7 @@ class Subscription:
 
     def __init__(self, after: str):
         self.queue: SimpleQueue[Entry] = SimpleQueue()
+        self.backlog: deque[Entry] = deque()
         self._last = order(after)
 
     def get(self, timeout: float) -> Entry | None:
@@ -39,7 +41,10 @@ class Subscription:
         deadline = time.monotonic() + timeout
         while True:
             try:
-                item = self.queue.get(timeout=max(0.0, deadline - time.monotonic()))
+                # What was there before comes first: the reader may have put newer entries into the queue meanwhile.
+                item = self.backlog.popleft() if self.backlog else self.queue.get(
+                    timeout=max(0.0, deadline - time.monotonic())
+                )
             except Empty:
                 return None
             position = order(item.id)
@@ -64,24 +69,27 @@ class Hub:
     @property
     def viewers(self) -> int:
         """How many viewers are connected to this process."""
-        return sum(len(queues) for queues in self._queues.values())
+        with self._lock:
+            return sum(len(queues) for queues in self._queues.values())
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
-        """Every entry of a turn after an id (all without one), from now until the context ends."""
+        """Every entry of a turn after an id (all without one), from now until the context ends.
+
+        Raises redis.RedisError when Redis is away at the start.
+        """
         subscription = Subscription(after)
         with self._lock:
             known = turn_id in self._positions
             self._queues.setdefault(turn_id, []).append(subscription)
-            if not known:
-                # The reader starts where this viewer stands; a later viewer catches up by itself, below.
-                self._positions[turn_id] = after or "0-0"
+            self._positions.setdefault(turn_id, "0-0")
             self._start()
         try:
-            if known:
-                for item in read(self._client, turn_id, after):
-                    subscription.queue.put(item)
-            else:
+            # Every viewer reads what is there already by itself: the reader may be at any later point of the stream.
+            subscription.backlog.extend(read(self._client, turn_id, after))
+            if not known:
+                if subscription.backlog:
+                    self._advance(turn_id, subscription.backlog[-1].id)
                 self._wake()
             yield subscription
         finally:
@@ -89,6 +97,11 @@ class Hub:
                 self._queues[turn_id].remove(subscription)
                 if not self._queues[turn_id]:
                     del self._queues[turn_id], self._positions[turn_id]
+
+    def _advance(self, turn_id: int, entry_id: str) -> None:
+        with self._lock:
+            if order(entry_id) > order(self._positions[turn_id]):
+                self._positions[turn_id] = entry_id
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():

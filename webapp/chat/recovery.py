@@ -17,7 +17,7 @@ from webapp.extensions import redis
 log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 4.0
-"""How long a turn must be seen without a lease: after Redis was emptied its runner needs a moment to renew."""
+"""How long a turn must be seen without a lease: after Redis was emptied its runner renews within LONGEST_RENEWAL."""
 
 INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
 
@@ -50,16 +50,13 @@ def recover_turn(turn_id: int) -> bool:
     return True
 
 
-def recover_all(limit: int = 200) -> int:
+def recover_all() -> int:
     """Look at every reply that is being written; how many were finished as interrupted."""
     oldest_first = (
         select(Message.message_id)
         .where(Message.status == "streaming", Message.created_at < now() - timedelta(seconds=5))
         .order_by(Message.message_id)
-        .limit(limit)
     )
     turn_ids = db.session.scalars(oldest_first).all()
     db.session.rollback()
     return sum(recover_turn(turn_id) for turn_id in turn_ids)
-
-

@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 from flask import Flask
@@ -29,6 +30,8 @@ log = logging.getLogger(__name__)
 TABLE_THREADS = 8
 STOP_POLL = 0.2
 """Seconds between looks at the stop flags; the promise is half a second."""
+LONGEST_RENEWAL = 2.0
+"""Seconds between renewals of the leases, however long they are: recovery suspects a turn without one after 4 s."""
 
 
 class TurnRunner:
@@ -41,6 +44,7 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[int, asyncio.Task] = {}
+        self._leased: set[int] = set()
         self._draining = False
         self._owner = f"{socket.gethostname()}:{os.getpid()}".encode()
 
@@ -49,12 +53,18 @@ class TurnRunner:
         """How many turns this process is running."""
         return len(self._tasks)
 
-    def submit(self, turn_id: int, header: dict[str, Any]) -> None:
-        """Run a turn whose rows are committed. Raises Unavailable when this process takes no more."""
+    def require_room(self) -> None:
+        """Raise Unavailable when this process takes no more turns: to be asked before anything is written."""
         if self._draining:
-            raise Unavailable("The server is restarting. Your message is kept; try again in a moment.")
+            raise Unavailable("The server is restarting. Nothing was sent; try again in a moment.")
         if len(self._tasks) >= self._settings.max_turns_per_process:
-            raise Unavailable("Too many replies are being written. Your message is kept; try again in a moment.")
+            raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
+
+    def submit(self, turn_id: int, header: dict[str, Any]) -> None:
+        """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row."""
+        if self._draining:
+            log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
+            return
         loop = self.start()
         loop.call_soon_threadsafe(self._spawn, turn_id, header)
 
@@ -97,6 +107,8 @@ class TurnRunner:
         ]
 
     def _spawn(self, turn_id: int, header: dict[str, Any]) -> None:
+        if turn_id in self._tasks:
+            return
         task = asyncio.create_task(self._run(turn_id, header), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
@@ -104,12 +116,15 @@ class TurnRunner:
     async def _run(self, turn_id: int, header: dict[str, Any]) -> None:
         key = turnlog.lease_key(turn_id)
         try:
-            if not await self._redis.set(key, self._owner, nx=True, px=self._lease_ms):
+            taken = await self._redis.set(key, self._owner, nx=True, px=self._lease_ms)
+            # A command that was sent again, because its answer was lost, finds the lease of its first try.
+            if not taken and await self._redis.get(key) != self._owner:
                 log.info("turn is run elsewhere", extra={"turn_id": turn_id})
                 return
         except RedisError as error:
             # The answer matters more than the lease: the row's status is claimed in the database in the end.
             log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
+        self._leased.add(turn_id)
         try:
             await run_turn(
                 turn_id, header, tables=self._tables, chat=self._chat, writer=self._writer,
@@ -118,10 +133,9 @@ class TurnRunner:
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn_id})
         finally:
-            try:
+            self._leased.discard(turn_id)
+            with suppress(RedisError):
                 await self._redis.delete(key, turnlog.stop_key(turn_id))
-            except RedisError:
-                pass
 
     @property
     def _lease_ms(self) -> int:
@@ -129,10 +143,10 @@ class TurnRunner:
 
     async def _renew_leases(self) -> None:
         while True:
-            await asyncio.sleep(self._settings.turn_lease_seconds / 4)
+            await asyncio.sleep(min(self._settings.turn_lease_seconds / 4, LONGEST_RENEWAL))
             try:
                 async with self._redis.pipeline(transaction=False) as pipe:
-                    for turn_id in list(self._tasks):
+                    for turn_id in list(self._leased):
                         pipe.set(turnlog.lease_key(turn_id), self._owner, px=self._lease_ms)
                     await pipe.execute()
             except RedisError as error:
@@ -141,7 +155,7 @@ class TurnRunner:
     async def _honour_stops(self) -> None:
         while True:
             await asyncio.sleep(STOP_POLL)
-            turn_ids = list(self._tasks)
+            turn_ids = list(self._leased)  # a task that has not come so far cannot store what it was stopped at
             if not turn_ids:
                 continue
             try:
@@ -149,13 +163,13 @@ class TurnRunner:
                     for turn_id in turn_ids:
                         pipe.exists(turnlog.stop_key(turn_id))
                     flags = await pipe.execute()
+                stopped = [turn_id for turn_id, flag in zip(turn_ids, flags, strict=True) if flag]
+                if stopped:
+                    await self._redis.delete(*map(turnlog.stop_key, stopped))
             except RedisError:
                 continue
-            for turn_id, stop in zip(turn_ids, flags, strict=True):
-                task = self._tasks.get(turn_id)
-                if stop and task is not None and not task.cancelling():
-                    await self._redis.delete(turnlog.stop_key(turn_id))
-                    task.cancel(STOP)
+            for turn_id in self._leased.intersection(stopped):
+                self._tasks[turn_id].cancel(STOP)
 
     async def _drain(self, seconds: float) -> None:
         tasks = list(self._tasks.values())

@@ -38,12 +38,12 @@ class EditedMessage(BaseModel):
 
 
 class FollowQuery(BaseModel):
-    after: str | None = Field(None, max_length=40, description="The id of the last event received.")
-    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the turn's background work is done.")
+    after: str | None = Field(None, max_length=60, description="The id of the last event received.")
+    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the background work is done.")
 
 
 class FollowOnly(BaseModel):
-    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the turn's background work is done.")
+    follow: str | None = Field(None, max_length=20, description="`jobs`: stay until the background work is done.")
 
 
 class WaitQuery(BaseModel):

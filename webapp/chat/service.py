@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat import turnlog
@@ -18,14 +21,17 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The rows of a turn that waits to be launched."""
+    """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces."""
 
     conversation: Conversation
     asked: Message | None
     reply: Message
+    abandoned: Sequence[int] = ()
 
     @property
     def header(self) -> dict[str, Any]:
@@ -46,7 +52,11 @@ def start_turn(
     model: str | None = None,
     custom_payload: dict[str, Any] | None = None,
 ) -> Started:
-    """A user message and the reply to be written, in a new conversation when none is named. Raises NotFound."""
+    """A user message and the reply to be written, in a new conversation when none is named.
+
+    Raises NotFound, and Unavailable when this process takes no more turns.
+    """
+    runtime().runner.require_room()
     if conversation_id is None:
         conversation = create_conversation(user_id, new or NewConversation())
         parent_id = None
@@ -78,14 +88,26 @@ def regenerate(user_id: int, reply_id: int) -> Started:
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:
+    runtime().runner.require_room()
     asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if asked is None or asked.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
+    abandoned = _streaming_after(asked)
     again = messages.add_reply(conversation, asked)
-    again.model = None
     messages.supersede_from(conversation, asked.message_id + 1, again)
     db.session.flush()
-    return Started(conversation, None, again)
+    return Started(conversation, None, again, abandoned)
+
+
+def _streaming_after(message: Message) -> Sequence[int]:
+    return db.session.scalars(
+        select(Message.message_id).where(
+            Message.conversation_id == message.conversation_id,
+            Message.status == "streaming",
+            Message.superseded_by_id.is_(None),
+            Message.message_id > message.message_id,
+        )
+    ).all()
 
 
 def edit_message(user_id: int, message_id: int, content: str) -> Started:
@@ -93,28 +115,21 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
 
     A reply that is being written further down is asked to stop. Raises NotFound, Conflict.
     """
+    runtime().runner.require_room()
     message = messages.get_message(user_id, message_id)
     if message.role != "user":
         raise Invalid.field("message_id", "only a message of your own can be edited")
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
+    db.session.refresh(message)  # it may have been changed before the conversation was ours
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
-    streaming = db.session.scalars(
-        select(Message.message_id).where(
-            Message.conversation_id == conversation.conversation_id,
-            Message.status == "streaming",
-            Message.superseded_by_id.is_(None),
-            Message.message_id > message.message_id,
-        )
-    ).all()
+    abandoned = _streaming_after(message)
     asked, reply = messages.add_exchange(
         conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()
-    for turn_id in streaming:
-        turnlog.request_stop(redis(), turn_id)
-    return Started(conversation, asked, reply)
+    return Started(conversation, asked, reply, abandoned)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -125,7 +140,12 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
 
 
 def launch(started: Started) -> None:
-    """Hand a committed turn to this process's runner. If it cannot take it, the sweep will finish the row."""
+    """Hand a committed turn to this process's runner, and ask the replies it takes the place of to stop."""
+    for turn_id in started.abandoned:
+        try:
+            turnlog.request_stop(redis(), turn_id)
+        except RedisError:
+            log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
     runtime().runner.submit(started.reply.message_id, started.header)
 
 
@@ -186,6 +206,8 @@ def _reply(user_id: int, reply_id: int, *, lock: bool = True) -> tuple[Message, 
     if message.role != "assistant":
         raise NotFound("There is no such reply.")
     conversation = get_conversation(user_id, message.conversation_id, lock=lock)
+    if lock:
+        db.session.refresh(message)  # it may have been changed before the conversation was ours
     if lock and message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
     return message, conversation

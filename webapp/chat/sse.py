@@ -8,8 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat import turnlog
-from webapp.chat.turnlog import TEXT_KINDS, Entry
+from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -22,7 +21,8 @@ def event(name: str, data: Any, event_id: str = "") -> bytes:
     """One event; without a name it is the default `message`."""
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     lines = "".join(f"data: {line}\n" for line in text.split("\n"))
-    return f"{f'event: {name}' + chr(10) if name else ''}{f'id: {event_id}' + chr(10) if event_id else ''}{lines}\n".encode()
+    head = (f"event: {name}\n" if name else "") + (f"id: {event_id}\n" if event_id else "")
+    return f"{head}{lines}\n".encode()
 
 
 def response(chunks: Iterable[bytes]) -> Response:
@@ -30,29 +30,33 @@ def response(chunks: Iterable[bytes]) -> Response:
     return Response(chunks, headers=HEADERS, direct_passthrough=True)
 
 
-def json_events(entries: Iterable[Entry | None], *, seen: str = "") -> Iterator[bytes]:
+def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool = False) -> Iterator[bytes]:
     """The contract's events. The concatenated deltas equal the reply, whatever happened to the stream meanwhile.
 
-    `seen` is the text a resuming client already has.
+    `seen` is how many characters of it a client has that `resumed`. Each event's id is a turnlog.Cursor.
     """
-    text = seen
-    announced = False
+    length = seen
+    announced = resumed
+    ended = False
     yield b": connected\n\n"
     for item in entries:
         if item is None:
             yield b": waiting\n\n"
         elif item.kind in TEXT_KINDS:
-            after = turnlog.advance(text, item)
-            if len(after) > len(text):
-                yield event("delta", {"text": after[len(text) :]}, item.id)
-                text = after
+            grown = item.offset + len(item.data["text"])
+            if item.offset <= length < grown:
+                yield event("delta", {"text": item.data["text"][length - item.offset :]}, f"{item.id}:{grown}")
+                length = grown
         elif item.kind == "turn":
             if not announced:
-                yield event("turn", item.data, item.id)
+                yield event("turn", item.data, f"{item.id}:{length}")
             announced = True
-        else:
-            content = (item.data.get("message") or {}).get("content", "") if item.kind in turnlog.FINAL_KINDS else ""
-            if len(content) > len(text) and content.startswith(text):
-                yield event("delta", {"text": content[len(text) :]})
-                text = content
-            yield event(item.kind, item.data, item.id)
+        elif item.kind not in FINAL_KINDS:
+            yield event(item.kind, item.data, f"{item.id}:{length}")
+        elif not ended:  # an entry written twice, because Redis did not answer the first time, is said once
+            content = (item.data.get("message") or {}).get("content", "")
+            if len(content) > length:
+                yield event("delta", {"text": content[length:]})
+                length = len(content)
+            yield event(item.kind, item.data, f"{item.id}:{length}")
+            ended = True

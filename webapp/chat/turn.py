@@ -16,6 +16,7 @@ from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.finish import Finished, Outcome, Step
 from webapp.chat.writer import TurnWriter
+from webapp.database import database_is_away
 from webapp.llm.chat import ChatClient, Finish, TextDelta
 from webapp.llm.errors import ModelError
 from webapp.validation import MAX_TEXT_BYTES
@@ -127,7 +128,9 @@ async def _stream(
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TextDelta):
-                text = event.text.replace("\x00", "")
+                text = storable(event.text)
+                if not text:
+                    continue
                 progress.size += len(text.encode())
                 if progress.size > MAX_TEXT_BYTES:
                     # The documented column holds 65,535 bytes; a longer reply ends here, and says so.
@@ -140,6 +143,11 @@ async def _stream(
             elif isinstance(event, Finish):
                 progress.finish = event
                 progress.truncated = event.reason == "length"
+
+
+def storable(text: str) -> str:
+    """Text as the database can hold it: without NUL, and with a mark for halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 def _complete(outcome: Outcome, progress: Progress, assembled: Assembled | None, started: float) -> Outcome:
@@ -176,8 +184,9 @@ async def _conclude(turn_id: int, outcome: Outcome, tables: Tables, writer: Turn
             finished = await tables.finish(turn_id, outcome)
             break
         except SQLAlchemyError as error:
-            if time.monotonic() > deadline:
-                log.error("turn not stored, left to the sweep", extra={"turn_id": turn_id})
+            if not database_is_away(error) or time.monotonic() > deadline:
+                log.error("turn not stored, left to the sweep", extra={"turn_id": turn_id}, exc_info=error)
+                await writer.flush(turn_id)  # the sweep stores what is on the stream
                 return
             log.warning("turn not stored, retrying", extra={"turn_id": turn_id, "error": type(error).__name__})
             await asyncio.sleep(pause)

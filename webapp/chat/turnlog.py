@@ -8,6 +8,7 @@ replaces it. The stream's keys live in one hash slot, `{turn:<id>}`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,31 @@ class Entry:
     offset: int = 0
 
 
+_CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a viewer has come: the last entry it saw, and how many characters of the reply it has.
+
+    The length says where to go on when the stream the id belongs to is gone: expired, or lost and begun anew.
+    """
+
+    id: str = ""
+    length: int | None = None
+
+    @classmethod
+    def parse(cls, text: str | None) -> Cursor:
+        """A cursor from what a client sent; anything else is the beginning."""
+        found = _CURSOR.fullmatch(text or "")
+        if found is None:
+            return cls()
+        return cls(found["id"], int(found["length"]) if found["length"] else None)
+
+
+BEGINNING = Cursor()
+
+
 def order(entry_id: str) -> tuple[int, int]:
     """Stream ids compare as two numbers. What is no id comes before everything."""
     milliseconds, _, sequence = entry_id.partition("-")
@@ -81,9 +107,9 @@ def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
     return Entry(entry_id.decode(), kind, json.loads(raw[b"d"]))
 
 
-def read(client: Redis, turn_id: int, after: str = "") -> list[Entry]:
-    """The entries after an id (all without one), oldest first."""
-    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", "+")
+def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> list[Entry]:
+    """The entries after an id (all without one), through another one where given, oldest first."""
+    rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", through or "+")
     return [entry(entry_id, raw) for entry_id, raw in rows]
 
 

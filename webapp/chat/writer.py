@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +63,10 @@ class TurnWriter:
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
         """Append the final entry and wait until it is written, or until patience runs out: the truth is in MySQL."""
         self.entry(turn_id, kind, data)
+        await self.flush(turn_id, patience=patience)
+
+    async def flush(self, turn_id: int, *, patience: float = 10.0) -> None:
+        """Wait until all of a turn is written, then close it."""
         try:
             async with asyncio.timeout(patience), self._flushed:
                 await self._flushed.wait_for(lambda: turn_id not in self._dirty)
@@ -86,10 +91,8 @@ class TurnWriter:
         while True:
             await self._work.wait()
             if not self._urgent.is_set() and self._pause:
-                try:
+                with suppress(TimeoutError):
                     await asyncio.wait_for(self._urgent.wait(), self._pause)
-                except TimeoutError:
-                    pass
             self._work.clear()
             self._urgent.clear()
             try:

@@ -10,6 +10,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.database import db, now
 from webapp.errors import Conflict, NotFound
+from webapp.validation import MAX_ID
 from webapp.web import Page
 
 
@@ -35,7 +36,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
         Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
     )
     forward = query.after is not None
-    edge = int(query.cursor) if query.cursor else None
+    edge = min(int(query.cursor), MAX_ID) if query.cursor else None
     if forward:
         statement = statement.where(Message.message_id > max(query.after, edge or 0)).order_by(Message.message_id)
     else:
@@ -129,13 +130,15 @@ def versions_of(message: Message) -> Sequence[Message]:
         select(Message)
         .where(Message.conversation_id == message.conversation_id, Message.role == message.role, parent)
         .order_by(Message.message_id)
+        .execution_options(populate_existing=True)
     ).all()
 
 
 def restore_version(conversation: Conversation, message: Message, version_id: int) -> Message:
     """Put an earlier version of a message, with what followed it then, back in the place of the present one.
 
-    Raises NotFound for a message that is no version of this one, Conflict while a reply is being written.
+    Raises NotFound for a message that is no version of this one, Conflict while a reply is being written, or when what
+    the version followed is itself no part of the conversation now.
     """
     siblings = versions_of(message)
     chosen = next((row for row in siblings if row.message_id == version_id), None)
@@ -143,6 +146,9 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
         raise NotFound("That is not a version of this message.")
     if chosen.superseded_by_id is None:
         return chosen
+    before = db.session.get(Message, chosen.parent_id, populate_existing=True) if chosen.parent_id else None
+    if before is not None and before.superseded_by_id is not None:
+        raise Conflict("What this followed is an earlier version itself. Restore that first.")
     rows = db.session.scalars(
         select(Message).where(Message.conversation_id == conversation.conversation_id).order_by(Message.message_id)
     ).all()

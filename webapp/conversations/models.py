@@ -38,7 +38,7 @@ class Conversation(Base):
     )
     is_archived: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
     # `metadata` is the documented name; SQLAlchemy keeps that attribute for itself.
-    extra: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON)
+    extra: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
 
     title_source: Mapped[str] = mapped_column(
         one_of(*TITLE_SOURCES, name="title_source"), default="none", server_default="none"

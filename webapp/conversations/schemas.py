@@ -30,7 +30,7 @@ class MessagesQuery(BaseModel):
     limit: int = Field(20, ge=1, le=100)
     before: Id | None = Field(None, description="Only messages older than this one.")
     after: Id | None = Field(None, description="Only messages newer than this one, oldest first.")
-    cursor: str | None = Field(None, max_length=20, pattern=r"^[0-9]+$", description="`next_cursor` of the page before.")
+    cursor: str | None = Field(None, max_length=20, pattern="^[0-9]+$", description="`next_cursor` of the page before.")
 
 
 class ConversationLimit(BaseModel):

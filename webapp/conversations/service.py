@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Select, delete, or_, select, update
+from sqlalchemy import Select, delete, false, or_, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
 from webapp.database import db, now
 from webapp.errors import Invalid, NotFound
+from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
 UNDO_SECONDS = 60
@@ -58,7 +59,7 @@ def current_conversation(user_id: int) -> Conversation:
     """The user's most recently active conversation, created if there is none."""
     row = db.session.scalar(
         _owned(user_id)
-        .where(Conversation.is_archived.is_(False), Conversation.is_temporary.is_(False))
+        .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
         .order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
         .limit(1)
     )
@@ -69,12 +70,13 @@ def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversat
     """Newest activity first, keyset-paged. Raises Invalid for a cursor this list did not make."""
     if query.space_id is not None or query.journey is not None:
         return Page([], None)
-    statement = _owned(user_id).where(Conversation.is_archived.is_(query.archived))
+    statement = _owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
     if query.q:
         statement = statement.where(_mentions(query.q))
     if query.cursor:
         at, last_id = _position(query.cursor)
         statement = statement.where(
+            Conversation.updated_at <= at,
             or_(
                 Conversation.updated_at < at,
                 (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
@@ -102,7 +104,7 @@ def _microseconds(at: datetime) -> int:
 def _position(cursor: str) -> tuple[datetime, int]:
     try:
         micros, last_id = Cursor.decode(cursor, int, int)
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros), min(last_id, 2**62)
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros), max(0, min(last_id, MAX_ID))
     except (ValueError, OverflowError):
         raise Invalid.field("cursor", "is not a cursor of this list") from None
 
@@ -181,11 +183,13 @@ def purge_conversations(*, deleted_before: datetime, temporary_before: datetime,
 
 
 def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
-    """Conversations that have had their first exchange and still have no title."""
+    """Conversations that have had their first exchange and still have no title, the most recent first."""
     answered = select(Message.message_id).where(
         Message.conversation_id == Conversation.conversation_id,
+        Message.superseded_by_id.is_(None),
         Message.role == "assistant",
         Message.status.in_(("complete", "stopped")),
+        Message.content != "",
     )
     return db.session.scalars(
         select(Conversation.conversation_id)
@@ -195,5 +199,6 @@ def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
             Conversation.deleted_at.is_(None),
             answered.exists(),
         )
+        .order_by(Conversation.updated_at.desc())
         .limit(limit)
     ).all()

@@ -1,0 +1,95 @@
+"""Titles made by the model after the first exchange, never over a title of the user's."""
+
+from __future__ import annotations
+
+import logging
+
+from pydantic import BaseModel, Field
+from sqlalchemy import select
+
+from webapp.conversations import service
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.model_clients import completions
+
+log = logging.getLogger(__name__)
+
+PROMPT = (
+    "Give this conversation a title: at most six words, in the language of the user, sentence case, no quotation "
+    "marks, no full stop. Name the subject, not the act of asking."
+)
+EXCERPT = 2_000
+MAX_WORDS = 12
+
+
+class ConversationTitle(BaseModel):
+    """The model's answer."""
+
+    title: str = Field(min_length=1, max_length=500)
+
+
+def title_conversation(conversation_id: int) -> str | None:
+    """Title a conversation that has none and has been answered; the new title, or None when there is nothing to do.
+
+    One model call, with no connection held. Raises a ModelError that a later try may cure; after any other, and after
+    output that cannot be read, the title is the user's first words: no conversation is left without one for ever.
+    """
+    exchange = _first_exchange(conversation_id)
+    db.session.remove()
+    if exchange is None:
+        return None
+    asked, answered = exchange
+    messages = [
+        {"role": "system", "content": PROMPT},
+        {"role": "user", "content": f"User:\n{asked[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
+    ]
+    try:
+        answer, _ = completions().complete_structured(messages, ConversationTitle, "conversation_title", max_tokens=200)
+        title = tidy(answer.title)
+    except ModelError as error:
+        if error.retryable and not isinstance(error, MalformedOutput):
+            raise
+        log.warning("title from the first words", extra={"code": error.code})
+        title = ""
+    title = title or from_words(asked)
+    if not title:
+        return None
+    with write_transaction():
+        return title if service.set_automatic_title(conversation_id, title) else None
+
+
+def _first_exchange(conversation_id: int) -> tuple[str, str] | None:
+    conversation = db.session.get(Conversation, conversation_id)
+    if conversation is None or conversation.title_source != "none" or conversation.deleted_at is not None:
+        return None
+    rows = db.session.execute(
+        select(Message.role, Message.content)
+        .where(
+            Message.conversation_id == conversation_id,
+            Message.superseded_by_id.is_(None),
+            Message.status.in_(("complete", "stopped")),
+        )
+        .order_by(Message.message_id)
+        .limit(4)
+    ).all()
+    asked = next((content for role, content in rows if role == "user"), None)
+    answered = next((content for role, content in rows if role == "assistant" and content), None)
+    return (asked, answered) if asked and answered else None
+
+
+def tidy(title: str) -> str:
+    """One line without quotation marks, a label or a full stop, of a length that fits the sidebar."""
+    line = " ".join(title.split())
+    if line.lower().startswith("title:"):
+        line = line[6:].strip()
+    line = line.strip("\"'“”‘’«»*#` ").removesuffix(".").strip()
+    words = line.split(" ")
+    return " ".join(words[:MAX_WORDS])[:120].strip()
+
+
+def from_words(text: str) -> str:
+    """A title from the first words of a message."""
+    words = " ".join(text.split())[:200].split(" ")
+    title = " ".join(words[:6])
+    return (title[:60].rstrip() + "…") if len(words) > 6 or len(title) > 60 else title
