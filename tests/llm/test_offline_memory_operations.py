@@ -94,6 +94,8 @@ def test_statements_without_a_key(text, content, kind):
         "我喜欢什么？",
         "",
         "🎉🎉🎉",
+        "i no longer " * 20_000,
+        "my name is " * 20_000,
     ],
 )
 def test_what_is_not_said_of_oneself_is_left_alone(text):

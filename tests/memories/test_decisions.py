@@ -225,6 +225,28 @@ def test_an_old_statement_does_not_replace_a_newer_one():
     assert [memory.fact_value for memory in current(state)] == ["Oslo"]
 
 
+def test_what_ended_later_is_not_opened_by_what_was_said_before():
+    messages = say("I live in Rome", "Rome is my home", "I no longer live in Rome")
+    state = State(messages)
+    state = after(state, decide([fact(1, "I live in Rome", "identity/location", "Rome")], state))
+    retraction = op("retract", 3, "I no longer live in Rome", fact_key="identity/location", fact_value="Rome")
+    state = after(state, decide([retraction], state))
+    plan = decide([fact(2, "Rome is my home", "identity/location", "Rome")], state)
+    assert plan.effects == () and reasons(plan) == [Refusal.OLDER]
+    later = State(say("I live in Rome", first_id=200), state.memories)
+    back = after(later, decide([fact(1, "I live in Rome", "identity/location", "Rome")], later))
+    assert current(back) == []  # said before the end, in another conversation
+
+
+def test_of_the_same_words_the_surest_reading_counts_whatever_the_order():
+    state = State(say("I live in Rome"))
+    readings = [fact(1, "I live in Rome", "identity/location", "Rome", sure) for sure in (0.5, 0.9, 0.7)]
+    plans = [decide(list(order), state) for order in itertools.permutations(readings)]
+    assert {plan.effects for plan in plans} == {plans[0].effects}
+    assert [effect.draft.confidence for effect in plans[0].effects] == [0.9]
+    assert {tuple(reasons(plan)) for plan in plans} == {(Refusal.KNOWN, Refusal.KNOWN)}
+
+
 def test_a_user_edit_survives_reading_the_conversation_again():
     messages = say("I like tee")
     state = after(State(messages), decide([op("add", 1, "I like tee")], State(messages)))

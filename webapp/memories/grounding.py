@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from webapp.memories.normalise import canonical_statement
@@ -108,6 +109,8 @@ def is_borrowed(statement: str, message: str, others: Iterable[str]) -> bool:
     return any(len(telling & _stems(text)) >= BORROWED_SHARE * len(telling) for text in others)
 
 
+# All operations of a call quote the same few messages; the bound keeps what stays in memory small.
+@lru_cache(maxsize=16)
 def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
     """The comparable form of `text` and, for each of its characters, the range of the original it came from."""
     folded: list[str] = []

@@ -55,6 +55,8 @@ _ENDED = re.compile(
 _FORGET = re.compile(
     r"\b(?:forget|delete|remove)\s+(?:that\s+|about\s+|what\s+)?(?P<what>(?:i|i['’]m|my|we|our)\b.*)", re.IGNORECASE
 )
+# Longer "sentences" are pasted text, not plain talk; it also keeps the patterns' work small.
+_SENTENCE_MAX = 500
 _WORD = re.compile(r"[^\W_]{2,}")
 _STOP_WORDS = """
 the user users is are am was were no longer not any more anymore my our forget that about and has have had do does don
@@ -110,9 +112,11 @@ def statements(text: str) -> list[str]:
     kept = []
     for part in _SENTENCE.split(own):
         sentence = part.strip()
+        if not sentence or len(sentence) > _SENTENCE_MAX:
+            continue
         plain = _POLITE_IF.sub(" ", sentence)
         asks = sentence.endswith(("?", "？", "؟")) or _ASKED.match(sentence)
-        if sentence and not asks and not _HYPOTHETICAL.search(plain) and not _REPORTED.search(sentence):
+        if not asks and not _HYPOTHETICAL.search(plain) and not _REPORTED.search(sentence):
             kept.append(sentence)
     return kept
 
