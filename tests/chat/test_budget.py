@@ -1,10 +1,13 @@
 """Token estimates, limits and shortening."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.chat.budget import MINIMUM_BUDGET, BudgetTooSmall, Limits, estimate_tokens, shorten
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def test_estimate_is_zero_only_for_nothing() -> None:
@@ -27,6 +30,7 @@ def test_estimate_errs_upwards_within_reason(text: str, least: int, most: int) -
     assert least <= estimate_tokens(text) <= most
 
 
+@settings(UNTIMED)
 @given(st.text(), st.text())
 def test_estimate_grows_with_text(first: str, second: str) -> None:
     whole = estimate_tokens(f"{first}\n{second}")
@@ -38,6 +42,7 @@ def test_estimate_takes_lone_surrogates() -> None:
     assert estimate_tokens("\ud83d") > 0
 
 
+@settings(UNTIMED)
 @given(st.text(min_size=1, max_size=400), st.integers(1, 120), st.booleans())
 def test_shortened_text_fits_and_says_so(text: str, limit: int, whole_sentences: bool) -> None:
     short = shorten(text, limit, whole_sentences=whole_sentences)

@@ -1,10 +1,13 @@
 """Excerpts and highlighting."""
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.excerpt import Excerpt, excerpt
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def marked(found: Excerpt) -> list[str]:
@@ -46,6 +49,7 @@ def test_without_a_match_the_beginning_is_shown() -> None:
     assert found.text.startswith("word word") and found.text.endswith("word…") and not found.spans
 
 
+@settings(UNTIMED)
 @given(st.text(max_size=300), st.text(max_size=30), st.integers(10, 80), st.booleans())
 def test_spans_lie_inside_apart_and_in_order(text: str, query: str, length: int, prefix: bool) -> None:
     found = excerpt(text, query, length, prefix=prefix)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.fusion import (
@@ -14,6 +14,10 @@ from webapp.retrieval.fusion import (
     with_neighbours,
     within_budget,
 )
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 ALL = np.ones(4, bool)
 NAN = float("nan")
@@ -51,6 +55,7 @@ def test_equal_scores_go_to_the_newest() -> None:
     assert best_rows(floats(), np.array([], np.int64), 3).tolist() == []
 
 
+@settings(UNTIMED)
 @given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
 def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, limit: int) -> None:
     taken = diversify(ranked, k, group=lambda n: n % 3, per_group=limit, same=lambda a, b: a // 10 == b // 10 == 2)
@@ -70,6 +75,7 @@ def test_groups_are_limited_while_others_have_some() -> None:
     assert taken(4) == ["a1", "b1", "c1", "a2"]
 
 
+@settings(UNTIMED)
 @given(st.lists(st.integers(1, 50)), st.integers(0, 120))
 def test_budget_takes_whole_items_by_rank(costs: list[int], budget: int) -> None:
     taken = within_budget(list(enumerate(costs)), budget, lambda item: item[1])

@@ -6,12 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, Filter, Passage
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ME = Filter(Scope(1))
@@ -51,7 +55,7 @@ def owned_passages(draw: st.DrawFn) -> list[Passage]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(UNTIMED, max_examples=150)
 @given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1), st.booleans())
 def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, archived) -> None:
     index = UserIndex()
@@ -71,6 +75,7 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, ar
     assert set(keys(found)) <= expected and bool(found) == bool(expected)
 
 
+@settings(UNTIMED)
 @given(scopes, st.integers(1, 3), st.none() | st.integers(1, 4), st.booleans())
 def test_columns_and_single_passages_have_one_scope(scope: Scope, owner: int, space: int | None, shared: bool) -> None:
     mask = visible_rows(scope, np.array([owner]), np.array([space or NO_SPACE]), np.array([shared]))

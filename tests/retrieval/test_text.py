@@ -4,10 +4,13 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.retrieval.text import STOP, DateWords, Vocabulary, asks, date_columns, date_words, words
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,7 @@ def test_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
+@settings(UNTIMED)
 @given(st.text())
 def test_words_take_any_text_and_are_stable(text: str) -> None:
     found = words(text)

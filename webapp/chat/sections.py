@@ -158,8 +158,12 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
     part = Part("messages", room)
     texts, costs = [], []
     for index, message in enumerate(tail):
-        cap = room if index == len(tail) - 1 else room // 2
-        texts.append(shorten(message.content, max(1, cap - MESSAGE_OVERHEAD), count))
+        cap = room // 2 - MESSAGE_OVERHEAD
+        if index == len(tail) - 1:
+            # The question itself may take all the room; if it must be shortened anyway, some history stays.
+            fits = count(message.content) <= room - MESSAGE_OVERHEAD
+            cap = (room if fits else room * 3 // 4) - MESSAGE_OVERHEAD
+        texts.append(shorten(message.content, max(1, cap), count))
         costs.append(count(texts[-1]) + MESSAGE_OVERHEAD)
     over = sum(costs) - room
     cut, passed, first = -(-over // step) * step if over > 0 else 0, 0, 0
