@@ -14,6 +14,7 @@ from rq.serializers import JSONSerializer
 
 from jobs import titles, upkeep  # noqa: F401  (loaded before the fork)
 from jobs.runner import worker_app
+from webapp.cli.launch.processes import take_forks_along
 from webapp.extensions import make_redis
 from webapp.jobspecs import Queue, rq_queue
 from webapp.llm.sdk import warm_up
@@ -21,6 +22,7 @@ from webapp.llm.sdk import warm_up
 
 def main(names: list[str]) -> None:
     """Work off the named queues, all of them by default, most urgent first, until told to stop."""
+    take_forks_along()
     app = worker_app()
     settings = app.extensions["settings"]
     with app.app_context():

@@ -28,6 +28,11 @@ def follow_parent(death: int = signal.SIGTERM) -> None:
     die_with_parent(os.getppid(), death)()
 
 
+def take_forks_along() -> None:
+    """Have the kernel kill whatever this process forks from now on once it is gone itself, however it ended."""
+    os.register_at_fork(after_in_child=lambda: _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0))
+
+
 def adopt_orphans() -> None:
     """Become the parent of every descendant that loses its own, so that none can escape."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
