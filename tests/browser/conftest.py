@@ -1,0 +1,127 @@
+"""A real Chromium on the live server; whatever a page reports as an error fails its test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from tests.support.live import LiveServer
+from tests.support.people import Person
+
+AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"
+DESKTOP = {"viewport": {"width": 1440, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
+
+expect.set_options(timeout=10_000)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here is about the browser."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests; each gets contexts of its own."""
+    with sync_playwright() as playwright:
+        installed = Path("/usr/bin/chromium")
+        browser = playwright.chromium.launch(
+            executable_path=str(installed) if installed.exists() else None,
+            args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+        )
+        yield browser
+        browser.close()
+
+
+class Tab:
+    """A page with what went wrong on it."""
+
+    def __init__(self, page: Page, server: LiveServer):
+        self.page = page
+        self.server = server
+        self.problems: list[str] = []
+        page.on("console", lambda message: message.type in ("error", "warning") and self.problems.append(message.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    def go(self, path: str = "/") -> Page:
+        """Open a path of the site."""
+        self.page.goto(self.server.url + path)
+        return self.page
+
+    def forgive(self) -> None:
+        """Forget what went wrong so far, because the test made it go wrong."""
+        self.problems.clear()
+
+
+@pytest.fixture
+def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..., Tab]]:
+    """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own, signed in if a person is given."""
+    contexts: list[BrowserContext] = []
+    tabs: list[Tab] = []
+
+    def open_one(person: Person | None = None, device: dict[str, Any] = DESKTOP, *, beside: Tab | None = None,
+                 colour: str = "light", scripts: bool = True) -> Tab:
+        if beside is not None:
+            context = beside.page.context
+        else:
+            context = chromium.new_context(**device, color_scheme=colour, timezone_id="Europe/Lisbon",
+                                           java_script_enabled=scripts, reduced_motion="reduce")  # fmt: skip
+            contexts.append(context)
+        tab = Tab(context.new_page(), live_server)
+        tabs.append(tab)
+        if person is not None and beside is None:
+            page = tab.go("/login")
+            page.get_by_label("E-mail address").fill(person.email)
+            page.get_by_label("Password").fill(person.password)
+            page.get_by_role("button", name="Sign in").click()
+            expect(page.get_by_label("Message", exact=True)).to_be_visible()
+        return tab
+
+    yield open_one
+    problems = [problem for tab in tabs for problem in tab.problems]
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def tab(open_tab: Callable[..., Tab], user: Person) -> Tab:
+    """A desktop tab of `user`."""
+    return open_tab(user)
+
+
+def send(page: Page, words: str) -> None:
+    """Type a message and press Enter."""
+    page.get_by_label("Message", exact=True).fill(words)
+    page.keyboard.press("Enter")
+
+
+def replies(page: Page) -> Any:
+    """The finished replies of a conversation."""
+    return page.locator(".message-assistant[data-status]")
+
+
+def serious_findings(page: Page) -> list[str]:
+    """What axe-core finds wrong with the page as it is, from "serious" up."""
+    if not page.evaluate("'axe' in window"):
+        # Through the debugger: the page's own policy allows no script that is not ours.
+        page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for item in found
+        if item["impact"] in ("serious", "critical")
+        for node in item["nodes"]
+    ]
+
+
+def scrolls_sideways(page: Page) -> bool:
+    """Whether the page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

@@ -1,0 +1,151 @@
+"""Whether everybody can use it: axe-core, contrast in both themes, narrow screens, settings, errors."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+
+RICH = """## A heading
+
+A [link](https://example.org), `code`, and a list:
+
+1. one
+2. two
+
+> A quotation.
+
+| a | b |
+|:--|--:|
+| 1 | 2 |
+
+```python
+def answer() -> int:
+    return 42  # of course
+```
+"""
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_every_page_is_accessible(open_tab, make_user, model, device, colour):
+    model.script(reply=RICH)
+    tab = open_tab(make_user(is_admin=True), device, colour=colour)
+    page = tab.page
+    assert serious_findings(page) == []
+    page.get_by_label("Message", exact=True).fill("Show me everything")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".title-text")).not_to_have_text("New conversation", timeout=30_000)
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    for path in ("/settings", "/archive", "/search?q=everything", "/admin"):
+        tab.go(path)
+        assert serious_findings(page) == [], path
+        assert not scrolls_sideways(page), path
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+def test_pages_before_signing_in_are_accessible(open_tab, user, colour):
+    tab = open_tab(colour=colour)
+    for path in ("/login", "/register"):
+        page = tab.go(path)
+        assert serious_findings(page) == [], path
+    page = tab.go("/login")
+    page.get_by_label("E-mail address").fill("nobody@example.org")
+    page.get_by_label("Password").fill("not the password")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("is wrong")
+    expect(page.get_by_label("E-mail address")).to_have_value("nobody@example.org")
+    assert serious_findings(page) == []
+    tab.forgive()
+
+
+def test_the_streaming_page_is_accessible_and_announces_sentences(tab, model):
+    model.script(reply=["One sentence. ", "Another ", "one. ", *["more "] * 200], token_delay=0.05)
+    page = tab.page
+    send(page, "Read it to me")
+    expect(page.locator("#announcer")).to_contain_text("One sentence.")
+    assert serious_findings(page) == []
+    expect(page.locator("#announcer p").first).to_have_text(re.compile(r"^One sentence\.( Another one\.)?$"))
+    expect(page.locator("[data-streaming]")).to_have_attribute("aria-busy", "true")
+    page.get_by_role("button", name="Stop the reply").click()
+    expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+
+
+def test_scrolling_up_stops_following(tab, model):
+    model.script(reply=[f"Line {number}.\n\n" for number in range(160)], token_delay=0.02)
+    page = tab.page
+    send(page, "Go on and on")
+    expect(page.locator(".stream-done")).to_contain_text("Line 40.")
+    thread = page.locator("#thread-scroll")
+    at_end = "e => e.scrollHeight - e.scrollTop - e.clientHeight < 90"
+    assert thread.evaluate(at_end)
+    thread.hover()
+    page.mouse.wheel(0, -600)
+    expect(page.get_by_role("button", name="Newest")).to_be_visible()
+    held = thread.evaluate("e => e.scrollTop")
+    expect(replies(page)).to_have_count(1, timeout=20_000)
+    assert thread.evaluate("e => e.scrollTop") == held
+    page.get_by_role("button", name="Newest").click()
+    expect(page.get_by_role("button", name="Newest")).to_be_hidden()
+    assert thread.evaluate(at_end)
+
+
+def test_hostile_markdown_does_nothing(tab, model):
+    model.script(
+        reply="<script>document.title='gone'</script> <img src=x onerror=alert(1)> [x](javascript:alert(1))\n\n"
+        '<div hx-get="/settings" hx-trigger="load" hx-target="body">x</div> <hx-partial hx-target="body">x</hx-partial>'
+    )
+    page = tab.page
+    send(page, "</article><script>document.title='gone'</script> <hx-partial hx-target='body'>gone</hx-partial>")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .message-text")).to_contain_text("<hx-partial")
+    expect(page.locator(".prose [hx-get], .prose script, .prose img")).to_have_count(0)
+    expect(page.locator(".prose a[href^='javascript']")).to_have_count(0)
+    expect(page.locator("#composer")).to_be_visible()
+    assert page.title() != "gone"
+
+
+def test_too_long_a_message_is_kept_and_explained(tab):
+    page = tab.page
+    page.get_by_label("Message", exact=True).fill("x" * 65_540)
+    expect(page.get_by_text("5 characters too many")).to_be_visible()
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()
+
+
+def test_settings(tab, user):
+    page = tab.go("/settings")
+    page.get_by_label("Dark").check()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_label("Name", exact=True).fill("Grace Hopper")
+    page.get_by_label("Instructions for every reply").fill("Be brief.")
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_text("Saved.")).to_be_visible()
+    expect(page.locator(".account-name")).to_have_text("Grace Hopper")
+    page.get_by_label("Name of a new token").fill("Script")
+    page.get_by_role("button", name="Make token").click()
+    expect(page.locator("#new-token")).to_contain_text("cmpl_")
+    page.get_by_role("button", name="Revoke “Script”").click()
+    expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
+    page.get_by_label("Present password").fill("wrong")
+    page.get_by_label("New password").fill("another heron, another mill")
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_text("This is not your present password.")).to_be_visible()
+    tab.forgive()
+    page.get_by_label("Present password").fill(user.password)
+    page.get_by_label("New password").fill("another heron, another mill")
+    page.get_by_role("button", name="Change password").click()
+    expect(page.get_by_text("The password is changed.")).to_be_visible()
+
+
+def test_an_unknown_page_says_so(tab):
+    page = tab.go("/c/999999")
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    assert serious_findings(page) == []
+    tab.forgive()

@@ -1,0 +1,196 @@
+"""The list of conversations, search, keys: everything beside the thread."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import write_transaction
+
+from .conftest import PHONE, replies, send
+
+
+@pytest.fixture
+def titles(app, user):
+    """Conversations with these titles, the last one newest."""
+
+    def make(*names: str) -> None:
+        with app.app_context(), write_transaction():
+            for name in names:
+                create_conversation(user.user_id, NewConversation(title=name))
+
+    return make
+
+
+def items(page: Page):
+    """The links of the list that can be seen."""
+    return page.locator(".side-item:not([hidden]) .side-link")
+
+
+def test_the_list_grows_while_it_is_scrolled(titles, open_tab, user):
+    titles(*[f"Talk {number}" for number in range(75)])
+    page = open_tab(user).page
+    expect(items(page)).to_have_count(30)
+    expect(page.locator(".side-day")).to_have_text(["Today"])
+    for expected in (60, 75):
+        page.locator("#side-list").evaluate("list => list.scrollTo(0, list.scrollHeight)")
+        expect(items(page)).to_have_count(expected)
+    assert len(set(items(page).all_inner_texts())) == 75
+
+
+def test_the_list_narrows_while_typing(titles, open_tab, user):
+    titles("Bread", "Rivers", "Breathing")
+    page = open_tab(user).page
+    page.get_by_label("Find a conversation").press_sequentially("brea", delay=20)
+    expect(items(page)).to_have_text(["Breathing", "Bread"])
+    page.get_by_label("Find a conversation").fill("zebra")
+    expect(page.get_by_text("Nothing found for “zebra”")).to_be_visible()
+
+
+def test_rename_by_double_click_and_by_key(titles, open_tab, user):
+    titles("Old name")
+    page = open_tab(user).page
+    items(page).first.dblclick()
+    field = page.get_by_label("Title", exact=True)
+    expect(field).to_be_focused()
+    field.fill("New name")
+    page.keyboard.press("Enter")
+    expect(items(page)).to_have_text(["New name"])
+    expect(page.locator(".title-text")).to_have_text("New name")
+    items(page).first.focus()
+    page.keyboard.press("F2")
+    expect(field).to_be_focused()
+    field.fill("Never saved")
+    page.keyboard.press("Escape")
+    expect(items(page)).to_have_text(["New name"])
+
+
+def test_rename_at_the_head(titles, open_tab, user):
+    titles("Plain")
+    page = open_tab(user).page
+    items(page).first.click()
+    page.get_by_role("link", name="Plain , rename").click()
+    page.get_by_label("Title", exact=True).fill("Fancy <b>&</b>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".title-text")).to_have_text("Fancy <b>&</b>")
+    expect(items(page)).to_have_text(["Fancy <b>&</b>"])
+
+
+def test_delete_and_undo(titles, open_tab, user):
+    titles("Keep me", "Drop me")
+    page = open_tab(user).page
+    items(page).first.click()
+    expect(page.locator(".title-text")).to_have_text("Drop me")
+    items(page).first.hover()
+    page.get_by_role("button", name="Delete “Drop me”").click()
+    expect(items(page)).to_have_text(["Keep me"])
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    page.mouse.move(800, 400)
+    expect(items(page)).to_have_text(["Drop me", "Keep me"])
+
+
+def test_archive_and_take_back(titles, open_tab, user):
+    titles("Put away")
+    page = open_tab(user).page
+    items(page).first.hover()
+    page.get_by_role("button", name="Archive “Put away”").click()
+    expect(items(page)).to_have_count(0)
+    page.get_by_role("link", name="Archive", exact=True).click()
+    expect(page.get_by_role("link", name="Put away")).to_be_visible()
+    page.get_by_role("button", name="Take “Put away” out of the archive").click()
+    expect(items(page)).to_have_text(["Put away"])
+
+
+def test_nothing_moves_under_the_pointer(titles, open_tab, user, model):
+    model.script(reply="Sure.")
+    titles("Second", "First")
+    page = open_tab(user).page
+    items(page).nth(1).click()
+    expect(page.locator(".title-text")).to_have_text("Second")
+    expect(page.locator("#thread-scroll")).to_be_visible()
+    page.get_by_label("Message", exact=True).fill("Up you go")
+    items(page).nth(1).hover()
+    page.keyboard.press("Enter")
+    expect(replies(page)).to_have_count(1)
+    expect(items(page)).to_have_text(["First", "Second"])
+    page.mouse.move(800, 400)
+    expect(items(page)).to_have_text(["Second", "First"])
+
+
+def test_back_and_forward(titles, open_tab, user):
+    titles("One", "Two")
+    page = open_tab(user).page
+    items(page).nth(0).click()
+    expect(page.locator(".title-text")).to_have_text("Two")
+    items(page).nth(1).click()
+    expect(page.locator(".title-text")).to_have_text("One")
+    page.go_back()
+    expect(page.locator(".title-text")).to_have_text("Two")
+    expect(page.locator('.side-link[aria-current="page"]')).to_have_text("Two")
+    page.go_back()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    page.go_forward()
+    page.go_forward()
+    expect(page.locator(".title-text")).to_have_text("One")
+    page.reload()
+    expect(page.locator(".title-text")).to_have_text("One")
+
+
+def test_search_from_anywhere_opens_at_the_message(tab, model):
+    model.script(reply="The password of the lighthouse is heron.", times=1)
+    page = tab.page
+    send(page, "Tell me the password")
+    expect(replies(page)).to_have_count(1)
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_label("Search conversations and messages").press_sequentially("lighthouse", delay=15)
+    found = page.get_by_role("option")
+    expect(found).to_have_count(1)
+    expect(found.locator("mark")).to_have_text("lighthouse")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+"))
+    expect(replies(page)).to_be_in_viewport()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_keys(titles, open_tab, user):
+    titles("Anything")
+    page = open_tab(user).page
+    items(page).first.click()
+    expect(page.locator(".title-text")).to_have_text("Anything")
+    page.keyboard.press("Control+Shift+o")
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    items(page).first.focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_label("Message", exact=True).fill("one")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("two")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("one\ntwo")
+
+
+def test_the_sidebar_stays_as_it_was_left(tab):
+    page = tab.page
+    page.get_by_role("button", name="Hide the sidebar").click()
+    expect(page.get_by_label("Find a conversation")).to_be_hidden()
+    page.reload()
+    expect(page.get_by_label("Find a conversation")).to_be_hidden()
+    page.get_by_role("button", name="Show the sidebar").click()
+    expect(page.get_by_label("Find a conversation")).to_be_visible()
+
+
+def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
+    page = open_tab(user, PHONE).page
+    page.get_by_role("button", name="Show the sidebar").tap()
+    expect(page.locator("#sidebar")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("#sidebar")).not_to_be_in_viewport()
+    expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()

@@ -1,0 +1,200 @@
+"""The main path: register, ask, watch the reply, reload in the middle, come back to it."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from .conftest import PHONE, replies, send
+
+SLOW = {"first_delay": 0.05, "token_delay": 0.04}
+TALE = "The **first** paragraph of it.\n\n```python\nprint('hello')\n```\n\n" + "And so it went on, word by word. " * 12
+
+
+def test_register_ask_and_find_it_again(open_tab, model):
+    model.script(reply=["Hello ", "Ada", ", **welcome**."])
+    model.script(match="title", reply="A first question")
+    tab = open_tab()
+    page = tab.go("/")
+    expect(page.get_by_text("This is the first account")).to_be_visible()
+    page.get_by_label("Name").fill("Ada Lovelace")
+    page.get_by_label("E-mail address").fill("ada@example.org")
+    page.get_by_label("Password").fill("a heron on the tide mill")
+    page.get_by_role("button", name="Make account").click()
+    expect(page.get_by_role("heading", name=re.compile("Good .*, Ada"))).to_be_visible()
+
+    send(page, "Is anybody there?")
+    expect(replies(page)).to_have_text(re.compile("Hello Ada, welcome"))
+    expect(replies(page).locator("strong")).to_have_text("welcome")
+    expect(page).to_have_url(re.compile(r"/c/\d+$"))
+    expect(page.get_by_label("Message", exact=True)).to_be_focused()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    listed = page.locator(".side-link")
+    expect(listed).to_have_count(1)
+    expect(listed).to_have_attribute("aria-current", "page")
+    expect(listed).not_to_have_text("New conversation", timeout=30_000)
+    # A worker found a title, and it came without a reload.
+    expect(page.locator(".title-text")).to_have_text(listed.inner_text())
+    expect(page).to_have_title(re.compile(re.escape(listed.inner_text())))
+
+
+def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
+    model.script(reply=re.findall(r"\S+\s*", TALE), **SLOW)
+    page = tab.page
+    send(page, "Tell me a tale")
+    expect(page.locator(".stream-done")).to_contain_text("paragraph of it.")
+    page.reload()
+    expect(page.locator(".stream-done")).to_contain_text("first")
+    second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
+    expect(second.locator("[data-streaming]")).to_contain_text("first")
+    for shown in (page, second):
+        expect(replies(shown)).to_have_count(1, timeout=20_000)
+        assert replies(shown).locator(".prose").inner_text().count("paragraph of it.") == 1
+        assert shown.locator("template[data-source]").evaluate("node => node.content.textContent") == TALE
+        expect(replies(shown).locator(".code-lang")).to_have_text("python")
+
+
+def test_stop_then_retry(tab, model):
+    model.script(reply=["word "] * 400, **SLOW)
+    page = tab.page
+    send(page, "Count for me")
+    expect(page.locator(".stream-tail")).to_contain_text("word word")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+    model.reset()
+    model.script(reply="Done at once.")
+    page.get_by_role("button", name="Retry").click()
+    expect(replies(page)).to_have_text(re.compile("Done at once"))
+    expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+
+def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
+    model.script(fault={"http_status": 401, "body": {"error": {"message": "bad key"}}})
+    page = tab.page
+    send(page, "Anybody?")
+    expect(page.get_by_text("Your message is kept; it is not answered.")).to_be_visible()
+    model.reset()
+    model.script(reply="Here I am.")
+    page.get_by_role("button", name="Retry").click()
+    expect(replies(page).last).to_have_text(re.compile("Here I am"))
+
+
+def test_edit_versions_and_restore(tab, model):
+    model.script(reply="About cats.", match="cats")
+    model.script(reply="About dogs.", match="dogs")
+    page = tab.page
+    send(page, "Tell me of cats")
+    expect(replies(page)).to_contain_text("About cats.")
+    page.locator(".message-user").hover()
+    page.get_by_role("link", name="Edit and send again").click()
+    field = page.get_by_label("Your message", exact=True)
+    expect(field).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".message-user .message-text")).to_have_text("Tell me of cats")
+    page.locator(".message-user").hover()
+    page.get_by_role("link", name="Edit and send again").click()
+    page.get_by_label("Your message", exact=True).fill("Tell me of dogs")
+    page.keyboard.press("Enter")
+    expect(replies(page)).to_contain_text("About dogs.")
+    page.get_by_role("link", name="Earlier version").click()
+    expect(page.get_by_text("It is not part of the conversation now.")).to_be_visible()
+    page.get_by_role("button", name="Restore this version").click()
+    expect(replies(page)).to_contain_text("About cats.")
+    expect(page.locator(".message-user .message-text")).to_have_text("Tell me of cats")
+
+
+def test_another_reply_keeps_the_first_one(tab, model):
+    model.script(reply="One way to see it.", times=1)
+    page = tab.page
+    send(page, "What do you think?")
+    expect(replies(page)).to_contain_text("One way")
+    model.reset()
+    model.script(reply="Another way to see it.")
+    page.get_by_role("button", name="Another reply").click()
+    expect(replies(page)).to_contain_text("Another way")
+    page.get_by_role("link", name="Earlier version").click()
+    expect(page.locator(".message-assistant")).to_contain_text("One way")
+
+
+def test_on_a_phone(open_tab, user, model):
+    model.script(reply="A reply with `code` in it.\n\n```\n" + "long " * 60 + "\n```")
+    page = open_tab(user, PHONE).page
+    page.get_by_label("Message", exact=True).fill("From the tram")
+    page.get_by_role("button", name="Send").tap()
+    expect(replies(page)).to_contain_text("A reply with code")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.get_by_role("button", name="Show the sidebar").tap()
+    expect(page.get_by_role("link", name="New conversation").first).to_be_visible()
+    page.get_by_role("link", name="New conversation").first.tap()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    expect(page.locator("#sidebar")).not_to_be_in_viewport()
+
+
+def test_offline_the_words_wait_and_are_sent_once(tab, user, model):
+    model.script(reply="Got it.")
+    page = tab.page
+    page.context.set_offline(True)
+    send(page, "Written in a tunnel")
+    expect(page.get_by_text("This is sent when the connection is back.")).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Written in a tunnel")
+    page.context.set_offline(False)
+    expect(replies(page)).to_contain_text("Got it.")
+    expect(page.locator(".message-user")).to_have_count(1)
+    page.reload()
+    expect(page.locator(".message-user")).to_have_count(1)
+    tab.forgive()
+
+
+def test_a_lost_answer_does_not_send_twice(tab, model):
+    model.script(reply="Once is enough.")
+    page = tab.page
+    send(page, "A first one")
+    expect(replies(page)).to_have_count(1)
+    lost = []
+
+    def lose(route):
+        if lost:
+            return route.continue_()
+        lost.append(route.fetch())  # the server has it, the browser never hears of it
+        return route.abort()
+
+    page.route(re.compile(r"/c/\d+/messages$"), lose)
+    send(page, "Did this arrive?")
+    expect(page.locator(".message-user").nth(1)).to_contain_text("Did this arrive?")
+    expect(replies(page)).to_have_count(2)
+    page.reload()
+    expect(page.locator(".message-user")).to_have_count(2)
+    tab.forgive()
+
+
+def test_drafts_survive_a_reload_and_belong_to_their_conversation(tab, model):
+    model.script(reply="Yes.")
+    page = tab.page
+    send(page, "Hello")
+    expect(replies(page)).to_have_count(1)
+    page.get_by_label("Message", exact=True).fill("half a thou")
+    page.reload()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("half a thou")
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("")
+    page.go_back()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("half a thou")
+
+
+def test_without_scripts_the_page_waits_for_the_reply(open_tab, user, model):
+    model.script(reply="No script was needed.")
+    page = open_tab(user, scripts=False).page
+    page.get_by_label("Message", exact=True).fill("Plain HTML?")
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator(".message-assistant")).to_contain_text("No script was needed.")
+    page.locator(".bar summary").click()
+    page.get_by_role("link", name="Rename", exact=True).click()
+    page.get_by_label("Title").fill("By hand")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".side-link")).to_have_text("By hand")
+    page.locator(".bar summary").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator(".side-link")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".side-link")).to_have_text("By hand")
