@@ -197,6 +197,7 @@ def test_open_points_are_assessed_when_the_schema_asks():
     assert extract(["hi"])[0].points == ()
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.text(max_size=60) | st.sampled_from(["My name is Alex.", "I'm allergic to ", "I prefer ", "no longer "])
