@@ -1,0 +1,27 @@
+"""`python -m bench [part ...]`: run the named parts, all by default, and print their tables."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from bench.report import machine
+
+PARTS = ("relay", "lists", "footprint")
+
+
+def main(names: list[str]) -> int:
+    """Run the parts one after another; the number of those that did not hold what they promise."""
+    unknown = [name for name in names if name not in PARTS]
+    if unknown:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    print(machine())
+    failed = 0
+    for name in names or PARTS:
+        failed += not importlib.import_module(f"bench.{name}").main()
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,101 @@
+"""The load generator: streams read by one asyncio loop over plain sockets, so that it costs less than what it measures."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+_STAMP = re.compile(rb"(\d+):(\d+) ")
+
+
+@dataclass
+class Stream:
+    """What one stream delivered; times in milliseconds."""
+
+    first_token: float | None = None
+    latencies: list[float] = field(default_factory=list)
+    received: int = 0
+    disordered: int = 0
+    finished: bool = False
+    failure: str = ""
+
+
+def chat_request(url: str, token: str) -> Callable[[int], bytes]:
+    """The request that starts a turn and streams it."""
+    return lambda number: _post(url, "/api/chat/stream", {"message": f"bench {number}"}, token)
+
+
+def model_request(url: str, model: str) -> Callable[[int], bytes]:
+    """The same question put to the model server directly."""
+    path = urlsplit(url).path + "/chat/completions"
+
+    def make(number: int) -> bytes:
+        messages = [{"role": "user", "content": f"bench {number}"}]
+        return _post(url, path, {"model": model, "stream": True, "messages": messages}, "bench")
+
+    return make
+
+
+def _post(url: str, path: str, body: dict, token: str) -> bytes:
+    data = json.dumps(body).encode()
+    head = (f"POST {path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nAuthorization: Bearer {token}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n")
+    return head.encode() + data
+
+
+async def run(
+    url: str, request: Callable[[int], bytes], streams: int, *, spread: float, limit: float, tokens: int
+) -> list[Stream]:
+    """Start streams evenly over `spread` seconds and read each to its end, `limit` seconds at most."""
+    address = urlsplit(url)
+
+    async def one(number: int) -> Stream:
+        await asyncio.sleep(spread * number / streams)
+        stream = Stream()
+        try:
+            async with asyncio.timeout(limit):
+                await _read(address.hostname, address.port, request(number), stream, tokens)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
+            stream.failure = stream.failure or type(error).__name__
+        return stream
+
+    return list(await asyncio.gather(*(one(number) for number in range(streams))))
+
+
+async def _read(host: str | None, port: int | None, request: bytes, stream: Stream, tokens: int) -> None:
+    started = time.monotonic_ns()
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        writer.write(request)
+        status = await reader.readline()
+        if b" 200 " not in status:
+            stream.failure = status.decode(errors="replace").strip() or "no answer"
+            return
+        await reader.readuntil(b"\r\n\r\n")
+        rest = b""
+        expected = 0
+        while chunk := await reader.read(65_536):
+            arrived, wall = time.monotonic_ns(), time.time_ns()
+            data = rest + chunk
+            end = 0
+            for found in _STAMP.finditer(data):
+                end = found.end()
+                if stream.first_token is None:
+                    stream.first_token = (arrived - started) / 1e6
+                if int(found[1]) == expected:
+                    stream.latencies.append((wall - int(found[2])) / 1e6)
+                    expected += 1
+                    stream.received += 1
+                elif stream.received < tokens:
+                    stream.disordered += 1
+            rest = data[end:][-200:]
+            if stream.received >= tokens:
+                stream.finished = True
+                return
+    finally:
+        writer.close()

@@ -1,0 +1,143 @@
+"""The product as it runs, on servers of its own: gunicorn, Redis, MariaDB or SQLite, and the scripted model server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.processes import ROOT, end, free_port, spawn, wait_until
+from tests.support.servers import Servers, test_servers
+
+MODEL = "bench-model"
+
+
+@dataclass
+class Stack:
+    """A running product: where it is, a token of its user, and its processes for looking at."""
+
+    url: str
+    model_url: str
+    token: str
+    servers: Servers
+    environment: dict[str, str]
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def script(self, **rule: object) -> None:
+        """Tell the model server what to say from now on."""
+        for method, data in (("DELETE", None), ("POST", json.dumps(rule).encode())):
+            request = urllib.request.Request(
+                f"{self.model_url.removesuffix('/v1')}/_script", data, {"Content-Type": "application/json"}, method=method
+            )
+            urllib.request.urlopen(request, timeout=10).read()
+
+    def usage(self, name: str) -> tuple[float, float]:
+        """CPU seconds used so far, and resident MB now, of a process and all below it (shared pages counted once)."""
+        pids = family(self.processes[name].pid)
+        ticks = os.sysconf("SC_CLK_TCK")
+        cpu = sum(sum(map(int, _stat(pid)[11:13])) for pid in pids) / ticks
+        return cpu, sum(map(proportional, pids))
+
+    def largest(self, name: str) -> float:
+        """Resident MB of the largest process of a family."""
+        return max(map(resident, family(self.processes[name].pid)))
+
+
+@contextmanager
+def running(*, database: str, workers: int = 2, worker: bool = False) -> Iterator[Stack]:
+    """Start everything on `database` (sqlite or mariadb) with one user; end it afterwards."""
+    previous = os.environ.get("TEST_DB")
+    os.environ["TEST_DB"] = "sqlite" if database == "sqlite" else "mysql"
+    try:
+        with test_servers() as servers:
+            stack = _start(servers, workers, worker)
+            try:
+                yield stack
+            finally:
+                for process in stack.processes.values():
+                    end(process, patience=5)
+    finally:
+        os.environ.pop("TEST_DB", None) if previous is None else os.environ.update(TEST_DB=previous)
+
+
+def _start(servers: Servers, workers: int, worker: bool) -> Stack:
+    model_port, port = free_port(), free_port()
+    environment = {
+        **os.environ,
+        "VAR_DIR": str(servers.directory),
+        "DATABASE_URL": servers.database_url,
+        "REDIS_URL": servers.redis_url,
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
+        "OPENAI_API_KEY": "bench",
+        "CHAT_MODEL": MODEL,
+        "EMBEDDING_MODEL": "all-minilm-l6-v2",
+        "RATE_LIMITS": "false",
+        "LOG_LEVEL": "WARNING",
+        "SECRET_KEY": "only for benchmarks, and long enough",
+    }
+    stack = Stack(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}/v1", "", servers, environment)
+    log = servers.directory / "bench.log"
+    python = [sys.executable, "-m"]
+    stack.processes["model"] = spawn(
+        [*python, "webapp.llm.offline", "--port", str(model_port), "--scripted"], log, environment
+    )
+    flask = [*python, "flask", "--app", "wsgi"]
+    _run([*flask, "db", "upgrade"], environment)
+    _run([*flask, "user", "create", "--email", "bench@example.com", "--password", "a long enough password"], environment)
+    stack.token = _run([*flask, "token", "create", "--email", "bench@example.com"], environment).strip().splitlines()[-1]
+    web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"127.0.0.1:{port}"]
+    stack.processes["web"] = spawn([*web, "--workers", str(workers)], log, environment)
+    if worker:
+        stack.processes["worker"] = spawn([*python, "jobs.worker"], log, environment)
+    wait_until(lambda: _ready(stack.url), "the web", process=stack.processes["web"], log=log)
+    return stack
+
+
+def _run(command: list[str], environment: dict[str, str]) -> str:
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def _ready(url: str) -> bool:
+    try:
+        return urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200
+    except OSError:
+        return False
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in listing.read_text().split():
+            found += family(int(child))
+    return found
+
+
+def resident(pid: int) -> float:
+    """VmRSS in MB."""
+    return _field(f"/proc/{pid}/status", "VmRSS")
+
+
+def proportional(pid: int) -> float:
+    """PSS in MB: shared pages divided among those who share them."""
+    return _field(f"/proc/{pid}/smaps_rollup", "Pss")
+
+
+def _field(path: str, name: str) -> float:
+    for line in Path(path).read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
