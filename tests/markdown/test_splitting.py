@@ -1,5 +1,6 @@
 """Where a growing text is cut: nothing lost, nothing taken back, nothing rendered differently."""
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -92,7 +93,12 @@ def test_streaming_in_any_pieces_finishes_the_same_blocks(text: str, cuts: list[
         html += update.finished_html
         shown = update.tail_html or ""
     assert html == [render(block) for block in blocks]
-    assert shown == (render(tail) if tail.strip() else "")
+    # What is uncoloured yet in unfinished code is the only difference.
+    assert _without_colours(shown) == _without_colours(render(tail) if tail.strip() else "")
+
+
+def _without_colours(html: str) -> str:
+    return re.sub(r'<span class="[a-z0-9]{1,3}">(.*?)</span>', r"\1", html, flags=re.DOTALL)
 
 
 @settings(deadline=None, max_examples=400)

@@ -135,7 +135,9 @@ def _sentences() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, item['loc']))} {item['msg']}".strip() for item in error.errors()]
+        found = [
+            f"{'.'.join(map(str, item['loc']))} {item['msg'].removeprefix('Value error, ')}" for item in error.errors()
+        ]
         raise click.ClickException("; ".join(found)) from None
     except DomainError as error:
         details = [f"{'.'.join(item['loc'])} {item['msg']}" for item in error.errors or []]

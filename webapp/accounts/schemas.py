@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, User
@@ -47,10 +47,12 @@ class Registration(Request):
     password: Password
     name: PersonName = ""
 
-    @model_validator(mode="after")
-    def _acceptable_password(self) -> Self:
-        _check_password(self.password, self.email)
-        return self
+    @field_validator("password")
+    @classmethod
+    def _acceptable_password(cls, password: str, info: ValidationInfo) -> str:
+        if found := complaint(password, info.data.get("email", "")):
+            raise ValueError(found)
+        return password
 
 
 class NewUser(Request):
@@ -236,8 +238,3 @@ class SiteChanges(Request):
     """Settings of the site to change."""
 
     registration_open: bool
-
-
-def _check_password(password: str, email: str) -> None:
-    if found := complaint(password, email):
-        raise ValueError(f"the password {found}")

@@ -17,7 +17,7 @@ MAX_HIGHLIGHTED = 30_000
 MAX_HIGHLIGHTED_LINE = 2_000
 # Between two full passes over a growing block its new lines stay plain; each pass then covers a quarter more.
 REHIGHLIGHT_GROWTH = 4
-SHORT_CODE = 1_000  # cheap enough to highlight at every step
+SHORT_CODE = 1_500  # cheap enough to highlight at every new line
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
@@ -50,12 +50,12 @@ class GrowingCode:
         self._known: dict[int, tuple[str, str, str]] = {}
 
     def highlight(self, position: int, code: str, language: str) -> str:
-        """HTML of the block at `position`; lines since its last full pass may be uncoloured."""
-        if len(code) <= SHORT_CODE:
-            return highlight(code, language)
+        """HTML of the block at `position`; what came since its last full pass is not coloured yet."""
         known_language, prefix, html = self._known.get(position, ("", "", ""))
         rest = code[len(prefix) :]
-        if known_language != language or not code.startswith(prefix) or len(rest) * REHIGHLIGHT_GROWTH > len(prefix):
+        continues = known_language == language and code.startswith(prefix)
+        due = "\n" in rest and (len(code) <= SHORT_CODE or len(rest) * REHIGHLIGHT_GROWTH > len(prefix))
+        if due or not continues:
             # Whole lines only: half a word could be coloured as another one.
             prefix, end, rest = code.rpartition("\n")
             prefix += end

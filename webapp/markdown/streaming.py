@@ -34,14 +34,18 @@ class StreamRenderer:
     def __init__(self, text: str = "") -> None:
         self._tail = text
         self._wait_for = 0
+        self._has_news = bool(text)
         self._code = GrowingCode()
 
     def feed(self, delta: str) -> Update:
         """Takes the next piece of text."""
         self._tail += delta
+        # Only a new line can finish a block; a carriage return waits for what follows it.
+        self._has_news = self._has_news or "\n" in delta or "\r" in self._tail
         if len(self._tail) < self._wait_for:
             return Update([], None)
-        blocks, self._tail = split_stable(self._tail)
+        blocks, self._tail = split_stable(self._tail) if self._has_news else ([], self._tail)
+        self._has_news = False
         if blocks:
             self._code.forget()
         growth = CODE_GROWTH if self._tail.lstrip().startswith(("```", "~~~")) else GROWTH
