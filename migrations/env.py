@@ -49,3 +49,4 @@ if context.is_offline_mode():
         context.run_migrations()
 else:
     run()
+    expect_writes(False)

@@ -37,7 +37,10 @@ def problem(status: int, title: str, detail: str = "", *, errors: list | None = 
 
 def field_errors(error: ValidationError) -> list[dict[str, Any]]:
     """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
-    return [{"loc": [str(part) for part in item["loc"]], "msg": item["msg"]} for item in error.errors()]
+    return [
+        {"loc": [str(part) for part in item["loc"]], "msg": item["msg"].removeprefix("Value error, ")}
+        for item in error.errors()
+    ]
 
 
 def validation_problem(error: ValidationError) -> Response:
