@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
 MAX_TEXT_BYTES = 65_535  # TEXT, as documented
@@ -80,6 +80,9 @@ Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(_encodable)]
 MessageText = Annotated[str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank),
                         AfterValidator(_fits_text_column)]
 """What a person says in one message: not blank, at most the 65,535 bytes of a TEXT column."""
+
+Flag = StrictBool
+"""True or false, and nothing that merely looks like it."""
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 """A row's id."""

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
-from webapp.validation import Id, Instant, Line
+from webapp.validation import Flag, Id, Instant, Line
 from webapp.web import PageQuery
 
 MAX_INSTRUCTIONS = 8_000
@@ -111,8 +111,8 @@ class SettingsChanges(Request):
     theme: Literal["system", "light", "dark"] | None = None
     timezone: TimeZone | None = None
     custom_instructions: Instructions | None = None
-    memory_enabled: bool | None = None
-    past_conversations_enabled: bool | None = None
+    memory_enabled: Flag | None = None
+    past_conversations_enabled: Flag | None = None
 
 
 class AccountChanges(Request):
@@ -224,8 +224,8 @@ class UserList(BaseModel):
 class UserChanges(Request):
     """What an admin may change about an account."""
 
-    is_admin: bool | None = None
-    is_active: bool | None = None
+    is_admin: Flag | None = None
+    is_active: Flag | None = None
 
 
 class SiteOut(BaseModel):
@@ -237,4 +237,4 @@ class SiteOut(BaseModel):
 class SiteChanges(Request):
     """Settings of the site to change."""
 
-    registration_open: bool
+    registration_open: Flag

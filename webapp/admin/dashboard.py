@@ -17,6 +17,8 @@ from rq.serializers import JSONSerializer
 from rq_dashboard import web
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 
+from webapp.problems import present
+
 URL_PREFIX = "/admin/rq"
 
 # Its pages are made of inline scripts, inline styles and templates compiled in the browser.
@@ -65,8 +67,8 @@ def _guard() -> None:
         raise MethodNotAllowed(valid_methods=["POST"])
 
 
-def _missing_job(error: Exception) -> None:
-    raise NotFound("This job is no longer kept.") from error
+def _missing_job(_error: Exception) -> Response:
+    return present(404, "Not found", "This job is no longer kept.")
 
 
 def _finish(response: Response) -> Response:

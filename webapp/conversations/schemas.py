@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from webapp.conversations.models import Conversation, Message
-from webapp.validation import Id, Instant, JsonObject, Line
+from webapp.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.web import PageQuery
 
 
@@ -42,7 +42,7 @@ class NewConversation(BaseModel):
     space_id: Id | None = None
     journey: Line | None = Field(None, max_length=100)
     persona: Line | None = Field(None, max_length=100)
-    is_temporary: bool = False
+    is_temporary: Flag = False
     metadata: JsonObject | None = None
 
 
@@ -50,7 +50,7 @@ class ConversationChanges(BaseModel):
     """Only the fields that are given are changed. An empty title lets the assistant find one again."""
 
     title: Line | None = Field(None, max_length=255)
-    is_archived: bool | None = None
+    is_archived: Flag | None = None
     space_id: Id | None = None
     metadata: JsonObject | None = None
 

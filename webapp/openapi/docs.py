@@ -7,10 +7,10 @@ from threading import Lock
 from typing import Any
 
 from flask import Blueprint, Flask, current_app, render_template
-from flask_openapi3 import OpenAPI
+from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.accounts.auth import public
-from webapp.openapi.document import ViewFacts, refine
+from webapp.openapi.document import METHODS, ViewFacts, refine
 
 blueprint = Blueprint("openapi", __name__)
 
@@ -35,6 +35,7 @@ def published(app: OpenAPI) -> dict[str, Any]:
     """The OpenAPI document of an application, made when it is first asked for."""
     with _making:
         if "openapi_document" not in app.extensions:
+            _merge_paths(app)
             app.extensions["openapi_document"] = refine(app.api_doc, _facts(app))
         return app.extensions["openapi_document"]
 
@@ -42,6 +43,17 @@ def published(app: OpenAPI) -> dict[str, Any]:
 def init_docs(app: Flask) -> None:
     """Add the document and its page."""
     app.register_blueprint(blueprint)
+
+
+def _merge_paths(app: OpenAPI) -> None:
+    """Put back operations that got lost: of two blueprints with a path in common, flask-openapi3 keeps the later's."""
+    for blueprint in app.blueprints.values():
+        if not isinstance(blueprint, APIBlueprint):
+            continue
+        for path, item in blueprint.paths.items():
+            for method in METHODS:
+                if operation := getattr(item, method):
+                    setattr(app.paths[path], method, operation)
 
 
 def _facts(app: Flask) -> dict[tuple[str, str], ViewFacts]:

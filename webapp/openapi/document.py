@@ -61,9 +61,20 @@ _LAST_EVENT_ID = {
     "name": "Last-Event-ID",
     "in": "header",
     "description": "The id of the last event received; what came after it follows.",
-    "schema": {"type": "string", "pattern": "^[0-9]{1,15}-[0-9]{1,6}$"},
+    "schema": {"type": "string", "maxLength": 100},
 }
-_METHODS = ("get", "put", "post", "patch", "delete")
+_STREAM_EVENT = {
+    "title": "StreamEvent",
+    "description": "One event of the stream.",
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "id": {"type": "string", "description": "Where to resume after this event."},
+        "event": {"type": "string", "description": "`turn`, `delta`, `tool`, `done`, `error`; more with `follow`."},
+        "data": {"type": "string", "contentMediaType": "application/json", "description": "A JSON object."},
+    },
+}
+METHODS = ("get", "put", "post", "patch", "delete")
 _REF = "#/components/schemas/"
 
 
@@ -85,6 +96,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
         _refine(path, method, operation, facts.get((method, path), ViewFacts()))
     components = document["components"]
     components["responses"] = _problem_responses()
+    components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
     _describe_security(components["securitySchemes"])
     _plain_names(document)
     _drop_unused(document)
@@ -97,7 +109,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Every operation as path, method, operation."""
     for path, item in document["paths"].items():
-        for method in _METHODS:
+        for method in METHODS:
             if method in item:
                 yield path, method, item[method]
 
@@ -115,11 +127,13 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
     kept = {status: answer for status, answer in answers.items() if status.startswith("2")}
     for status, answer in kept.items():
         if "text/event-stream" in answer.get("content", {}):
-            answer["content"]["text/event-stream"]["example"] = STREAM
+            answer["content"]["text/event-stream"] = {"schema": {"$ref": f"{_REF}StreamEvent"}, "example": STREAM}
         if status == "202" and method == "get":
             answer["headers"] = _RETRY_AFTER
     problems = {
-        status: {"$ref": f"#/components/responses/{name}"} for status, (name, _) in PROBLEMS.items() if status in possible
+        status: {"$ref": f"#/components/responses/{name}"}
+        for status, (name, _) in PROBLEMS.items()
+        if status in possible
     }
     operation["responses"] = {**dict(sorted(kept.items())), **problems}
     if not parameters:

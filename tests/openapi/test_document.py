@@ -1,0 +1,116 @@
+"""The published description: valid, complete, and true about what each operation can answer."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from webapp.openapi.docs import published
+from webapp.openapi.document import PROBLEMS, ViewFacts, operations, refine
+from webapp.openapi.examples import EXAMPLES
+
+
+@pytest.fixture
+def document(app):
+    """The description of the whole API."""
+    return published(app)
+
+
+def test_it_is_valid_and_public(document, anonymous):
+    OpenAPIV31SpecValidator(document).validate()
+    assert anonymous.get("/api/openapi.json").json == document
+
+
+def test_every_route_of_the_api_is_described(document, app):
+    routes = {
+        (re.sub(r"<(?:[^<:]+:)?([^>]+)>", r"{\1}", rule.rule), method.lower())
+        for rule in app.url_map.iter_rules()
+        if rule.rule.startswith(("/api/", "/memory/")) and not rule.endpoint.startswith("openapi.")
+        for method in rule.methods - {"HEAD", "OPTIONS"}
+    }
+    assert routes == {(path, method) for path, method, _ in operations(document)}
+
+
+def test_every_operation_says_what_it_is(document):
+    names = []
+    for path, method, operation in operations(document):
+        where = f"{method} {path}"
+        names.append(operation["operationId"])
+        assert operation["summary"], where
+        assert not operation["summary"].endswith("."), where
+        assert operation["tags"], where
+        assert operation["security"] == [{"token": []}, {"session": []}], where
+        statuses = set(operation["responses"])
+        assert {"401", "403", "503"} <= statuses, where
+        assert not {"default", "405", "500"} & statuses, where
+        assert any(status.startswith("2") for status in statuses), where
+    assert len(names) == len(set(names))
+
+
+def test_failures_are_problems(document):
+    for path, method, operation in operations(document):
+        for status, answer in operation["responses"].items():
+            if not status.startswith("2"):
+                assert answer == {"$ref": f"#/components/responses/{PROBLEMS[status][0]}"}, f"{method} {path} {status}"
+    for answer in document["components"]["responses"].values():
+        assert answer["content"] == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    assert "errors" in document["components"]["schemas"]["Problem"]["properties"]
+    assert "Retry-After" in document["components"]["responses"]["TooManyRequests"]["headers"]
+
+
+def test_streams_are_event_streams(document):
+    for path, method in (("/api/chat/stream", "post"), ("/api/chat/turns/{turn_id}/stream", "get")):
+        content = document["paths"][path][method]["responses"]["200"]["content"]
+        assert list(content) == ["text/event-stream"]
+        assert "event: delta" in content["text/event-stream"]["example"]
+
+
+def test_idempotency_and_admins_are_told(document):
+    creating = document["paths"]["/api/conversations"]["post"]
+    assert [parameter["name"] for parameter in creating["parameters"]] == ["Idempotency-Key"]
+    assert "For admins only." in document["paths"]["/api/site"]["put"]["description"]
+
+
+def test_a_path_of_two_blueprints_keeps_both_operations(document):
+    assert {"get", "post"} <= set(document["paths"]["/api/conversations/{conversation_id}/messages"])
+
+
+def test_models_have_plain_names_and_examples_fit(document, app):
+    from webapp.accounts import schemas as accounts
+    from webapp.chat import schemas as chat
+    from webapp.conversations import schemas as conversations
+
+    schemas = document["components"]["schemas"]
+    assert not [name for name in schemas if name.endswith("Out")]
+    assert set(schemas["Conversation"]["properties"]) < set(schemas["ConversationWithMessages"]["properties"])
+    assert "is_current" not in schemas["Message"]["properties"]
+    assert set(EXAMPLES) <= set(schemas)
+    for name, example in EXAMPLES.items():
+        model = next(getattr(module, name) for module in (accounts, chat, conversations) if hasattr(module, name))
+        model.model_validate(example)
+
+
+def test_only_possible_problems_are_kept():
+    generated = {
+        "info": {},
+        "components": {"schemas": {"Problem": {}, "Unused": {}}, "securitySchemes": {"token": {}, "session": {}}},
+        "paths": {"/a": {"get": {"summary": "Look. Closely.", "responses": {"200": {"description": "OK"}, "405": {}}}}},
+    }
+    refined = refine(generated, {("get", "/a"): ViewFacts(access="service")})
+    operation = refined["paths"]["/a"]["get"]
+    assert set(operation["responses"]) == {"200", "401", "403", "503"}
+    assert operation["summary"] == "Look"
+    assert operation["description"] == "Closely.\n\nFor service tokens and admins."
+    assert "Unused" not in refined["components"]["schemas"]
+    assert "405" in generated["paths"]["/a"]["get"]["responses"], "the generated document is left alone"
+
+
+def test_the_page_has_no_inline_script_and_brings_the_token(anonymous, login, user):
+    page = anonymous.get("/api/docs")
+    assert page.status_code == 200
+    assert "unsafe-eval" not in page.headers["Content-Security-Policy"]
+    assert not re.findall(r"<script(?![^>]*\bsrc=)", page.text)
+    assert re.search(r'data-csrf="[^"]{20,}"', page.text)
+    assert user.email in login(user).get("/api/docs").text
