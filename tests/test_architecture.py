@@ -1,0 +1,214 @@
+"""Rules of the code base that no single test sees: access, job specs, the direction of imports, sizes."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webapp.jobspecs import JOBS, JobSpec, Queue
+
+ROOT = Path(__file__).resolve().parent.parent
+LONGEST = 300
+LEVELS = {"public", "user", "admin", "service"}
+
+# A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all.
+DOMAINS = [
+    "accounts", "spaces", "conversations", "prompts", "memories", "retrieval", "summaries", "journeys", "chat",
+    "transfer", "admin", "openapi",
+]  # fmt: skip
+
+# What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
+# but nobody relies on it.
+PURE = {
+    "webapp": "dates errors jobspecs validation",
+    "webapp.accounts": "emails passwords",
+    "webapp.chat": "budget context context_types sections",
+    "webapp.memories": "claims decisions extraction_prompt grounding likeness normalise operations plan policy screening "
+    "state tombstones",
+    "webapp.openapi": "document examples",
+    "webapp.retrieval": "arrays bm25f fusion index passages scope text vectors",
+}
+PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.")
+
+# Why an import of ours stands inside a function there.
+LAZY = {
+    "webapp",  # says so itself: the launcher and the offline model live in this package without needing Flask
+    "webapp.llm.offline.server",  # numpy and the embedding model's code, for a process that may never embed
+}
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a source file."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+FILES = sorted(path for folder in ("webapp", "jobs") for path in (ROOT / folder).rglob("*.py"))
+TREES = {module_name(path): ast.parse(path.read_text(), str(path)) for path in FILES}
+PACKAGES = {module_name(path) for path in FILES if path.name == "__init__.py"}
+
+
+def imports(name: str, nodes: Iterator[ast.AST]) -> set[str]:
+    """The modules of ours, and the top names of others, that some nodes of a module import."""
+    found: set[str] = set()
+    package = name if name in PACKAGES else name.rpartition(".")[0]
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parent = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parent, base] if base else parent)
+            for alias in node.names:
+                whole = f"{base}.{alias.name}"
+                found.add(whole if whole in TREES else base)
+    return found
+
+
+def at_load(tree: ast.AST) -> Iterator[ast.AST]:
+    """What runs when a module is loaded: not the bodies of functions, and nothing that is there for types only."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from at_load(node)
+
+
+IMPORTS = {name: imports(name, ast.walk(tree)) for name, tree in TREES.items()}
+LOADED = {name: imports(name, at_load(tree)) & set(TREES) for name, tree in TREES.items()}
+
+
+def domain_of(name: str) -> str:
+    """The domain a module belongs to; empty for what is for all."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[0] == "webapp" and parts[1] in DOMAINS else ""
+
+
+def test_every_view_says_who_may_call_it(app):
+    silent = []
+    for endpoint, view in app.view_functions.items():
+        if endpoint == "static" or endpoint.endswith(".static"):
+            continue
+        blueprint = app.blueprints.get(endpoint.rpartition(".")[0])
+        access = getattr(view, "access", None) or getattr(blueprint, "access", None)
+        if access not in LEVELS:
+            silent.append(endpoint)
+    assert not silent
+
+
+def test_views_open_to_anybody_are_known(app):
+    """A new public view is a decision: it is written down here."""
+    public = {endpoint for endpoint, view in app.view_functions.items() if getattr(view, "access", None) == "public"}
+    assert public <= {
+        "accounts_pages.login", "accounts_pages.sign_in", "accounts_pages.logout", "accounts_pages.register",
+        "accounts_pages.make_account", "openapi.document", "openapi.page",
+        "service.healthz", "service.readyz", "service.metrics",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_job_has_a_function_and_limits(name):
+    spec = JOBS[name]
+    module, _, function = spec.function.rpartition(".")
+    assert module.split(".")[0] == "jobs"
+    found = getattr(importlib.import_module(module), function)
+    assert found.job_name == name
+    assert isinstance(spec, JobSpec)
+    assert isinstance(spec.queue, Queue)
+    assert 0 < spec.timeout <= 3_600
+    assert spec.retries
+    assert all(wait > 0 for wait in spec.retries)
+    assert not (spec.every and spec.cron)
+
+
+def test_every_job_function_has_a_spec():
+    functions = set()
+    for name in TREES:
+        if not name.startswith("jobs."):
+            continue
+        module = importlib.import_module(name)
+        for _, function in inspect.getmembers(module, inspect.isfunction):
+            if hasattr(function, "job_name") and function.__module__ == name:
+                functions.add(f"{name}.{function.__name__}")
+                assert JOBS[function.job_name].function == f"{name}.{function.__name__}"
+    assert functions == {spec.function for spec in JOBS.values()}
+
+
+def test_domains_import_only_those_before_them():
+    wrong = []
+    for name, imported in IMPORTS.items():
+        mine = domain_of(name)
+        if not mine:
+            continue
+        for other in imported:
+            theirs = domain_of(other)
+            if theirs and DOMAINS.index(theirs) > DOMAINS.index(mine):
+                wrong.append(f"{name} imports {other}")
+    assert not wrong
+
+
+def test_the_web_names_jobs_by_string():
+    found = [f"{name} imports {other}" for name, imported in IMPORTS.items() for other in imported
+             if name.startswith("webapp") and other.split(".")[0] in ("jobs", "tests")]  # fmt: skip
+    assert not found
+
+
+def test_models_know_no_domain():
+    found = [f"{name} imports {other}" for name, imported in IMPORTS.items() for other in imported
+             if name.startswith("webapp.llm") and other.startswith("webapp.")
+             and not other.startswith("webapp.llm")]  # fmt: skip
+    assert not found
+
+
+def test_pure_modules_import_neither_web_nor_database():
+    pure = {f"{package}.{name}" for package, names in PURE.items() for name in names.split()}
+    assert pure <= set(TREES)
+    pure |= {name for name in TREES if name.startswith(PURE_PACKAGES)}
+    found = [f"{name} imports {other}" for name in sorted(pure) for other in IMPORTS[name]
+             if other.split(".")[0] in ("flask", "sqlalchemy", "flask_login", "flask_wtf", "flask_sqlalchemy")
+             or other in ("webapp.database", "webapp.extensions", "webapp.web")]  # fmt: skip
+    assert not found
+
+
+def test_no_module_is_too_long():
+    long = {module_name(path): length for path in FILES if (length := len(path.read_text().splitlines())) > LONGEST}
+    assert not long
+
+
+def test_modules_import_each_other_in_one_direction():
+    cycles, done, path = [], set(), []
+
+    def visit(name: str) -> None:
+        if name in path:
+            cycles.append(" > ".join([*path[path.index(name):], name]))
+            return
+        if name in done:
+            return
+        path.append(name)
+        for other in sorted(LOADED[name] - {name}):
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in sorted(TREES):
+        visit(name)
+    assert not cycles
+
+
+def test_imports_stand_at_the_top():
+    inside = []
+    for name, tree in TREES.items():
+        if name in LAZY:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                ours = {other for other in imports(name, ast.walk(node)) if other.split(".")[0] in ("webapp", "jobs")}
+                inside += [f"{name}.{node.name} imports {other}" for other in sorted(ours)]
+    assert not inside
