@@ -1,6 +1,7 @@
-"""`python -m jobs.schedule`: RQ's cron for the jobs that have a rhythm. It loads nothing of the application.
+"""`python -m jobs.schedule`: RQ's cron for the jobs that have a rhythm, and RQ's scheduler for retries that wait.
 
-Two schedulers would enqueue everything twice, so one holds a lock and the others stand by.
+It loads nothing of the application. Workers that ran RQ's scheduler themselves would each fork a second process of
+their size. Two of these would enqueue everything twice, so one holds a lock and the others stand by.
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from redis import Redis
 from redis.exceptions import RedisError
 from rq.cron import CronJob, CronScheduler
 from rq.job import Job
+from rq.scheduler import RQScheduler
+from rq.serializers import JSONSerializer
 
 from webapp.config import Settings
-from webapp.jobspecs import JOBS, JobRequest, JobSpec, push, rq_queue
+from webapp.jobspecs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
 
 LOCK = "schedule:lock"
 LOCK_SECONDS = 30
-LONGEST_SLEEP = 10.0
+LONGEST_SLEEP = 1.0
+"""Seconds; a retry is due to the second, so that is how late it may be."""
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +53,9 @@ class Scheduler(CronScheduler):
         super().__init__(connection)
         self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
         self._token = uuid.uuid4().hex
+        names = [queue.value for queue in Queue]
+        self._retries = RQScheduler(names, connection, logging_level=logging.WARNING, serializer=JSONSerializer)
+        self._retries.prepare_registries(names)
 
     def holds_lock(self) -> bool:
         """Take or renew the lock; False while another scheduler has it."""
@@ -57,8 +64,11 @@ class Scheduler(CronScheduler):
         return bool(self.connection.eval(_RENEW, 1, LOCK, self._token, LOCK_SECONDS))
 
     def enqueue_jobs(self) -> list[CronJob]:
-        """Enqueue what is due, if it is ours to enqueue."""
-        return super().enqueue_jobs() if self.holds_lock() else []
+        """Enqueue what is due, retries too, if it is ours to enqueue."""
+        if not self.holds_lock():
+            return []
+        self._retries.enqueue_scheduled_jobs()
+        return super().enqueue_jobs()
 
     def calculate_sleep_interval(self) -> float:
         """Sleep until the next job, but wake often enough to keep the lock or to take it over."""

@@ -36,7 +36,7 @@ def main(names: list[str]) -> None:
         warm_up()  # in the parent, once: every horse would pay half a second for it
         gc.collect()
         gc.freeze()
-        worker.work(with_scheduler=True, logging_level="WARNING")
+        worker.work(logging_level="WARNING")  # retries that wait are queued by jobs.schedule
 
 
 if __name__ == "__main__":
