@@ -28,8 +28,8 @@ PURE = {
     "webapp": "dates errors jobspecs validation",
     "webapp.accounts": "emails passwords",
     "webapp.chat": "budget context context_types sections",
-    "webapp.memories": "claims decisions extraction_prompt grounding likeness normalise operations plan policy screening "
-    "state tombstones",
+    "webapp.memories": "claims decisions extraction_prompt grounding likeness normalise operations plan policy "
+    "screening state tombstones",
     "webapp.openapi": "document examples",
     "webapp.retrieval": "arrays bm25f fusion index passages scope text vectors",
 }
