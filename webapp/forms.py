@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -12,6 +13,9 @@ from webapp.errors import Invalid
 from webapp.problems import field_errors
 
 M = TypeVar("M", bound=BaseModel)
+
+_LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (?:character|item)s?.*$")
+"""How pydantic says that a text is too long or too short, with and without validators of our own."""
 
 
 def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
@@ -39,7 +43,7 @@ def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "")
 def _sentence(label: str, item: Mapping[str, Any]) -> str:
     message = str(item["msg"]).removeprefix("Value error, ").strip()
     words = message if message[:1].isupper() or not label else f"{label} {message}"
-    words = words.replace("String should have", f"{label or 'This'} must have")
+    words = _LENGTH.sub(rf"{label or 'This'} must have \1 \2 characters", words)
     words = words.replace("Field required", f"{label or 'Something'} is missing")
     return words[:1].upper() + words[1:].rstrip(".") + "."
 

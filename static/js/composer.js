@@ -1,13 +1,12 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
 import { $, $$, on, randomKey } from "./dom.js";
 import { form, read, write } from "./drafts.js";
+import { tryLater, WAITING, whenBack } from "./offline.js";
 import { follow } from "./scroll.js";
-import { toast } from "./toasts.js";
 
 const text = () => $("#composer-text");
 const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const canGrow = CSS.supports("field-sizing", "content");
-const WAITING = "You are offline. This is sent when the connection is back.";
 
 function say(message) {
   const place = $("#composer-error");
@@ -120,22 +119,8 @@ document.addEventListener("htmx:before:swap", (event) => {
 document.addEventListener("htmx:error", (event) => {
   if (event.detail.ctx?.sourceElement?.id !== "composer") return;
   giveBack({ waiting: true });
-  setTimeout(whenBack, 4000);
+  tryLater();
 });
-
-/** Sends what waits, once: the key makes a second arrival of the same words harmless. */
-async function whenBack() {
-  if (!form() || !read().waiting || !navigator.onLine) return;
-  try {
-    await fetch("/healthz", { cache: "no-store" });
-  } catch {
-    return void setTimeout(whenBack, 4000);
-  }
-  if (form() && read().waiting && $("[data-send]") && text().value.trim()) form().requestSubmit();
-}
-
-addEventListener("online", whenBack);
-addEventListener("offline", () => toast("You are offline. You can go on writing."));
 
 /** A composer that has just appeared gets its draft. */
 function arrive() {

@@ -1,6 +1,7 @@
 // The keys of the help dialog.
 import { $, $$ } from "./dom.js";
 import { closeDrawers } from "./drawers.js";
+import { openPalette } from "./palette.js";
 
 const isApple = /mac|iphone|ipad/i.test(navigator.userAgent);
 const isTyping = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
@@ -15,7 +16,7 @@ document.addEventListener("keydown", (event) => {
     if (!palette) return;
     event.preventDefault();
     if (palette.open) palette.close();
-    else palette.showModal();
+    else openPalette();
   } else if (command && event.shiftKey && key === "o") {
     event.preventDefault();
     $("#sidebar [data-new]")?.click();

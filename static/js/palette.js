@@ -13,10 +13,14 @@ function choose(option) {
   else field.removeAttribute("aria-activedescendant");
 }
 
+export function openPalette() {
+  palette.showModal();
+  field.focus();
+  field.select(); // at once: the next key may be pressed already
+}
+
 if (palette) {
-  palette.addEventListener("toggle", (event) => {
-    if (event.newState === "open") field.select();
-  });
+  on("click", "[data-open-palette]", openPalette);
   palette.addEventListener("keydown", (event) => {
     const all = options();
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from webapp.database import db
 from webapp.rendering import highlight
 
 MESSAGES_LOOKED_AT = 200
+_MARKS = re.compile(r"[*`|]+|^[ \t]*(?:[#>]+|[-+](?= ))|[-:]{3,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +44,15 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
     for row in rows:
         message = said.get(row.conversation_id)
         title = highlight(row.title or "New conversation", q)
-        excerpt = highlight(message[1], q) if message else None
+        excerpt = highlight(_plain(message[1], q), q) if message else None
         hits.append(Hit(row.conversation_id, title, row.updated_at, message[0] if message else None, excerpt))
     return hits
+
+
+def _plain(text: str, q: str) -> str:
+    """A message without the marks of Markdown, unless that would lose the words."""
+    plain = " ".join(_MARKS.sub("", text).split())
+    return plain if q.strip().lower() in plain.lower() else text
 
 
 def _newest_mentions(conversation_ids: list[int], q: str) -> dict[int, tuple[int, str]]:

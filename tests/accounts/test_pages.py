@@ -1,0 +1,139 @@
+"""Pages of accounts: register, sign in and out, settings."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.people import csrf_token
+
+GOOD = "a heron on the tide mill"
+
+
+def post(browser, path, page, **form):
+    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get(page).text)})
+
+
+def test_the_first_visitor_makes_the_first_account(anonymous):
+    assert anonymous.get("/").location == "/login"
+    assert anonymous.get("/login").location == "/register"
+    assert "This is the first account" in anonymous.get("/register").text
+    done = post(anonymous, "/register", "/register", name="Ada", email="Ada@Example.org", password=GOOD)
+    assert done.status_code == 303 and done.location == "/"
+    page = anonymous.get("/").text
+    assert "Administration" in page and "Ada" in page
+
+
+def test_the_second_account_is_no_admin(anonymous, make_user):
+    make_user(is_admin=True)
+    assert "This is the first account" not in anonymous.get("/register").text
+    post(anonymous, "/register", "/register", name="Bob", email="bob@example.org", password=GOOD)
+    assert "Administration" not in anonymous.get("/").text
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"email": "no address"}, "The e-mail address is not an e-mail address."),
+        ({"password": "short"}, "The password must have at least 8 characters"),
+        ({"password": "password1"}, "The password is one of those that are tried first"),
+        ({"email": "taken@example.org"}, "The e-mail address already has an account."),
+        ({"name": "x" * 201}, "The name must have at most 200 characters."),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said):
+    make_user(email="taken@example.org")
+    wanted = {"name": "Bob", "email": "bob@example.org", "password": GOOD, **form}
+    answer = post(anonymous, "/register", "/register", **wanted)
+    assert answer.status_code == 422 and said in answer.text
+    assert 'aria-invalid="true"' in answer.text
+    assert f'value="{wanted["name"]}"' in answer.text and wanted["password"] not in answer.text
+
+
+def test_registration_can_be_closed(anonymous, login, make_user):
+    admin = login(make_user(is_admin=True))
+    post(admin, "/admin/registration", "/admin", open="0")
+    assert "Registration is closed" in anonymous.get("/register").text
+    assert "Make one" not in anonymous.get("/login").text
+    page = anonymous.get("/login")
+    refused = anonymous.post("/register", data={"name": "B", "email": "b@example.org", "password": GOOD,
+                                                "csrf_token": csrf_token(page.text)})  # fmt: skip
+    assert refused.status_code == 403
+
+
+def test_sign_in_leads_where_one_wanted_to_go(anonymous, user):
+    assert anonymous.get("/settings").location == "/login?next=%2Fsettings"
+    wrong = post(anonymous, "/login", "/login", email=user.email, password="wrong")
+    assert wrong.status_code == 401 and f'value="{user.email}"' in wrong.text
+    right = post(anonymous, "/login?next=/settings", "/login", email=user.email, password=user.password)
+    assert right.location == "/settings"
+    assert anonymous.get("/login").location == "/"
+
+
+@pytest.mark.parametrize("target", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"])
+def test_sign_in_never_leads_elsewhere(anonymous, user, target):
+    page = anonymous.get("/login")
+    form = {"email": user.email, "password": user.password, "csrf_token": csrf_token(page.text)}
+    assert anonymous.post("/login", query_string={"next": target}, data=form).location == "/"
+
+
+def test_sign_out(login, user):
+    browser = login(user)
+    assert post(browser, "/logout", "/").location == "/login"
+    assert browser.get("/").location == "/login"
+
+
+def test_profile_and_instructions(login, user):
+    browser = login(user)
+    done = post(browser, "/settings/profile", "/settings", name="Grace <b>", instructions="Be brief.\r\nThanks.")
+    assert done.status_code == 303
+    page = browser.get("/settings").text
+    assert 'value="Grace &lt;b&gt;"' in page and "Be brief.\nThanks.</textarea>" in page and "Saved." in page
+    refused = post(browser, "/settings/profile", "/settings", name="Grace", instructions="x" * 8_001)
+    assert refused.status_code == 422 and "The instructions must have at most 8000 characters." in refused.text
+    assert "x" * 8_001 in refused.text
+
+
+def test_the_theme_is_this_browsers_and_the_accounts(login, user):
+    browser = login(user)
+    assert "data-theme" not in browser.get("/").text.partition("<head>")[0]
+    post(browser, "/settings/appearance", "/settings", theme="dark")
+    assert '<html lang="en" data-theme="dark">' in browser.get("/").text
+    assert '<html lang="en" data-theme="dark">' in login(user).get("/").text
+    assert post(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
+
+
+def test_a_new_password_ends_the_other_sessions(login, user):
+    here, elsewhere = login(user), login(user)
+    wrong = post(here, "/settings/password", "/settings", current_password="no", new_password="another tide mill")
+    assert wrong.status_code == 422 and "This is not your present password." in wrong.text
+    weak = post(here, "/settings/password", "/settings", current_password=user.password, new_password="12345678")
+    assert weak.status_code == 422 and "tried first" in weak.text
+    right = {"current_password": user.password, "new_password": "another tide mill"}
+    done = post(here, "/settings/password", "/settings", **right)
+    assert done.status_code == 303
+    assert here.get("/settings").status_code == 200
+    assert elsewhere.get("/settings").status_code == 303
+
+
+def test_a_token_is_shown_once_and_ends_when_revoked(login, user, anonymous):
+    browser = login(user)
+    made = post(browser, "/settings/tokens", "/settings", token_name="Script")
+    assert made.status_code == 201
+    secret = re.search(r'<code id="new-token">([^<]+)</code>', made.text)[1]
+    bearer = {"Authorization": f"Bearer {secret}"}
+    assert anonymous.get("/api/conversations", headers=bearer).status_code == 200
+    page = browser.get("/settings").text
+    assert secret not in page and "Script" in page
+    path = max(re.findall(r"/settings/tokens/\d+/revoke", page), key=lambda found: int(found.split("/")[3]))
+    assert post(browser, path, "/settings").status_code == 303
+    assert anonymous.get("/api/conversations", headers=bearer).status_code == 401
+    assert post(browser, "/settings/tokens", "/settings", token_name="  ").status_code == 422
+
+
+def test_somebody_elses_token_is_unknown(login, user, make_user):
+    other = login(make_user())
+    page = login(user).get("/settings").text
+    path = re.search(r"/settings/tokens/\d+/revoke", page)[0]
+    assert post(other, path, "/settings").status_code == 404

@@ -1,0 +1,197 @@
+"""Pages of turns: sending, the HTML stream, stop, retry, versions, and who may do what."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.people import csrf_token
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def browser(login, user):
+    """The browser of `user`."""
+    return login(user)
+
+
+def post(browser, path, *, headers=None, **form):
+    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
+
+
+def ids(html: str) -> list[int]:
+    """The messages of a page, in order."""
+    return [int(id) for id in re.findall(r'<article class="message[^>]* id="m-(\d+)"', html)]
+
+
+def asked(browser, words="Hello", **options) -> tuple[str, int, int]:
+    """A first exchange without scripts: the conversation's path, the ids of the message and of the reply."""
+    answer = post(browser, "/conversations", content=words, **options)
+    assert answer.status_code == 303
+    path = answer.location.partition("#")[0]
+    first, second = ids(browser.get(path).text)[-2:]
+    return path, first, second
+
+
+def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
+    model.script(reply="Good day, **you**.")
+    path, _, reply = asked(browser)
+    page = browser.get(path).text
+    assert "Good day, <strong>you</strong>." in page
+    assert "hx-sse:connect" not in page and "<noscript><meta" not in page
+    again = post(browser, f"{path}/messages", content="And again")
+    assert again.status_code == 303
+    assert len(ids(browser.get(path).text)) == 4
+
+
+def test_htmx_gets_the_bubbles_at_once(browser, model):
+    model.script(reply=["slowly "] * 50, token_delay=0.1)
+    answer = post(browser, "/conversations", headers=HTMX, content="First")
+    assert re.fullmatch(r"/c/\d+", answer.headers["HX-Push-Url"])
+    assert answer.headers["HX-Trigger"] == "conversations:changed"
+    reply = ids(answer.text)[-1]
+    assert f'hx-sse:connect="/turns/{reply}/events"' in answer.text
+    assert f"/turns/{reply}/stop" in answer.text
+    assert post(browser, f"/turns/{reply}/stop", headers=HTMX).status_code == 204
+    stream = browser.get(f"/turns/{reply}/events").text
+    assert "You stopped this reply." in stream
+    assert stream.rstrip().endswith("event: settled\ndata:") or "event: settled" in stream.rsplit("\n\n", 2)[-2]
+
+
+def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
+    model.script(reply=["# Title\n\n", "A *par", "agraph*.\r\n\r\n", "```py\nx = 1\n", "```\n"], token_delay=0.01)
+    answer = post(browser, "/conversations", headers=HTMX, content="First")
+    path, reply = answer.headers["HX-Push-Url"], ids(answer.text)[-1]
+    events = browser.get(f"/turns/{reply}/events").text.split("\n\n")
+    html = "".join(line[6:] + "\n" for event in events for line in event.split("\n") if line.startswith("data: "))
+    final = html[html.index(f'hx-target="#m-{reply}" hx-swap="outerHTML"') :]
+    page = browser.get(path).text
+    prose = re.search(r'<div class="prose" hx-ignore>(.*?)</div>\n', page, re.DOTALL)[1]
+    assert prose.strip().replace("\n", "") in final.replace("\n", "")
+    assert 'data-status="complete"' in final
+    late = browser.get(f"/turns/{reply}/events", headers={"Last-Event-ID": "0-1"}).text
+    assert "event: settled" in late and f'hx-target="#m-{reply}" hx-swap="outerHTML"' in late
+
+
+@pytest.mark.parametrize("content", ["", "   \n ", "x" * 65_536, "\ud800".encode("utf-8", "surrogatepass")])
+def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, content):
+    refused = post(browser, "/conversations", headers=HTMX, content=content)
+    if isinstance(content, bytes):
+        assert refused.status_code in (200, 422)
+        return
+    assert refused.status_code == 422
+    assert "field-error" in refused.text and "The message" in refused.text
+    page = post(browser, "/conversations", content=content)
+    assert page.status_code == 422 and 'id="composer"' in page.text
+    assert content.strip() in page.text
+    assert model.calls() == []
+
+
+def test_the_same_key_sends_once(browser, model):
+    model.script(reply="Once.")
+    token = csrf_token(browser.get("/").text)
+    form = {"content": "Did it arrive?", "csrf_token": token}
+    headers = {**HTMX, "Idempotency-Key": "a-key"}
+    first, second = (browser.post("/conversations", data=form, headers=headers) for _ in range(2))
+    assert first.headers["HX-Push-Url"] == second.headers["HX-Push-Url"]
+    assert ids(first.text) == ids(second.text)
+
+
+def test_a_failed_reply_offers_retry(browser, model):
+    model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
+    path, _, reply = asked(browser)
+    page = browser.get(path).text
+    assert "Your message is kept; it is not answered." in page and f'action="/turns/{reply}/retry"' in page
+    model.reset()
+    model.script(reply="Now it works.")
+    assert post(browser, f"/turns/{reply}/retry").status_code == 303
+    assert "Now it works." in browser.get(path).text
+
+
+def test_edit_version_restore_without_scripts(browser, model):
+    model.script(reply="About cats.", match="cats")
+    model.script(reply="About dogs.", match="dogs")
+    path, message, _ = asked(browser, "Tell me of cats")
+    assert "Tell me of cats</textarea>" in browser.get(f"/messages/{message}/edit").text
+    refused = post(browser, f"/messages/{message}/edit", content="  ")
+    assert refused.status_code == 422 and "The message" in refused.text
+    assert post(browser, f"/messages/{message}/edit", content="Tell me of dogs").status_code == 303
+    page = browser.get(path).text
+    assert "About dogs." in page and "About cats." not in page and "2/2" in page
+    now = ids(page)[0]
+    earlier = browser.get(f"/messages/{now}/versions/{message}").text
+    assert "Tell me of cats" in earlier and "Restore this version" in earlier
+    assert post(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
+    assert "About cats." in browser.get(path).text
+
+
+def test_regenerate_keeps_the_earlier_reply(browser, model):
+    model.script(reply="One way.", times=1)
+    path, _, reply = asked(browser)
+    model.reset()
+    model.script(reply="Another way.")
+    post(browser, f"/turns/{reply}/regenerate")
+    page = browser.get(path).text
+    assert "Another way." in page and "One way." not in page
+    assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions/{reply}", headers=HTMX).text
+
+
+ROUTES = [
+    ("GET", "/turns/{reply}/events"),
+    ("POST", "/turns/{reply}/stop"),
+    ("POST", "/turns/{reply}/retry"),
+    ("POST", "/turns/{reply}/regenerate"),
+    ("GET", "/messages/{message}"),
+    ("GET", "/messages/{message}/edit"),
+    ("POST", "/messages/{message}/edit"),
+    ("GET", "/messages/{message}/versions/{message}"),
+    ("POST", "/messages/{message}/versions/{message}/restore"),
+]
+
+
+def test_somebody_elses_messages_are_unknown(browser, login, make_user, model):
+    model.script(reply="A secret reply.")
+    _, message, reply = asked(browser, "A secret question")
+    stranger = login(make_user(is_admin=True))
+    token = csrf_token(stranger.get("/").text)
+    for method, path in ROUTES:
+        data = {"csrf_token": token, "content": "x"} if method == "POST" else None
+        for headers in ({}, HTMX):
+            answer = stranger.open(path.format(message=message, reply=reply), method=method, data=data, headers=headers)
+            assert answer.status_code == 404, path
+            assert "secret" not in answer.text
+
+
+def test_a_message_opens_where_it_stands(browser, model):
+    model.script(reply="Here.")
+    path, message, _ = asked(browser)
+    assert browser.get(f"/messages/{message}").location == f"{path}?at={message}"
+    page = browser.get(f"{path}?at={message}").text
+    assert f'data-at="{message}"' in page and message in ids(page)
+
+
+def test_a_long_conversation_is_shown_from_its_end(app, browser, user, model):
+    from webapp.conversations import messages
+    from webapp.conversations.schemas import NewConversation
+    from webapp.conversations.service import create_conversation
+    from webapp.database import write_transaction
+
+    with app.app_context(), write_transaction():
+        row = create_conversation(user.user_id, NewConversation(title="Long"))
+        parent = None
+        for number in range(50):
+            question, reply = messages.add_exchange(row, f"Question {number}", parent_id=parent)
+            reply.status, reply.content, parent = "complete", f"Answer {number}", reply.message_id
+        conversation_id = row.conversation_id
+    page = browser.get(f"/c/{conversation_id}").text
+    shown = ids(page)
+    assert len(shown) == 40 and "Answer 49" in page and "Answer 29" not in page
+    while more := re.search(r'hx-get="(/c/\d+\?before=\d+)"', page):
+        page = browser.get(more[1], headers=HTMX).text
+        shown = ids(page) + shown
+    assert len(shown) == 100 and shown == sorted(set(shown))
+    middle = shown[30]
+    around = ids(browser.get(f"/c/{conversation_id}?at={middle}").text)
+    assert middle in around and len(around) == 50

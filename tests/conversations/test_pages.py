@@ -1,0 +1,161 @@
+"""Pages and fragments of conversations: what each shows, and to whom."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.people import csrf_token
+from webapp.conversations.schemas import ConversationChanges, NewConversation
+from webapp.conversations.service import create_conversation, update_conversation
+from webapp.database import write_transaction
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def talk(app):
+    """`talk(person, title)`: the id of a new conversation."""
+
+    def make(person, title="Talk", **changes) -> int:
+        with app.app_context(), write_transaction():
+            row = create_conversation(person.user_id, NewConversation(title=title))
+            if changes:
+                update_conversation(person.user_id, row.conversation_id, ConversationChanges(**changes))
+            return row.conversation_id
+
+    return make
+
+
+@pytest.fixture
+def browser(login, user):
+    """The browser of `user`."""
+    return login(user)
+
+
+def post(browser, path, *, headers=None, **form):
+    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
+
+
+PATHS = [
+    ("GET", "/c/{id}"),
+    ("GET", "/c/{id}?before=5"),
+    ("GET", "/c/{id}/title"),
+    ("GET", "/c/{id}/item"),
+    ("POST", "/c/{id}/title"),
+    ("POST", "/c/{id}/archive"),
+    ("POST", "/c/{id}/unarchive"),
+    ("POST", "/c/{id}/delete"),
+    ("POST", "/c/{id}/undelete"),
+    ("POST", "/c/{id}/messages"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
+def test_somebody_elses_conversation_is_unknown(method, path, headers, browser, make_user, talk):
+    id = talk(make_user(is_admin=True), "Secret plans")
+    token = csrf_token(browser.get("/").text)
+    for wanted in (id, 2**31 - 1):
+        form = {"csrf_token": token, "title": "Mine", "content": "x"} if method == "POST" else None
+        answer = browser.open(path.format(id=wanted), method=method, headers=headers, data=form)
+        assert answer.status_code == 404, wanted
+        assert "Secret" not in answer.text
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+def test_nobody_is_sent_to_the_sign_in(method, path, anonymous, user, talk):
+    answer = anonymous.open(path.format(id=talk(user)), method=method)
+    assert answer.status_code == 303 and answer.location.startswith("/login")
+    partial = anonymous.open(path.format(id=talk(user)), method=method, headers=HTMX)
+    assert partial.status_code == 401 and partial.headers["HX-Redirect"].startswith("/login")
+
+
+@pytest.mark.parametrize("path", ["/c/{id}/archive", "/c/{id}/delete", "/c/{id}/title"])
+def test_a_form_without_its_token_changes_nothing(path, browser, user, talk):
+    id = talk(user, "Stays")
+    assert browser.post(path.format(id=id), data={"title": "Forged"}).status_code == 403
+    assert "Stays" in browser.get("/").text
+
+
+def test_the_first_page_is_friendly_and_empty(browser):
+    page = browser.get("/").text
+    assert "Your conversations will be listed here" in page
+    assert re.search(r"<h1>Good (morning|afternoon|evening), Person</h1>", page)
+
+
+def test_htmx_gets_the_page_without_its_shell(browser, user, talk):
+    id = talk(user, "Talk <b>")
+    whole, part = browser.get(f"/c/{id}").text, browser.get(f"/c/{id}", headers=HTMX).text
+    assert 'id="sidebar"' in whole and 'aria-current="page"' in whole
+    assert 'id="sidebar"' not in part and 'id="composer"' in part
+    assert "<title>Talk &lt;b&gt; · Commonplace</title>" in part
+    restored = browser.get(f"/c/{id}", headers={**HTMX, "HX-History-Restore-Request": "true"}).text
+    assert 'id="sidebar"' in restored
+
+
+def test_rename(browser, user, talk):
+    id = talk(user, "Before")
+    assert 'value="Before"' in browser.get(f"/c/{id}/title", headers=HTMX).text
+    answer = post(browser, f"/c/{id}/title", headers=HTMX, title="  After ")
+    assert answer.status_code == 200
+    assert f'hx-target="#side-title-{id}"' in answer.text and ">After<" in answer.text
+    for wrong in ("", "   ", "x" * 256):
+        refused = post(browser, f"/c/{id}/title", headers=HTMX, title=wrong)
+        assert refused.status_code == 422 and "A title must" in refused.text
+    plain = post(browser, f"/c/{id}/title", title="By hand")
+    assert plain.status_code == 303 and plain.location == f"/c/{id}"
+    in_list = post(browser, f"/c/{id}/title", headers=HTMX, title="From the list", place="sidebar")
+    assert in_list.text.lstrip().startswith("<li")
+
+
+def test_delete_can_be_undone(browser, user, talk):
+    id = talk(user, "Regretted")
+    answer = post(browser, f"/c/{id}/delete", headers=HTMX)
+    assert answer.headers["HX-Retarget"] == "#toasts" and answer.headers["HX-Trigger"] == "conversations:changed"
+    assert f'hx-post="/c/{id}/undelete"' in answer.text and 'data-seconds="10"' in answer.text
+    assert browser.get(f"/c/{id}").status_code == 404
+    assert "Undo" not in post(browser, f"/c/{id}/undelete", headers=HTMX).text
+    assert browser.get(f"/c/{id}").status_code == 200
+
+
+def test_archive_moves_between_the_lists(browser, user, talk):
+    id = talk(user, "Old stuff")
+    assert post(browser, f"/c/{id}/archive").location == "/"
+    assert "Old stuff" not in browser.get("/sidebar", headers=HTMX).text
+    assert "Old stuff" in browser.get("/archive").text
+    assert "Old stuff" in browser.get("/search?q=old", headers=HTMX).text.replace("<mark>", "").replace("</mark>", "")
+    assert post(browser, f"/c/{id}/unarchive").location == f"/c/{id}"
+    assert "Old stuff" in browser.get("/sidebar", headers=HTMX).text
+
+
+def test_the_sidebar_pages_without_gaps_or_repetitions(browser, user, talk):
+    expected = [talk(user, f"Talk {number}") for number in range(7)][::-1]
+    found, path = [], "/sidebar?count=3"
+    while path:
+        part = browser.get(path, headers=HTMX).text
+        found += [int(id) for id in re.findall(r'id="side-(\d+)"', part)]
+        more = re.search(r'hx-get="(/sidebar\?[^"]+)"', part)
+        if found[3:]:
+            assert 'class="side-day"' not in part  # the day goes on, so its heading is not repeated
+        path = more[1].replace("&amp;", "&") + "&count=3" if more else None
+    assert found == expected
+
+
+@pytest.mark.parametrize("query", ["cursor=garbage", "count=-1", "count=x", "count=99999999999", "q=" + "x" * 5000])
+def test_odd_sidebar_requests_are_answered(browser, query):
+    assert browser.get(f"/sidebar?{query}", headers=HTMX).status_code in (200, 422)
+
+
+@pytest.mark.parametrize("query", ["at=abc", "at=-1", "at=99999999999", "before=x", "before=0"])
+def test_odd_positions_are_ignored(browser, user, talk, query):
+    assert browser.get(f"/c/{talk(user)}?{query}").status_code == 200
+
+
+def test_search_marks_and_escapes(browser, user, talk):
+    talk(user, "A <script> about herons")
+    page = browser.get("/search?q=heron").text
+    assert "&lt;script&gt;" in page and "<mark>heron</mark>" in page
+    assert "Nothing found for “%”" in browser.get("/search?q=%25").text
+    assert "Type a word" in browser.get("/search?q=", headers=HTMX).text

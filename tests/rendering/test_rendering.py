@@ -1,0 +1,67 @@
+"""What templates can use, and how assets are served."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from webapp.rendering import asset, highlight, model_name, when
+
+
+def test_times_are_the_readers(app) -> None:
+    at = datetime(2020, 6, 1, 23, 30, tzinfo=UTC)
+    with app.test_request_context(headers={"Cookie": "tz=Asia/Tokyo"}):
+        assert when(at) == (
+            '<time datetime="2020-06-02T08:30:00+09:00" title="Tuesday, 2 June 2020, 08:30:00">2 June 2020</time>'
+        )
+    with app.test_request_context(headers={"Cookie": "tz=nonsense"}):
+        assert 'datetime="2020-06-01T23:30:00+00:00"' in when(at)
+        assert when(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("All about herons", "HERON", "All about <mark>heron</mark>s"),
+        ("a < b & b < c", "b", "a &lt; <mark>b</mark> &amp; <mark>b</mark> &lt; c"),
+        ("<b>x</b>", "<b>", "<mark>&lt;b&gt;</mark>x&lt;/b&gt;"),
+        ("nothing here", "zebra", "nothing here"),
+        ("anything", "", "anything"),
+    ],
+)
+def test_highlight(text: str, words: str, shown: str) -> None:
+    assert highlight(text, words) == shown
+
+
+def test_highlight_shows_the_part_around_the_words() -> None:
+    shown = highlight("x" * 500 + " heron " + "y" * 500, "heron", around=10)
+    assert shown == "…" + "x" * 9 + " <mark>heron</mark> " + "y" * 9 + "…"
+
+
+def test_the_demonstration_says_what_it_is() -> None:
+    assert model_name("offline-demo") == "Demonstration, no language model"
+    assert model_name("llama-3") == "llama-3"
+
+
+def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymous) -> None:
+    with app.test_request_context():
+        address = asset("css/tokens.css")
+    with anonymous.get(address) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+    with anonymous.get("/static/v-000000000000/css/tokens.css") as old:
+        assert old.status_code == 200
+        assert "immutable" not in old.headers["Cache-Control"]
+    assert anonymous.get("/static/v-x/../factory.py").status_code == 404
+    assert anonymous.get("/static/v-x/css/none.css").status_code == 404
+
+
+def test_pages_hold_no_inline_script_or_style(login, user) -> None:
+    browser = login(user)
+    for path in ("/", "/settings", "/archive", "/search?q=x", "/c/0"):
+        page = browser.get(path).text
+        assert "<style" not in page and " style=" not in page
+        assert " onclick=" not in page and "hx-on" not in page
+        for script in page.split("<script")[1:]:
+            assert script.lstrip().startswith("src="), path
