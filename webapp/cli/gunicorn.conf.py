@@ -25,8 +25,9 @@ control_socket_disable = True
 drain_seconds = float(os.environ.get("TURN_DRAIN_SECONDS") or 20)
 graceful_timeout = int(drain_seconds) + 4
 
-# The application is loaded once and shared by the forked workers until one writes to a page.
-preload_app = True
+# Several workers share what is loaded once, until one writes to a page; a single one has nobody to share with, and its
+# master stays small.
+preload_app = workers > 1
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108
 
 # Requests are logged by the application, with their ids.
@@ -37,9 +38,10 @@ loglevel = "warning"
 
 def when_ready(_server):
     """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share."""
-    warm_up()
-    gc.collect()
-    gc.freeze()
+    if preload_app:
+        warm_up()
+        gc.collect()
+        gc.freeze()
 
 
 def post_fork(_server, _worker):
@@ -49,6 +51,7 @@ def post_fork(_server, _worker):
 
 def post_worker_init(worker):
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
+    warm_up()
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()
     drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
