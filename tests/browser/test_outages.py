@@ -1,0 +1,49 @@
+"""What a person sees when a part of the site goes away and comes back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import replies, send, serious_findings
+
+
+@pytest.mark.mysql_only
+def test_the_database_goes_away_and_comes_back(tab, live_server, model):
+    model.script(reply="Back again.")
+    page = tab.page
+    send(page, "A first one")
+    expect(replies(page)).to_have_count(1)
+    live_server.stop_database()
+    send(page, "Words that must not be lost")
+    expect(page.locator("[data-toast]")).to_contain_text("Nothing was changed")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Words that must not be lost")
+    assert page.context.request.get(page.url).status == 503
+    page.reload()
+    expect(page.get_by_role("heading", name="Not available for the moment")).to_be_visible()
+    assert serious_findings(page) == []
+    live_server.start_database()
+    page.get_by_role("link", name="Try again").click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Words that must not be lost")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(2)
+    tab.forgive()
+
+
+def test_the_web_dies_in_the_middle_of_a_reply(tab, live_server, model):
+    live_server.restart_web(turn_lease_seconds=2)
+    model.script(reply=["word "] * 600, token_delay=0.05)
+    page = tab.page
+    send(page, "Tell me at length")
+    expect(page.locator(".stream-tail")).to_contain_text("word word")
+    live_server.kill_web()
+    live_server.start_web(turn_lease_seconds=2)
+    expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=40_000)
+    expect(replies(page)).to_contain_text("word word")
+    model.reset()
+    model.script(reply="In short.")
+    page.get_by_role("button", name="Retry").click()
+    expect(replies(page)).to_have_text(re.compile("In short"))
+    tab.forgive()
