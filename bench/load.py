@@ -1,4 +1,4 @@
-"""The load generator: streams read by one asyncio loop over plain sockets, so that it costs less than what it measures."""
+"""The load generator: streams read by one asyncio loop over plain sockets, so that it costs less than its subject."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def percentile(values: Sequence[float], share: float) -> float:
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a Markdown table that also reads well in a terminal."""
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(head), *(len(row[at]) for row in cells)) if cells else len(head) for at, head in enumerate(header)]
+    widths = [max([len(head), *(len(row[at]) for row in cells)]) for at, head in enumerate(header)]
     print(f"\n### {title}\n")
     print("| " + " | ".join(head.ljust(width) for head, width in zip(header, widths, strict=True)) + " |")
     print("|" + "|".join("-" * (width + 2) for width in widths) + "|")

@@ -32,9 +32,8 @@ class Stack:
     def script(self, **rule: object) -> None:
         """Tell the model server what to say from now on."""
         for method, data in (("DELETE", None), ("POST", json.dumps(rule).encode())):
-            request = urllib.request.Request(
-                f"{self.model_url.removesuffix('/v1')}/_script", data, {"Content-Type": "application/json"}, method=method
-            )
+            address = f"{self.model_url.removesuffix('/v1')}/_script"
+            request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
             urllib.request.urlopen(request, timeout=10).read()
 
     def usage(self, name: str) -> tuple[float, float]:
@@ -89,8 +88,9 @@ def _start(servers: Servers, workers: int, worker: bool) -> Stack:
     )
     flask = [*python, "flask", "--app", "wsgi"]
     _run([*flask, "db", "upgrade"], environment)
-    _run([*flask, "user", "create", "--email", "bench@example.com", "--password", "a long enough password"], environment)
-    stack.token = _run([*flask, "token", "create", "--email", "bench@example.com"], environment).strip().splitlines()[-1]
+    email = ["--email", "bench@example.com"]
+    _run([*flask, "user", "create", *email, "--password", "a long enough password"], environment)
+    stack.token = _run([*flask, "token", "create", *email], environment).strip().splitlines()[-1]
     web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"127.0.0.1:{port}"]
     stack.processes["web"] = spawn([*web, "--workers", str(workers)], log, environment)
     if worker:

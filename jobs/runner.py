@@ -80,13 +80,15 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         run.turns = jobspecs.started(client, key, rq_job.id)
         run.last_try = not rq_job.retries_left
     token = _run.set(run)
-    logs.context.set({"job": name, "job_id": rq_job.id if rq_job else None, **ids})
+    logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids)
     expect_writes()
     started = time.perf_counter()
     try:
         result = function(**ids)
         db.session.commit()
-        log.info("job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
+        # What runs by the clock is worth a line only when something is wrong.
+        level = logging.DEBUG if jobspecs.JOBS[name].every else logging.INFO
+        log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
         _settle(client, run)
         return result
     except ModelError as error:

@@ -44,7 +44,8 @@ def _lock(connection) -> bool:
 
 
 if context.is_offline_mode():
-    context.configure(url=current_app.config["SQLALCHEMY_DATABASE_URI"], target_metadata=db.metadata, literal_binds=True)
+    url = current_app.config["SQLALCHEMY_DATABASE_URI"]
+    context.configure(url=url, target_metadata=db.metadata, literal_binds=True)
     with context.begin_transaction():
         context.run_migrations()
 else:

@@ -14,9 +14,14 @@ from flask import Flask, g, request
 
 from webapp.config import Settings
 
-context: ContextVar[dict[str, object]] = ContextVar("log_context", default={})
+_context: ContextVar[dict[str, object] | None] = ContextVar("log_context", default=None)
 
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+def set_context(**fields: object) -> None:
+    """Give every line logged from here on, in this thread or task, these fields."""
+    _context.set(fields)
 
 
 class JsonFormatter(logging.Formatter):
@@ -28,7 +33,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **context.get(),
+            **(_context.get() or {}),
             **{name: value for name, value in vars(record).items() if name not in _STANDARD},
         }
         if record.exc_info:
@@ -40,9 +45,10 @@ class TextFormatter(logging.Formatter):
     """A line for people, with the same fields at its end."""
 
     def format(self, record: logging.LogRecord) -> str:
-        extra = {**context.get(), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
+        extra = {**(_context.get() or {}), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
         fields = " ".join(f"{name}={value}" for name, value in extra.items())
-        text = f"{self.formatTime(record, '%H:%M:%S')} {record.levelname:<7} {record.name} {record.getMessage()} {fields}"
+        at = self.formatTime(record, "%H:%M:%S")
+        text = f"{at} {record.levelname:<7} {record.name} {record.getMessage()} {fields}"
         return text + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
 
 
@@ -70,7 +76,7 @@ def init_logs(app: Flask, settings: Settings) -> None:
         given = request.headers.get("X-Request-ID", "")
         g.request_id = given if given.isascii() and 8 <= len(given) <= 64 and given.isprintable() else uuid.uuid4().hex
         g.started = time.perf_counter()
-        context.set({"request_id": g.request_id})
+        set_context(request_id=g.request_id)
 
     @app.after_request
     def _end(response):

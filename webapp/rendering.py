@@ -52,7 +52,8 @@ def when(at: datetime | None) -> Markup:
 def reader_zone() -> tzinfo:
     """The reader's time zone: as this browser told it, else the account's."""
     identity = current_identity()
-    return dates.zone(request.cookies.get("tz") or (identity.settings.get("timezone") if identity is not None else None))
+    stored = identity.settings.get("timezone") if identity is not None else None
+    return dates.zone(request.cookies.get("tz") or stored)
 
 
 def reader_theme() -> str:

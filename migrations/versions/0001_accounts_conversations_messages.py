@@ -36,6 +36,7 @@ def upgrade() -> None:
         sa.Column("last_seen_at", Timestamp, nullable=True),
         sa.UniqueConstraint("email", name="uq_users_email"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_table(
         "api_tokens",
@@ -52,6 +53,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_api_tokens_user_id", ondelete="CASCADE"),
         sa.UniqueConstraint("token_hash", name="uq_api_tokens_token_hash"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_api_tokens_user_id", "api_tokens", ["user_id"])
     op.create_table(
@@ -91,6 +93,7 @@ def upgrade() -> None:
         sa.Column("deleted_at", Timestamp, nullable=True),
         sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_conversations_user_id", ondelete="CASCADE"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_conversations_listing", "conversations",
                     ["user_id", "is_archived", "updated_at", "conversation_id"])
@@ -123,9 +126,10 @@ def upgrade() -> None:
                                 name="fk_messages_conversation_id", ondelete="CASCADE"),
         *(
             sa.ForeignKeyConstraint([column], ["messages.message_id"], name=f"fk_messages_{column}", ondelete="SET NULL")
-            for column in ("parent_id", "reply_to_id", "superseded_by_id")
+            for column in ("parent_id", "reply_to_id")
         ),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_messages_conversation", "messages", ["conversation_id", "superseded_by_id", "message_id"])
     op.create_index("ix_messages_status", "messages", ["status", "created_at"])
@@ -145,6 +149,7 @@ def upgrade() -> None:
                                 ondelete="CASCADE"),
         sa.UniqueConstraint("message_id", "ordinal", name="uq_pipeline_steps_message_id_ordinal"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
 
 

@@ -70,6 +70,7 @@ def upgrade() -> None:
         ),
         sa.UniqueConstraint("user_id", "space_slot", "current_slot", name="uq_memories_current_fact"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_memories_listing", "memories", ["user_id", "is_archived", "updated_at", "memory_id"])
     op.create_index("ix_memories_fact_key", "memories", ["user_id", "fact_key"])
@@ -98,6 +99,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["conversation_id"], ["conversations.conversation_id"],
                                 name="fk_memory_change_sets_conversation_id", ondelete="SET NULL"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_memory_change_sets_user", "memory_change_sets", ["user_id", "change_set_id"])
     op.create_index("ix_memory_change_sets_conversation_id", "memory_change_sets", ["conversation_id"])
@@ -119,6 +121,7 @@ def upgrade() -> None:
                                 name="fk_memory_evidence_change_set_id", ondelete="SET NULL"),
         sa.UniqueConstraint("memory_id", "message_id", "start", "end", name="uq_memory_evidence_span"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_memory_evidence_message_id", "memory_evidence", ["message_id"])
     op.create_table(
@@ -138,6 +141,7 @@ def upgrade() -> None:
                                 name="fk_memory_revisions_change_set_id", ondelete="SET NULL"),
         sa.UniqueConstraint("memory_id", "revision", name="uq_memory_revisions_memory_id_revision"),
         **OPTIONS,
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_memory_revisions_statement_hash", "memory_revisions", ["statement_hash"])
     op.create_index("ix_memory_revisions_change_set_id", "memory_revisions", ["change_set_id"])

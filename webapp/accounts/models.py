@@ -52,7 +52,9 @@ class SiteSetting(Base):
 
     key: Mapped[str] = mapped_column(Key(64), primary_key=True)
     value: Mapped[Any] = mapped_column(JSON)
-    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, onupdate=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
+    )
 
 
 class IdempotencyKey(Base):
