@@ -8,6 +8,8 @@ import pytest
 from rq import Worker
 from rq.serializers import JSONSerializer
 
+from webapp.accounts import service
+from webapp.accounts.schemas import UserChanges
 from webapp.admin import overview
 from webapp.config import Settings
 from webapp.jobspecs import JobRequest, Queue, push, rq_queue
@@ -26,6 +28,13 @@ def test_the_model_as_configured():
     assert found.address == "http://127.0.0.1:1/v1"
     assert (found.chat, found.background) == ("m", "m")
     assert found.is_demonstration
+
+
+def test_counts_tell_active_accounts_and_admins_apart(app_context, make_user):
+    people = [make_user(is_admin=True), make_user(is_admin=True), make_user(), make_user(), make_user()]
+    for person in (people[1], people[2]):
+        service.update_user(person.user_id, UserChanges(is_active=False))
+    assert overview.counts() == {"users": 5, "active": 3, "admins": 1, "conversations": 0}
 
 
 def test_queues_count_what_waits(app_context):

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from rq import Worker
 from rq.registry import FailedJobRegistry, ScheduledJobRegistry, StartedJobRegistry
 from rq.serializers import JSONSerializer
-from sqlalchemy import func, select
+from sqlalchemy import and_, case, func, select
 
 from webapp.accounts.models import User
 from webapp.config import Settings
@@ -75,16 +75,11 @@ class Model:
 
 def counts() -> dict[str, int]:
     """How many accounts, active ones, admins and conversations there are."""
-    users = db.session.execute(
-        select(func.count(), func.sum(User.is_active), func.sum(User.is_admin & User.is_active)).select_from(User)
-    ).one()
+    active = func.count(case((User.is_active, 1)))
+    admins = func.count(case((and_(User.is_admin, User.is_active), 1)))
+    users = db.session.execute(select(func.count(), active, admins).select_from(User)).one()
     conversations = db.session.scalar(select(func.count()).select_from(Conversation))
-    return {
-        "users": users[0],
-        "active": int(users[1] or 0),
-        "admins": int(users[2] or 0),
-        "conversations": conversations or 0,
-    }
+    return {"users": users[0], "active": users[1], "admins": users[2], "conversations": conversations or 0}
 
 
 def work(client: Redis) -> Work:

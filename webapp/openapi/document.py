@@ -91,7 +91,6 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
     """The document to publish. `facts`: by method in lower case and path as in the document."""
     document = copy.deepcopy(dict(generated))
     document["info"]["description"] = INFO
-    document["servers"] = [{"url": "/"}]
     for path, method, operation in operations(document):
         _refine(path, method, operation, facts.get((method, path), ViewFacts()))
     components = document["components"]
