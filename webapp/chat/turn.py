@@ -131,15 +131,18 @@ async def _stream(
                 text = storable(event.text)
                 if not text:
                     continue
+                room = MAX_TEXT_BYTES - progress.size
                 progress.size += len(text.encode())
                 if progress.size > MAX_TEXT_BYTES:
                     # The documented column holds 65,535 bytes; a longer reply ends here, and says so.
                     progress.truncated = True
-                    return
+                    text = text.encode()[:room].decode("utf-8", "ignore")
                 if progress.first_text_ms is None:
                     progress.first_text_ms = round((time.perf_counter() - started) * 1000)
                 progress.text += text
                 writer.delta(turn_id, text)
+                if progress.truncated:
+                    return
             elif isinstance(event, Finish):
                 progress.finish = event
                 progress.truncated = event.reason == "length"

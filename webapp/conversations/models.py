@@ -26,6 +26,8 @@ class Conversation(Base):
         Index("ix_conversations_temporary", "is_temporary", "updated_at"),
         Index("ix_conversations_deleted", "deleted_at"),
         Index("ix_conversations_extraction_due", "extraction_due", "updated_at"),
+        Index("ix_conversations_index_due", "index_due", "updated_at"),
+        Index("ix_conversations_summary_due", "summary_due", "updated_at"),
         Base.__table_args__,
     )
 
@@ -52,6 +54,12 @@ class Conversation(Base):
     uses_memory: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     extracted_through: Mapped[int | None]
     extraction_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
+    # Search: the last message whose vector was made; whether some wait for theirs. More messages than the context
+    # should hold verbatim: whether a summary is owed.
+    indexed_through: Mapped[int | None]
+    index_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    summary_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
 class Message(Base):
@@ -90,9 +98,9 @@ class Message(Base):
     completion_tokens: Mapped[int | None]
     parent_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
     reply_to_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"), index=True)
-    superseded_by_id: Mapped[int | None] = mapped_column(
-        ForeignKey("messages.message_id", ondelete="SET NULL"), index=True
-    )
+    # No foreign key: to clear it when the other message goes would bring back what was taken out. It would also keep
+    # InnoDB from deleting conversations: clearing it moves the row in the index that conversation_id is checked by.
+    superseded_by_id: Mapped[int | None] = mapped_column(index=True)
 
 
 @event.listens_for(Conversation, "before_update")

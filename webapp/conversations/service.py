@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Select, delete, false, or_, select, update
@@ -45,6 +45,7 @@ def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
         persona=fields.persona or None,
         is_temporary=fields.is_temporary,
         extra=fields.metadata,
+        uses_memory=fields.uses_memory,
         created_at=at,
         updated_at=at,
         is_archived=False,
@@ -83,6 +84,8 @@ def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversat
             )
         )
     statement = statement.order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
+    # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
+    statement = statement.with_hint(Conversation, "FORCE INDEX (ix_conversations_listing)", "mysql")
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
     return Page.of(rows, query.limit, lambda row: (_microseconds(row.updated_at), row.conversation_id))
 
@@ -120,6 +123,8 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.title_source = "user" if changes.title else "none"
     if "is_archived" in given and changes.is_archived is not None:
         row.is_archived = changes.is_archived
+    if "uses_memory" in given and changes.uses_memory is not None:
+        row.uses_memory = changes.uses_memory
     if "metadata" in given:
         row.extra = changes.metadata
     db.session.flush()
@@ -165,8 +170,14 @@ def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
     return row
 
 
-def purge_conversations(*, deleted_before: datetime, temporary_before: datetime, limit: int = 500) -> int:
-    """Delete hidden conversations past their undo time and temporary ones past their day; how many were deleted."""
+def purge_conversations(
+    *, deleted_before: datetime, temporary_before: datetime, limit: int = 500,
+    before: Callable[[Sequence[int]], object] = len,
+) -> int:
+    """Delete hidden conversations past their undo time and temporary ones past their day; how many were deleted.
+
+    `before` is told which they are while they still exist.
+    """
     ids = db.session.scalars(
         select(Conversation.conversation_id)
         .where(
@@ -178,6 +189,7 @@ def purge_conversations(*, deleted_before: datetime, temporary_before: datetime,
         .limit(limit)
     ).all()
     if ids:
+        before(ids)
         db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
     return len(ids)
 
@@ -195,6 +207,7 @@ def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
         select(Conversation.conversation_id)
         .where(
             Conversation.title_source == "none",
+            Conversation.extraction_due == false(),  # else the extraction titles it, with the same model call
             Conversation.updated_at >= since,
             Conversation.deleted_at.is_(None),
             answered.exists(),

@@ -1,0 +1,332 @@
+"""What goes wrong around a turn: the model, the database, Redis, the process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.chat.helpers import deltas, iterate, message, names, parse, wait_for_end
+from tests.chat.test_stream import ask, begin, wait_for_text
+from tests.support.people import ApiClient
+from tests.support.processes import wait_until
+from tests.support.servers import Servers
+from webapp.chat import finish, recovery, service, turnlog
+from webapp.chat.finish import Outcome
+from webapp.conversations.models import Message
+from webapp.database import db, now, write_transaction
+from webapp.errors import Unavailable
+from webapp.llm.offline.testing import ServerHandle
+
+FAULTS = [
+    ({"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}}, "failed", "unauthorized", False),
+    ({"http_status": 429}, "failed", "rate_limited", True),
+    ({"http_status": 429, "body": {"error": {"code": "insufficient_quota"}}}, "failed", "rate_limited", False),
+    ({"http_status": 500}, "failed", "model_unavailable", True),
+    ({"http_status": 404, "body": {"error": {"code": "model_not_found"}}}, "failed", "model_not_found", False),
+    ({"http_status": 400, "body": {"error": {"code": "context_length_exceeded"}}}, "failed", "context_too_long", False),
+    ({"cut_after": 0}, "failed", "interrupted", True),
+    ({"cut_after": 6}, "interrupted", "interrupted", True),
+    ({"error": {"message": "boom"}, "error_after": 6}, "interrupted", "model_unavailable", True),
+    ({"raw": "data: {not json\n\n"}, "failed", "malformed_output", True),
+]
+
+
+@pytest.mark.parametrize(("fault", "status", "code", "retryable"), FAULTS, ids=range(len(FAULTS)))
+def test_each_fault_of_the_model_is_said_and_the_message_kept(
+    app: Flask, client: ApiClient, model: ServerHandle, fault: dict, status: str, code: str, retryable: bool
+) -> None:
+    model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.002, fault=fault)
+    events = ask(client, "Keep me")
+    error = events[-1]
+    assert (error.name, error.data["code"], error.data["retryable"]) == ("error", code, retryable)
+    turn_id = events[0].data["assistant_message_id"]
+    row = message(app, turn_id)
+    assert (row["status"], row["error_code"]) == (status, code)
+    assert row["error_detail"] == error.data["detail"]
+    assert row["error_detail"].endswith(".")
+    assert deltas(events) == row["content"]
+    assert bool(row["content"]) == (status == "interrupted")
+    assert message(app, row["parent_id"])["content"] == "Keep me"
+    app.extensions["redis"].flushall()
+    stored = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
+    assert names(stored) == names(events)
+    if code != "rate_limited":
+        assert stored[-1].data == error.data
+    model.script(reply="better")
+    retried = client.post(f"/api/chat/turns/{turn_id}/retry").get_json()["response_id"]
+    assert wait_for_end(app, retried)["content"] == "better"
+
+
+def test_a_model_that_falls_silent_is_given_up(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
+    runner = app.extensions["chat"].runner
+    runner.start()
+    impatient = replace(runner._chat.settings, idle_timeout=0.3, first_token_timeout=0.3)
+    monkeypatch.setattr(runner._chat, "settings", impatient)
+    model.script(reply=[f"w{n} " for n in range(9)], fault={"hang_after": 4})
+    events = ask(client)
+    assert (events[-1].data["code"], message(app, events[0].data["assistant_message_id"])["status"]) == (
+        "interrupted", "interrupted")
+    assert deltas(events) != ""
+    model.script(reply="never", first_delay=20)
+    assert ask(client)[-1].data["code"] == "model_unavailable"
+
+
+def test_a_stop_during_the_last_commit_changes_nothing(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
+    model.script(reply="All of it.")
+    real = finish.finish_turn
+
+    def slow(turn_id: int, outcome: Outcome) -> Any:
+        turnlog.request_stop(app.extensions["redis"], turn_id)
+        wait_until(lambda: not app.extensions["redis"].exists(turnlog.stop_key(turn_id)), "the stop", seconds=5)
+        return real(turn_id, outcome)
+
+    monkeypatch.setattr(finish, "finish_turn", slow)
+    events = ask(client)
+    assert names(events) == ["turn", "delta", "done"]
+    assert (events[-1].data["message"]["status"], deltas(events)) == ("complete", "All of it.")
+
+
+def test_a_commit_that_fails_for_a_while_is_tried_again(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
+    from sqlalchemy.exc import OperationalError
+
+    real, failures = finish.finish_turn, [2013, 1213]
+
+    def flaky(turn_id: int, outcome: Outcome) -> Any:
+        if failures:
+            raise OperationalError("UPDATE", {}, Exception(failures.pop(), "away"))
+        return real(turn_id, outcome)
+
+    monkeypatch.setattr(finish, "finish_turn", flaky)
+    events = ask(client)
+    assert events[-1].data["message"]["status"] == "complete"
+    assert failures == []
+
+
+def test_what_can_never_be_stored_is_left_to_recovery_at_once(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
+    from sqlalchemy.exc import DataError
+
+    def broken(_turn_id: int, _outcome: Outcome) -> Any:
+        raise DataError("UPDATE", {}, Exception(1406, "too long"))
+
+    model.script(reply="Words that stay.")
+    with monkeypatch.context() as patched:
+        patched.setattr(finish, "finish_turn", broken)
+        turn_id = begin(client)
+        wait_until(lambda: app.extensions["chat"].runner.active == 0, "the runner", seconds=10)
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+    row = _recover(app, turn_id)
+    assert (row["status"], row["content"]) == ("interrupted", "Words that stay.")
+
+
+@pytest.mark.mysql_only
+def test_database_away_at_the_end_then_back(
+    app: Flask, servers: Servers, client: ApiClient, anonymous: FlaskClient, model: ServerHandle
+) -> None:
+    model.script(reply=[f"w{n} " for n in range(30)], token_delay=0.05)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    servers.stop_database()
+    try:
+        assert client.get("/api/conversations").status_code == 503
+        ready = anonymous.get("/readyz")
+        assert (ready.status_code, ready.get_json()["database"], ready.get_json()["redis"]) == (503, "away", "ok")
+        wait_until(lambda: "w29" in turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id)), "text", seconds=10)
+        time.sleep(0.5)
+    finally:
+        servers.start_database()
+    row = wait_for_end(app, turn_id)
+    assert (row["status"], row["content"]) == ("complete", "".join(f"w{n} " for n in range(30)))
+
+
+def _dead_turn(app: Flask, client: ApiClient, text: str) -> int:
+    """A turn whose process is gone: a streaming row, what it wrote, no lease."""
+    conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    with app.app_context():
+        started = service.start_turn(client.person.user_id, "Hello", conversation_id=conversation_id)
+        turn_id, header = started.reply.message_id, started.header
+        db.session.commit()
+        redis = app.extensions["redis"]
+        redis.xadd(turnlog.log_key(turn_id), turnlog.fields("turn", header))
+        if text:
+            redis.xadd(turnlog.log_key(turn_id), turnlog.fields("delta", {"text": text}))
+    return turn_id
+
+
+def _recover(app: Flask, turn_id: int) -> dict[str, Any]:
+    with app.app_context():
+        recovery.recover_turn(turn_id)
+        recovery.recover_turn(turn_id)
+    return message(app, turn_id)
+
+
+def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    turn_id = _dead_turn(app, client, "What there was")
+    with app.app_context():
+        assert not recovery.recover_turn(turn_id)
+        assert not recovery.recover_turn(turn_id), "the grace time is not over"
+        monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+        assert recovery.recover_turn(turn_id)
+        assert not recovery.recover_turn(turn_id)
+        recovery.recover_turn(turn_id)
+        assert not recovery.recover_turn(turn_id)
+    row = message(app, turn_id)
+    assert (row["status"], row["content"], row["error_code"]) == ("interrupted", "What there was", "interrupted")
+    events = parse(client.get(f"/api/chat/turns/{turn_id}/stream?follow=jobs").text)
+    assert names(events) == ["turn", "delta", "error", "settled"]
+
+
+def test_recovery_leaves_a_turn_with_a_lease_alone(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+    turn_id = _dead_turn(app, client, "x")
+    redis = app.extensions["redis"]
+    with app.app_context():
+        assert not recovery.recover_turn(turn_id)
+        redis.set(turnlog.lease_key(turn_id), b"somebody", px=60_000)
+        assert not recovery.recover_turn(turn_id)
+        redis.delete(turnlog.lease_key(turn_id))
+        assert not recovery.recover_turn(turn_id), "the suspicion begins anew"
+        assert recovery.recover_turn(turn_id)
+
+
+def test_the_next_viewer_finishes_a_dead_turn(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    from webapp.chat import follow
+
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
+    turn_id = _dead_turn(app, client, "Half a ")
+    events = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
+    assert names(events) == ["turn", "delta", "error"]
+    assert (events[-1].data["code"], deltas(events)) == ("interrupted", "Half a ")
+    assert message(app, turn_id)["status"] == "interrupted"
+
+
+def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    from webapp.chat import follow
+
+    monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
+    turn_id = _dead_turn(app, client, "Half a ")
+    with app.app_context(), write_transaction():
+        finish.finish_turn(turn_id, Outcome("complete", "Half a word."))
+    events = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
+    assert names(events) == ["turn", "delta", "done"]
+    assert deltas(events) == "Half a word."
+
+
+def test_the_runner_survives_an_emptied_redis_without_being_taken_for_dead(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply=[f"w{n} " for n in range(160)], token_delay=0.05)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    app.extensions["redis"].flushall()
+    with app.app_context():
+        assert not recovery.recover_turn(turn_id), "no lease for the moment: a suspicion"
+        leased = app.extensions["redis"].exists
+        wait_until(lambda: leased(turnlog.lease_key(turn_id)), "the lease", seconds=recovery.GRACE_SECONDS)
+        assert not recovery.recover_turn(turn_id)
+    client.post(f"/api/chat/turns/{turn_id}/stop")
+    assert wait_for_end(app, turn_id)["status"] == "stopped"
+
+
+def test_recover_all_looks_at_every_older_turn(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    from datetime import timedelta
+
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+    turns = [_dead_turn(app, client, str(n)) for n in range(3)]
+    with app.app_context():
+        assert recovery.recover_all() == 0, "too young"
+        with write_transaction():
+            for turn_id in turns[:2]:
+                db.session.get(Message, turn_id).created_at = now() - timedelta(seconds=6)
+        assert recovery.recover_all() == 0
+        assert recovery.recover_all() == 2
+        assert recovery.recover_all() == 0
+    assert [message(app, turn_id)["status"] for turn_id in turns] == ["interrupted", "interrupted", "streaming"]
+
+
+def test_a_process_that_takes_no_more_turns_says_so_before_writing(
+    app: Flask, client: ApiClient, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(app.extensions["chat"].runner, "_draining", True)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    assert (response.status_code, response.content_type) == (503, "application/problem+json")
+    assert response.headers["Retry-After"]
+    assert client.get("/api/conversations").get_json()["conversations"] == []
+    with app.app_context(), pytest.raises(Unavailable):
+        service.start_turn(client.person.user_id, "x")
+
+
+@pytest.mark.slow
+def test_kill_9_and_sigterm_of_the_web(app: Flask, live_server: Any, client: ApiClient, model: ServerHandle) -> None:
+    """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
+    import httpx2
+
+    live_server.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+    headers = {"Authorization": f"Bearer {client.person.token}"}
+    model.script(match="killed", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    model.script(match="drained", reply=[f"d{n} " for n in range(40)], token_delay=0.05)
+    with httpx2.Client(base_url=live_server.url, headers=headers, timeout=30) as http:
+        conversation = http.post("/api/conversations", json={}).json()["conversation_id"]
+        path = f"/api/conversations/{conversation}/messages"
+        turn_id = http.post(path, json={"content": "killed"}).json()["response_id"]
+        wait_for_text(app, turn_id)
+        live_server.kill_web()
+        assert message(app, turn_id)["status"] == "streaming"
+        live_server.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+        events = parse(http.get(f"/api/chat/turns/{turn_id}/stream").text)
+        assert (events[-1].name, events[-1].data["code"]) == ("error", "interrupted")
+        assert deltas(events) == message(app, turn_id)["content"] != ""
+        turn_id = http.post(path, json={"content": "drained"}).json()["response_id"]
+        wait_for_text(app, turn_id)
+    live_server.stop_web()
+    row = message(app, turn_id)
+    assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
+
+
+def test_drain_finishes_what_it_can_and_stores_the_rest(
+    settings: Any, app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    from webapp.chat.runner import TurnRunner
+
+    model.script(match="short", reply="done", first_delay=0.3)
+    model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
+    runner = TurnRunner(app, settings, app.extensions["chat_client"])
+    turns = []
+    for text in ("short", "long"):
+        with app.app_context():
+            started = service.start_turn(client.person.user_id, text)
+            db.session.commit()
+            turns.append(started.reply.message_id)
+            runner.submit(turns[-1], started.header)
+    wait_for_text(app, turns[1])
+    runner.drain(1.5)
+    short, long = (message(app, turn_id) for turn_id in turns)
+    assert (short["status"], short["content"]) == ("complete", "done")
+    assert (long["status"], long["error_code"]) == ("interrupted", "shutdown")
+    assert long["content"].startswith("w0 w1")
+    assert not turnlog.has_lease(app.extensions["redis"], turns[1])
+    with pytest.raises(Unavailable):
+        runner.require_room()
+
+
+def test_a_stream_that_is_left_does_not_end_the_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.02)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    events = iterate(response)
+    turn_id = next(events).data["assistant_message_id"]
+    next(events)
+    response.close()
+    assert wait_for_end(app, turn_id)["content"] == "".join(f"w{n} " for n in range(20))

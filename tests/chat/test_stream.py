@@ -1,0 +1,320 @@
+"""Turns over the JSON API: the events, stopping, repeating, waiting in line, and what a viewer may miss."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
+from tests.support.people import ApiClient
+from tests.support.processes import wait_until
+from webapp.chat import sse, turnlog
+from webapp.chat.follow import follow
+from webapp.chat.hub import Hub
+from webapp.database import db
+from webapp.extensions import make_redis
+from webapp.llm.offline.testing import ServerHandle
+from webapp.validation import MAX_TEXT_BYTES
+
+SLOW = {"token_delay": 0.03}
+
+
+def ask(client: ApiClient, text: str = "Hello", **fields: Any) -> list[Event]:
+    """Send a message and read the whole stream."""
+    query = fields.pop("query", "")
+    response = client.post(f"/api/chat/stream{query}", json={"message": text, **fields})
+    assert response.status_code == 200, response.text
+    return parse(response.text)
+
+
+def begin(client: ApiClient, text: str = "Hello", **fields: Any) -> int:
+    """Send a message without watching; the id of the reply."""
+    if "conversation_id" not in fields:
+        fields["conversation_id"] = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    answer = client.post(f"/api/conversations/{fields['conversation_id']}/messages", json={"content": text})
+    assert answer.status_code == 202, answer.text
+    return answer.get_json()["response_id"]
+
+
+def wait_for_text(app: Flask, turn_id: int) -> None:
+    wait_until(lambda: bool(turnlog.text_of(turnlog.read(app.extensions["redis"], turn_id))), "some text", seconds=10)
+
+
+def test_events_in_order_and_deltas_are_the_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="Ebb and flow 🌊 – twice a day.\n\n```\nx\n```", token_delay=0.005)
+    events = ask(client, "What are tides?", context={"page": "tides"})
+    assert names(events) == ["turn", "delta", "done"]
+    turn, done = events[0].data, events[-1].data["message"]
+    assert deltas(events) == done["content"] == "Ebb and flow 🌊 – twice a day.\n\n```\nx\n```"
+    assert (done["status"], done["model"]) == ("complete", "test-chat")
+    assert done["message_id"] == turn["assistant_message_id"]
+    assert all(event.id for event in events)
+    asked = message(app, turn["user_message_id"])
+    assert (asked["content"], asked["custom_payload"]) == ("What are tides?", {"context": {"page": "tides"}})
+    found = client.get(f"/api/conversations/{turn['conversation_id']}").get_json()
+    assert found["messages"][-1] == done
+    shown = client.get(f"/api/messages/{done['message_id']}/pipeline_steps").get_json()
+    assert [step["name"] for step in shown["pipeline_steps"]] == ["context", "model"]
+    assert shown["pipeline_steps"][0]["prompt"][-1]["content"] == "What are tides?"
+    sent = next(call for call in model.calls() if call["stream"])["messages"]
+    assert [part["content"] for part in shown["pipeline_steps"][0]["prompt"]] == [part["content"] for part in sent]
+    assert client.get(f"/api/messages/{asked['message_id']}/response").get_json() == done
+
+
+def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: ApiClient, run_jobs: Any) -> None:
+    response = client.post("/api/chat/stream?follow=jobs", json={"message": "Hello"})
+    seen: list[Event] = []
+    for event in iterate(response):
+        seen.append(event)
+        if event.name == "done":
+            wait_until(lambda: bool(app.extensions["redis"].llen("rq:queue:turn")), "the job", seconds=10)
+            run_jobs()
+    assert names(seen) == ["turn", "delta", "done", "title", "settled"]
+    again = client.get(f"/api/chat/turns/{seen[0].data['assistant_message_id']}/stream?follow=jobs")
+    assert names(parse(again.text)) == names(seen)
+
+
+@pytest.mark.parametrize("after", ["", "live", "expired", "stored"])
+def test_resuming_from_every_event_loses_and_doubles_nothing(
+    app: Flask, client: ApiClient, model: ServerHandle, after: str
+) -> None:
+    model.script(reply=[f"wörd{n} 🌊 " for n in range(12)], token_delay=0.06)
+    events = ask(client)
+    text = events[-1].data["message"]["content"]
+    turn_id = events[0].data["assistant_message_id"]
+    assert len(events) > 5, "several deltas"
+    path = f"/api/chat/turns/{turn_id}/stream"
+    if after in ("expired", "stored"):
+        app.extensions["redis"].flushall()
+    if after == "stored":
+        events = parse(client.get(path).text)
+        assert deltas(events) == text
+    for seen in range(len(events)):
+        had = events[: seen + 1]
+        if after == "live":
+            response = client.get(path, query_string={"after": had[-1].id})
+        else:
+            response = client.get(path, headers={"Last-Event-ID": had[-1].id})
+        rest = parse(response.text)
+        assert deltas(had) + deltas(rest) == text
+        assert "turn" not in names(rest)
+        if had[-1].name != "done":
+            assert rest[-1].name == "done"
+        elif after in ("", "live"):
+            assert rest == []
+
+
+@pytest.mark.parametrize("cursor", ["x", "1", "-", "$", "+", "0", "9" * 40, "1-1-1", "1-1:x", "(1-1", "٣-٣"])
+def test_what_is_no_cursor_is_the_beginning(client: ApiClient, cursor: str) -> None:
+    events = ask(client)
+    path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
+    assert deltas(parse(client.get(path, query_string={"after": cursor}).text)) == events[-1].data["message"]["content"]
+    assert deltas(ask(client)) != ""
+
+
+def test_a_cursor_from_the_future_ends_with_the_turn(client: ApiClient) -> None:
+    events = ask(client)
+    path = f"/api/chat/turns/{events[0].data['assistant_message_id']}/stream"
+    assert parse(client.get(path, query_string={"after": f"{10**15}-0:3"}).text) == []
+
+
+def test_viewers_of_a_running_turn_see_all_of_it_wherever_they_join(
+    app: Flask, client: ApiClient, api: Any, model: ServerHandle, settings: Any
+) -> None:
+    """Two of them in another process: with a hub of their own."""
+    model.script(reply=[f"w{n} " for n in range(60)], **SLOW)
+    turn_id = begin(client)
+    other = Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True))
+    results: list[str] = []
+
+    def view(hub: Hub | None) -> None:
+        entries = follow(app, hub or app.extensions["chat"].hub, turn_id)
+        results.append(deltas(parse(b"".join(sse.json_events(entries)).decode())))
+
+    threads = []
+    for number in range(12):
+        threads.append(threading.Thread(target=view, args=(other if number % 4 == 0 else None,)))
+        threads[-1].start()
+        time.sleep(0.1)
+    for thread in threads:
+        thread.join(20)
+    expected = "".join(f"w{n} " for n in range(60))
+    assert results == [expected] * 12
+    wait_until(lambda: app.extensions["chat"].hub.viewers == 0 and other.viewers == 0, "viewers gone", seconds=5)
+
+
+def test_nothing_is_lost_when_redis_is_emptied_in_mid_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=[f"w{n} " for n in range(50)], **SLOW)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    seen: list[Event] = []
+    for event in iterate(response):
+        seen.append(event)
+        if len(seen) in (3, 8):
+            app.extensions["redis"].flushall()
+    text = "".join(f"w{n} " for n in range(50))
+    assert deltas(seen) == seen[-1].data["message"]["content"] == text
+    assert names(seen) == ["turn", "delta", "done"]
+    turn_id = seen[0].data["assistant_message_id"]
+    for had in (seen[:2], seen[:5]):  # cursors of a stream that is no more
+        rest = parse(client.get(f"/api/chat/turns/{turn_id}/stream", headers={"Last-Event-ID": had[-1].id}).text)
+        assert deltas(had) + deltas(rest) == text
+
+
+def test_stop_keeps_what_has_arrived(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    asked = time.monotonic()
+    assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
+    row = wait_for_end(app, turn_id, seconds=5)
+    assert time.monotonic() - asked < 2, "half a second is promised; the machine may be busy"
+    assert row["status"] == "stopped"
+    assert "".join(f"w{n} " for n in range(400)).startswith(row["content"])
+    assert row["content"]
+    events = parse(client.get(f"/api/chat/turns/{turn_id}/stream").text)
+    assert deltas(events) == row["content"]
+    assert events[-1].name == "done"
+    model.wait_for(lambda calls: calls[-1]["outcome"] != "open")
+    assert model.calls()[-1]["sent"] < 400, "the model was told, too"
+    assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202, "stopping twice does no harm"
+
+
+def test_stop_before_the_first_text(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="late", first_delay=30)
+    turn_id = begin(client)
+    client.post(f"/api/chat/turns/{turn_id}/stop")
+    row = wait_for_end(app, turn_id)
+    assert (row["status"], row["content"]) == ("stopped", "")
+    retried = client.post(f"/api/chat/turns/{turn_id}/retry")
+    assert retried.status_code == 202
+    assert wait_for_end(app, turn_id)["superseded_by_id"] == retried.get_json()["response_id"]
+    client.post(f"/api/chat/turns/{retried.get_json()['response_id']}/stop")
+
+
+def test_a_second_message_waits_and_reads_the_first_reply(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(match="^first$", reply=[f"w{n} " for n in range(30)], token_delay=0.02)
+    model.script(match="second", reply="noted")
+    first = begin(client, "first")
+    second = begin(client, "second", conversation_id=message(app, first)["conversation_id"])
+    assert wait_for_end(app, second)["content"] == "noted"
+    text = message(app, first)["content"]
+    assert text == "".join(f"w{n} " for n in range(30))
+    calls = [call for call in model.calls() if call["stream"]]
+    assert [part["content"] for part in calls[1]["messages"][-3:-1]] == ["first", text]
+    assert [call["messages"][-1]["content"][-6:] for call in calls][0] == "first"
+
+
+def test_regenerate_edit_versions_and_restore(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(match="question", reply="one", times=1)
+    first = ask(client, "question")[-1].data["message"]
+    model.script(match="question", reply="two", times=1)
+    again = client.post(f"/api/chat/turns/{first['message_id']}/regenerate").get_json()["response_id"]
+    assert wait_for_end(app, again)["content"] == "two"
+    versions = client.get(f"/api/messages/{again}/versions").get_json()["versions"]
+    assert [(v["content"], v["is_current"]) for v in versions] == [("one", False), ("two", True)]
+    asked = message(app, first["message_id"])["parent_id"]
+    model.script(match="changed", reply="three", times=1)
+    edited = client.post(f"/api/messages/{asked}/edit", json={"content": "changed"}).get_json()
+    assert wait_for_end(app, edited["response_id"])["content"] == "three"
+    path = f"/api/conversations/{first['conversation_id']}"
+    assert [m["content"] for m in client.get(path).get_json()["messages"]] == ["changed", "three"]
+    back = client.post(f"/api/messages/{edited['message']['id']}/versions/{asked}/restore")
+    assert back.status_code == 200, back.text
+    assert [m["content"] for m in client.get(path).get_json()["messages"]] == ["question", "two"]
+    assert client.get(path).get_json()["message_count"] == 2
+    wrong = client.post(f"/api/messages/{asked}/versions/{again}/restore")
+    assert wrong.status_code == 404
+    assert client.post(f"/api/messages/{again}/edit", json={"content": "x"}).status_code == 422
+
+
+@pytest.mark.parametrize("character", ["a", "é", "🌊"])
+def test_a_message_may_fill_the_column_to_the_last_byte(client: ApiClient, model: ServerHandle, character: str) -> None:
+    size = len(character.encode())
+    fits = character * (MAX_TEXT_BYTES // size)
+    conversation = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    sent = client.post(f"/api/conversations/{conversation}/messages", json={"content": fits})
+    assert sent.status_code == 202
+    assert sent.get_json()["message"]["content"] == fits
+    over = client.post(f"/api/conversations/{conversation}/messages", json={"content": fits + character})
+    assert over.status_code == 422
+    assert over.get_json()["errors"][0]["loc"] == ["content"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"message": ""}, {"message": " \n"}, {"message": 5}, {"message": "a\x00b"}, {"message": "x", "model": 3},
+     {"message": "x", "conversation_id": 0}, {"message": "x", "context": {"a": float("nan")}}, {"message": "\ud800"},
+     {"message": "x", "context": []}, {"message": "x", "conversation_id": 10**30}],
+    ids=range(11),
+)
+def test_bad_messages_are_422_and_leave_nothing(client: ApiClient, body: dict[str, Any]) -> None:
+    response = client.post("/api/chat/stream", data=json.dumps(body), content_type="application/json")
+    assert response.status_code == 422
+    assert response.get_json()["errors"]
+    assert client.get("/api/conversations").get_json()["conversations"] == []
+
+
+def test_a_reply_longer_than_the_column_ends_there_and_says_so(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=["🌊" * 1000] * 20)
+    events = ask(client)
+    done = events[-1].data["message"]
+    assert len(done["content"].encode()) == 65_532
+    assert deltas(events) == done["content"]
+    assert (done["status"], done["custom_payload"]) == ("complete", {"truncated": True})
+
+
+def test_odd_text_of_a_model_is_kept_as_far_as_it_is_text(client: ApiClient, model: ServerHandle) -> None:
+    frame = json.dumps({"choices": [{"index": 0, "delta": {"content": "a\x00b\ud83dc"}, "finish_reason": None}]})
+    end = json.dumps({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    model.script(fault={"raw": f"data: {frame}\n\ndata: {end}\n\ndata: [DONE]\n\n"})
+    events = ask(client)
+    done = events[-1].data["message"]
+    assert done["status"] == "complete"
+    assert deltas(events) == done["content"]
+    assert done["content"].replace("\ufffd", "?") == "ab?c"
+
+
+def test_no_connection_is_held_while_a_reply_is_written_or_watched(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply=[f"w{n} " for n in range(40)], **SLOW)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    held = []
+    for event in iterate(response):
+        if event.name == "delta":
+            with app.app_context():
+                held.append(db.engine.pool.checkedout())
+    assert len(held) > 5
+    assert set(held) == {0}
+
+
+def test_waiting_for_a_response(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=[f"w{n} " for n in range(30)], token_delay=0.02)
+    turn_id = begin(client)
+    asked = message(app, turn_id)["parent_id"]
+    early = client.get(f"/api/messages/{asked}/response")
+    assert (early.status_code, early.get_json()) == (202, {"status": "streaming", "response_id": turn_id})
+    assert client.get(f"/api/messages/{asked}/response?wait=0.05").status_code == 202
+    late = client.get(f"/api/messages/{asked}/response?wait=20")
+    assert (late.status_code, late.get_json()["status"]) == (200, "complete")
+    for wait in ("nan", "inf", "-1", "31", "x"):
+        assert client.get(f"/api/messages/{asked}/response?wait={wait}").status_code == 422
+
+
+def test_deleting_a_conversation_ends_what_is_written_and_watched_in_it(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply=[f"w{n} " for n in range(30)], **SLOW)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    seen = []
+    for event in iterate(response):
+        seen.append(event)
+        if len(seen) == 2:
+            assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
+    assert seen[-1].name == "settled"
+    assert steps(app, seen[0].data["assistant_message_id"]) == 0

@@ -1,0 +1,249 @@
+"""The JSON API of conversations: each route for its owner, a stranger, an admin, nobody, and with bad input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.conversations.rows import add_conversation, add_messages
+from tests.support.people import ApiClient, Person
+from webapp.validation import MAX_METADATA_BYTES
+
+ROUTES = [
+    ("GET", "/api/conversations", None),
+    ("POST", "/api/conversations", {}),
+    ("GET", "/api/conversations/current", None),
+]
+OWNED = [
+    ("GET", "/api/conversations/{c}", None),
+    ("PUT", "/api/conversations/{c}", {"title": "Taken over"}),
+    ("DELETE", "/api/conversations/{c}", None),
+    ("GET", "/api/conversations/{c}/messages", None),
+    ("POST", "/api/conversations/{c}/messages", {"content": "Hello"}),
+    ("GET", "/api/messages/{m}/response", None),
+    ("GET", "/api/messages/{m}/versions", None),
+    ("GET", "/api/messages/{m}/pipeline_steps", None),
+    ("POST", "/api/messages/{m}/edit", {"content": "Changed"}),
+    ("POST", "/api/messages/{m}/versions/{m}/restore", None),
+    ("GET", "/api/chat/turns/{r}/stream", None),
+    ("POST", "/api/chat/turns/{r}/stop", None),
+    ("POST", "/api/chat/turns/{r}/retry", None),
+    ("POST", "/api/chat/turns/{r}/regenerate", None),
+    ("POST", "/api/chat/stream", {"message": "Hello", "conversation_id": "{c}"}),
+]
+
+
+@pytest.fixture
+def ids(app: Flask, user: Person) -> dict[str, int]:
+    """A conversation of `user` with a question and a reply."""
+    conversation_id = add_conversation(app, user.user_id, title="Mine")
+    asked, reply = add_messages(app, conversation_id, 2)
+    return {"c": conversation_id, "m": asked, "r": reply}
+
+
+def _filled(value: Any, ids: dict[str, int]) -> Any:
+    if isinstance(value, dict):
+        return {name: ids["c"] if part == "{c}" else part for name, part in value.items()}
+    return value
+
+
+def assert_problem(response: Any, status: int) -> dict[str, Any]:
+    """A problem as the contract says; its body."""
+    assert response.status_code == status, response.text
+    assert response.content_type == "application/problem+json"
+    body = response.get_json()
+    assert body["status"] == status
+    assert {"type", "title", "status", "detail"} <= set(body)
+    return body
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ROUTES + OWNED)
+def test_nobody_gets_401(anonymous: FlaskClient, ids: dict[str, int], method: str, path: str, body: Any) -> None:
+    response = anonymous.open(path.format(**ids), method=method, json=_filled(body, ids))
+    assert_problem(response, 401)
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("is_admin", [False, True])
+@pytest.mark.parametrize(("method", "path", "body"), OWNED)
+def test_strangers_and_admins_get_404(
+    api: Callable[[Person], ApiClient], make_user: Callable[..., Person], client: ApiClient, ids: dict[str, int],
+    method: str, path: str, body: Any, is_admin: bool,
+) -> None:
+    other = api(make_user(is_admin=is_admin))
+    theirs = assert_problem(other.open(path.format(**ids), method=method, json=_filled(body, ids)), 404)
+    unknown = dict.fromkeys(ids, 2000000000)
+    nobodys = assert_problem(other.open(path.format(**unknown), method=method, json=_filled(body, unknown)), 404)
+    assert theirs == nobodys
+    mine = client.get(f"/api/conversations/{ids['c']}").get_json()
+    assert (mine["title"], mine["message_count"]) == ("Mine", 2)
+
+
+def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: dict[str, int]) -> None:
+    assert_problem(api(make_user(is_service=True)).get("/api/conversations"), 403)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("PATCH", "/api/conversations"), ("DELETE", "/api/conversations"), ("POST", "/api/conversations/{c}"),
+     ("PUT", "/api/conversations/{c}/messages"), ("GET", "/api/chat/stream"), ("GET", "/api/chat/turns/{r}/stop"),
+     ("POST", "/api/chat/turns/{r}/stream"), ("GET", "/api/messages/{m}/edit"), ("PUT", "/api/messages/{m}/versions"),
+     ("POST", "/api/conversations/current")],
+)
+def test_wrong_methods_get_405(client: ApiClient, ids: dict[str, int], method: str, path: str) -> None:
+    response = client.open(path.format(**ids), method=method)
+    assert_problem(response, 405)
+    assert response.headers["Allow"]
+
+
+def test_a_life(client: ApiClient) -> None:
+    made = client.post("/api/conversations",
+                       json={"title": "  Tides  ", "metadata": {"a": [1, "é"]}, "persona": "sage"})
+    assert made.status_code == 201
+    first = made.get_json()
+    assert set(first) == {"conversation_id", "title", "created_at", "updated_at", "is_archived", "metadata", "space_id",
+                          "journey", "persona", "is_temporary", "message_count"}
+    assert (first["title"], first["metadata"], first["persona"]) == ("Tides", {"a": [1, "é"]}, "sage")
+    assert first["created_at"].endswith("Z")
+    path = f"/api/conversations/{first['conversation_id']}"
+    got = client.get(path).get_json()
+    assert got == {**first, "messages": [], "messages_cursor": None}
+    changed = client.put(path, json={"is_archived": True}).get_json()
+    assert changed == {**first, "is_archived": True}, "archiving is no activity and changes nothing else"
+    assert client.get("/api/conversations").get_json()["conversations"] == []
+    assert client.get("/api/conversations?archived=true").get_json()["conversations"] == [changed]
+    assert client.put(path, json={"metadata": None, "title": "Ebb"}).get_json()["metadata"] is None
+    assert client.delete(path).status_code == 204
+    assert_problem(client.get(path), 404)
+    assert_problem(client.delete(path), 404)
+
+
+def test_current_is_the_latest_and_made_once(client: ApiClient) -> None:
+    first = client.get("/api/conversations/current").get_json()
+    assert client.get("/api/conversations/current").get_json() == first
+    client.post("/api/conversations", json={"is_temporary": True})
+    assert client.get("/api/conversations/current").get_json() == first
+    second = client.post("/api/conversations", json={}).get_json()
+    assert client.get("/api/conversations/current").get_json() == second
+
+
+def test_deleting_takes_a_long_chain_of_messages_along(app: Flask, client: ApiClient, user: Person) -> None:
+    conversation_id = add_conversation(app, user.user_id)
+    add_messages(app, conversation_id, 60)
+    assert client.delete(f"/api/conversations/{conversation_id}").status_code == 204
+    assert_problem(client.get(f"/api/conversations/{conversation_id}/messages"), 404)
+
+
+def test_q_finds_titles_and_words_and_no_wildcards(app: Flask, client: ApiClient, user: Person) -> None:
+    one = add_conversation(app, user.user_id, title="100% of tides")
+    two = add_conversation(app, user.user_id, title="Other")
+    add_messages(app, two, 1, text="the a_b of Tides\\here")
+
+    def found(q: str) -> set[int]:
+        rows = client.get("/api/conversations", query_string={"q": q}).get_json()["conversations"]
+        return {row["conversation_id"] for row in rows}
+
+    assert found("tIDES") == {one, two}
+    assert found("0%") == {one}
+    assert found("%") == {one}
+    assert found("a_b") == {two}
+    assert found("_") == {two}
+    assert found("Tides\\h") == {two}
+    assert found("axb") == set()
+
+
+BAD_BODIES = [
+    ('{"title": ', 400), ("[]", 400), ('"x"', 400), ("null", 400), ("1", 400), ("", 422), ("[" * 5000, 400),
+    ('{"title": 5}', 422), ('{"title": ["x"]}', 422), ('{"title": "' + "x" * 256 + '"}', 422),
+    ('{"title": "\\ud800"}', 422), ('{"title": "a\\u0000b"}', 422), ('{"is_temporary": "perhaps"}', 422),
+    ('{"metadata": []}', 422), ('{"metadata": {"a": NaN}}', 422), ('{"metadata": {"a": 1e999}}', 422),
+    ('{"metadata": {"a": "\\udfff"}}', 422), ('{"metadata": {"a": ' + "9" * 400 + "}}", 422),
+    ('{"metadata": {"a": ' + "9" * 5000 + "}}", 400), ('{"space_id": ' + "9" * 30 + "}", 422), ('{"space_id": 0}', 422),
+    ('{"metadata": ' + '{"a":' * 30 + "1" + "}" * 30 + "}", 422),
+    ('{"metadata": {"a": ' + "[" * 900 + "]" * 900 + "}}", 422),
+    (json.dumps({"metadata": {"a": "x" * MAX_METADATA_BYTES}}), 422),
+    ('{"space_id": 7}', 404), ('{"journey": "x"}', 404),
+]
+
+
+@pytest.mark.parametrize(("body", "status"), BAD_BODIES, ids=range(len(BAD_BODIES)))
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_bad_bodies(client: ApiClient, ids: dict[str, int], method: str, body: str, status: int) -> None:
+    if method == "PUT" and ("is_temporary" in body or "journey" in body):
+        return  # no such fields there
+    path = "/api/conversations" if method == "POST" else f"/api/conversations/{ids['c']}"
+    if not body:
+        return
+    found = assert_problem(client.open(path, method=method, data=body, content_type="application/json"), status)
+    if status == 422:
+        assert found["errors"]
+        assert all(set(error) == {"loc", "msg"} for error in found["errors"])
+
+
+def test_another_type_is_415_and_too_much_is_413(client: ApiClient) -> None:
+    assert_problem(client.post("/api/conversations", data="a=1", content_type="text/plain"), 415)
+    assert_problem(client.post("/api/conversations", data={"title": "form"}), 415)
+    big = json.dumps({"title": "x" * 3_000_000})
+    assert_problem(client.post("/api/conversations", data=big, content_type="application/json"), 413)
+
+
+def test_metadata_at_its_limits_is_kept(client: ApiClient) -> None:
+    deep: Any = 1
+    for _ in range(18):
+        deep = [deep]
+    full = {"a": "x" * (MAX_METADATA_BYTES - 9)}
+    for metadata in ({"a": deep}, full, {"a": 2**63 - 1, "b": -1.5, "": None, "🎉": True}):
+        made = client.post("/api/conversations", json={"metadata": metadata})
+        assert made.status_code == 201, made.text
+        conversation_id = made.get_json()["conversation_id"]
+        assert client.get(f"/api/conversations/{conversation_id}").get_json()["metadata"] == metadata
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["cursor=x", "cursor=", "cursor=%F0%9F%8E%89", "cursor=W10", "cursor=WzEsMV0x", "limit=0", "limit=101", "limit=x",
+     "limit=" + "9" * 5000, "cursor=" + "A" * 501, "q=%00", "archived=perhaps", "space_id=" + "9" * 40],
+)
+def test_bad_queries_of_the_list(client: ApiClient, query: str) -> None:
+    response = client.get(f"/api/conversations?{query}")
+    if query == "cursor=":
+        assert response.status_code == 200
+    else:
+        assert assert_problem(response, 422)["errors"]
+
+
+@pytest.mark.parametrize("key", [[10**30, 1], [-(10**30), 1], [0, 10**30], [0, -(10**30)], [2**62, 2**62], [0, 0]])
+def test_forged_cursors_are_never_an_error_of_ours(client: ApiClient, key: list[int]) -> None:
+    from webapp.web import Cursor
+
+    response = client.get("/api/conversations", query_string={"cursor": Cursor.encode(*key)})
+    assert response.status_code in (200, 422)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/conversations/0", "/api/conversations/2147483648", "/api/conversations/" + "9" * 40,
+     "/api/conversations/" + "9" * 5000, "/api/conversations/-1", "/api/conversations/x", "/api/messages/" + "9" * 40 +
+     "/versions", "/api/chat/turns/" + "9" * 40 + "/stream", "/api/conversations/%00"],
+)
+def test_ids_that_cannot_exist(client: ApiClient, path: str) -> None:
+    response = client.get(path)
+    assert response.status_code in (404, 422), response.text
+    assert_problem(response, response.status_code)
+
+
+@pytest.mark.parametrize(
+    "query", ["before=0", "after=-1", "before=" + "9" * 30, "cursor=x", "cursor=" + "9" * 30, "limit=1e3"]
+)
+def test_bad_queries_of_messages(client: ApiClient, ids: dict[str, int], query: str) -> None:
+    assert_problem(client.get(f"/api/conversations/{ids['c']}/messages?{query}"), 422)
+
+
+def test_a_message_cursor_beyond_every_id(client: ApiClient, ids: dict[str, int]) -> None:
+    found = client.get(f"/api/conversations/{ids['c']}/messages?cursor={'9' * 20}").get_json()
+    assert len(found["messages"]) == 2

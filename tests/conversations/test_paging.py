@@ -1,0 +1,160 @@
+"""Keyset paging: every row once and in order, whatever the page size; few queries; no more rows read than shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event, text
+
+from tests.conversations.rows import add_conversation, add_messages
+from tests.support.people import ApiClient, Person
+from webapp.conversations import messages, service
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery, MessagesQuery
+from webapp.database import db
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SHARED = settings(
+    max_examples=25, deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+def _fill(user_id: int, seconds: list[int]) -> None:
+    db.session.rollback()
+    db.session.execute(text("DELETE FROM conversations"))
+    for second in seconds:
+        at = NOON + timedelta(seconds=second)
+        db.session.add(Conversation(user_id=user_id, created_at=at, updated_at=at))
+    db.session.commit()
+
+
+def _in_order(user_id: int) -> list[int]:
+    rows = db.session.query(Conversation).filter_by(user_id=user_id).all()
+    return [row.conversation_id for row in sorted(rows, key=lambda r: (r.updated_at, r.conversation_id), reverse=True)]
+
+
+@SHARED
+@given(seconds=st.lists(st.integers(0, 3), max_size=20), limit=st.integers(1, 7), insert=st.integers(0, 2))
+def test_walking_the_pages_gives_each_conversation_once(
+    app_context: Flask, user: Person, seconds: list[int], limit: int, insert: int
+) -> None:
+    _fill(user.user_id, seconds)
+    expected = _in_order(user.user_id)
+    found: list[int] = []
+    cursor = None
+    while True:
+        page = service.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
+        found += [row.conversation_id for row in page.items]
+        assert len(page.items) == limit or page.next_cursor is None
+        if page.next_cursor is None:
+            break
+        cursor = page.next_cursor
+        for _ in range(insert):  # new activity is on top, where this walk does not come again
+            at = NOON + timedelta(seconds=100)
+            db.session.add(Conversation(user_id=user.user_id, created_at=at, updated_at=at))
+        db.session.commit()
+    assert found == expected
+
+
+@SHARED
+@given(count=st.integers(0, 15), limit=st.integers(1, 6), gone=st.sets(st.integers(0, 14)))
+def test_walking_messages_both_ways_gives_each_once(
+    app_context: Flask, user: Person, count: int, limit: int, gone: set[int]
+) -> None:
+    _fill(user.user_id, [0])
+    conversation_id = _in_order(user.user_id)[0]
+    rows = [Message(conversation_id=conversation_id, role="user", content=str(n)) for n in range(count)]
+    db.session.add_all(rows)
+    db.session.flush()
+    for number in gone & set(range(count - 1)):
+        rows[number].superseded_by_id = rows[-1].message_id
+    db.session.commit()
+    expected = [row.message_id for row in rows if row.superseded_by_id is None]
+
+    backward: list[int] = []
+    query = MessagesQuery(limit=limit)
+    while True:
+        page = messages.list_messages(conversation_id, query)
+        backward = [row.message_id for row in page.items] + backward
+        if page.next_cursor is None:
+            break
+        query = MessagesQuery(limit=limit, before=int(page.next_cursor))
+    assert backward == expected
+
+    by_cursor: list[int] = []
+    query = MessagesQuery(limit=limit, after=1)
+    while True:
+        page = messages.list_messages(conversation_id, query)
+        by_cursor += [row.message_id for row in page.items]
+        if page.next_cursor is None:
+            break
+        query = MessagesQuery(limit=limit, after=1, cursor=page.next_cursor)
+    assert by_cursor == [message_id for message_id in expected if message_id > 1]
+    if expected:
+        middle = expected[len(expected) // 2]
+        older = messages.list_messages(conversation_id, MessagesQuery(limit=100, before=middle)).items
+        newer = messages.list_messages(conversation_id, MessagesQuery(limit=100, after=middle)).items
+        assert [row.message_id for row in [*older, *newer]] == [i for i in expected if i != middle]
+
+
+@contextmanager
+def queries(app: Flask) -> Iterator[list[str]]:
+    """The statements sent to the database meanwhile."""
+    sent: list[str] = []
+
+    def note(_connection, _cursor, statement, *_rest):
+        sent.append(statement)
+
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+
+
+def _count(app: Flask, client: ApiClient, path: str) -> int:
+    client.get("/api/conversations?limit=1")  # the use of the token is noted once a minute
+    with queries(app) as sent:
+        assert client.get(path).status_code == 200
+    return len(sent)
+
+
+def test_hot_views_ask_a_small_constant_number_of_questions(app: Flask, client: ApiClient, user: Person) -> None:
+    conversation_id = add_conversation(app, user.user_id)
+    paths = ["/api/conversations?limit=50", f"/api/conversations/{conversation_id}?limit=50",
+             f"/api/conversations/{conversation_id}/messages?limit=50"]
+    small = [_count(app, client, path) for path in paths]
+    for number in range(30):
+        add_conversation(app, user.user_id, title=str(number))
+    add_messages(app, conversation_id, 40)
+    assert [_count(app, client, path) for path in paths] == small
+    assert small == [2, 3, 3], "one for the token, one or two for the view"
+
+
+@pytest.mark.mysql_only
+def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person, make_user) -> None:
+    with app.app_context():
+        for person in (user, make_user()):
+            at = [NOON + timedelta(seconds=n // 3) for n in range(1500)]
+            rows = [{"user_id": person.user_id, "created_at": t, "updated_at": t} for t in at]
+            db.session.execute(Conversation.__table__.insert(), rows)
+        db.session.commit()
+        db.session.execute(text("ANALYZE TABLE conversations"))
+        cursor, read = None, []
+        for _page in range(30):
+            db.session.execute(text("FLUSH STATUS"))
+            page = service.list_conversations(user.user_id, ConversationQuery(limit=40, cursor=cursor))
+            status = db.session.execute(text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
+            read.append(sum(int(value) for _, value in status))
+            cursor = page.next_cursor
+        db.session.rollback()
+    assert max(read) <= 100, read

@@ -1,0 +1,182 @@
+"""Migrations: up and down on an empty database, equal to the models, and to the documented tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from flask import Flask
+from flask_migrate import downgrade, upgrade
+from sqlalchemy import create_engine, inspect, text
+
+from tests.support.servers import Servers
+from webapp import create_app
+from webapp.config import Settings
+from webapp.database import db
+
+# From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
+# microseconds here.
+NOW = "current_timestamp(6)"
+CONVERSATIONS = {
+    "conversation_id": ("int", "NO", None, "auto_increment"),
+    "user_id": ("int", "NO", None, ""),
+    "title": ("varchar(255)", "YES", None, ""),
+    "created_at": ("timestamp(6)", "YES", NOW, ""),
+    "updated_at": ("timestamp(6)", "YES", NOW, f"on update {NOW}"),
+    "is_archived": ("tinyint(1)", "YES", "0", ""),
+    "metadata": ("json", "YES", None, ""),
+}
+MESSAGES = {
+    "message_id": ("int", "NO", None, "auto_increment"),
+    "conversation_id": ("int", "NO", None, ""),
+    "role": ("enum('user','assistant')", "NO", None, ""),
+    "content": ("text", "NO", None, ""),
+    "created_at": ("timestamp(6)", "YES", NOW, ""),
+    "tool_calls": ("json", "YES", None, ""),
+    "suggested_values": ("json", "YES", None, ""),
+    "suggested_actions": ("json", "YES", None, ""),
+    "custom_payload": ("json", "YES", None, ""),
+}
+MEMORIES = {
+    "memory_id": ("int", "NO", None, "auto_increment"),
+    "user_id": ("int", "NO", None, ""),
+    "memory_type": ("enum('fact','preference','entity','project','decision')", "NO", None, ""),
+    "category": ("varchar(100)", "YES", None, ""),
+    "content": ("text", "NO", None, ""),
+    "source_conversation_id": ("int", "YES", None, ""),
+    "source_message_id": ("int", "YES", None, ""),
+    "created_at": ("timestamp(6)", "YES", NOW, ""),
+    "last_accessed_at": ("timestamp(6)", "YES", None, ""),
+    "access_count": ("int", "YES", "0", ""),
+    "is_pinned": ("tinyint(1)", "YES", "0", ""),
+    "is_archived": ("tinyint(1)", "YES", "0", ""),
+    "confidence": ("float", "YES", "1", ""),
+    "embedding": ("blob", "YES", None, ""),
+}
+REFERENCES = {
+    ("conversations", "user_id", "users", "user_id"),
+    ("messages", "conversation_id", "conversations", "conversation_id"),
+    ("memories", "user_id", "users", "user_id"),
+    ("memories", "source_conversation_id", "conversations", "conversation_id"),
+    ("memories", "source_message_id", "messages", "message_id"),
+}
+
+
+@pytest.fixture
+def blank(servers: Servers, settings: Settings, tmp_path: Path) -> Iterator[Flask]:
+    """The application on a database of its own with nothing in it."""
+    if servers.is_sqlite:
+        url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
+    else:
+        _on_server(settings, "DROP DATABASE IF EXISTS commonplace_blank", "CREATE DATABASE commonplace_blank")
+        url = servers.database_url.replace("/commonplace_test", "/commonplace_blank")
+    app = create_app(settings.model_copy(update={"database_url": url}))
+    with app.app_context():
+        yield app
+        db.session.remove()
+        db.engine.dispose()
+    if not servers.is_sqlite:
+        _on_server(settings, "DROP DATABASE commonplace_blank")
+
+
+def _on_server(settings: Settings, *statements: str) -> None:
+    engine = create_engine(settings.sqlalchemy_url)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def _tables() -> set[str]:
+    return set(inspect(db.engine).get_table_names())
+
+
+def _differences() -> list[object]:
+    with db.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return compare_metadata(context, db.metadata)
+
+
+def test_up_and_down_and_up_again_give_the_tables_of_the_models(blank: Flask) -> None:
+    for _ in range(2):
+        upgrade()
+        assert set(db.metadata.tables) <= _tables()
+        assert _differences() == []
+        downgrade(revision="base")
+        assert _tables() <= {"alembic_version"}
+    upgrade()
+    upgrade()  # nothing to do
+    assert _differences() == []
+
+
+def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
+    upgrade()
+    while _tables() - {"alembic_version"}:
+        downgrade(revision="-1")
+        with db.engine.connect() as connection:
+            heads = MigrationContext.configure(connection).get_current_heads()
+        upgrade()
+        assert _differences() == []
+        downgrade(revision=heads[0] if heads else "base")
+
+
+def test_migrating_keeps_what_is_there(blank: Flask) -> None:
+    upgrade(revision="0001")
+    insert = ("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
+              "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
+              "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')")
+    for statement in insert:
+        db.session.execute(text(statement))
+    db.session.commit()
+    upgrade()
+    assert db.session.scalar(text("SELECT content FROM messages")) == "Kept too"
+    assert db.session.scalar(text("SELECT title FROM conversations")) == "Kept"
+    db.session.remove()
+    downgrade(revision="0001")
+    assert db.session.scalar(text("SELECT content FROM messages")) == "Kept too"
+    db.session.remove()
+
+
+@pytest.mark.mysql_only
+@pytest.mark.parametrize(
+    ("table", "documented"),
+    [("conversations", CONVERSATIONS), ("messages", MESSAGES), ("memories", MEMORIES)],
+)
+def test_documented_columns_are_as_documented(app: Flask, table: str, documented: dict) -> None:
+    with app.app_context():
+        rows = db.session.execute(text(
+            "SELECT column_name, column_type, is_nullable, column_default, extra, character_set_name "
+            "FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = :table "
+            "ORDER BY ordinal_position"), {"table": table}).all()
+        checks = " ".join(db.session.scalars(text(
+            "SELECT check_clause FROM information_schema.check_constraints "
+            "WHERE constraint_schema = DATABASE() AND table_name = :table"), {"table": table}))
+    found = {}
+    for name, kind, nullable, default, extra, charset in rows:
+        kind = kind.replace("int(11)", "int")
+        if kind == "longtext" and f"json_valid(`{name}`)" in checks:
+            kind = "json"
+        elif charset is not None:
+            assert charset == "utf8mb4", name
+        default = None if default in (None, "NULL") else default.lower()
+        found[name] = (kind, nullable, default, extra.lower())
+    assert {name: found.get(name) for name in documented} == documented
+    in_order = [name for name in found if name in documented]
+    assert in_order == list(documented), "documented columns keep their order"
+
+
+@pytest.mark.mysql_only
+def test_documented_references_are_there(app: Flask) -> None:
+    with app.app_context():
+        rows = db.session.execute(text(
+            "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
+            "FROM information_schema.key_column_usage "
+            "WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL")).all()
+        rule = db.session.scalar(text(
+            "SELECT delete_rule FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE() "
+            "AND table_name = 'messages' AND referenced_table_name = 'conversations'"))
+    assert {tuple(row) for row in rows} >= REFERENCES
+    assert rule == "CASCADE"
