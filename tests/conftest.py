@@ -87,6 +87,8 @@ def _application(settings: Settings) -> Iterator[Flask]:
     with app.app_context():
         upgrade()
     yield app
+    for client in ("completions", "embedder"):
+        app.extensions[client].close()
     with app.app_context():
         db.session.remove()
         db.engine.dispose()

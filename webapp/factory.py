@@ -26,6 +26,8 @@ from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, engine_options, prepare_engine
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
+from webapp.memories.api import blueprint as memories_api
+from webapp.memories.forgetting import init_forgetting
 from webapp.model_clients import init_models
 from webapp.openapi.docs import init_docs
 from webapp.queueing import init_queueing
@@ -98,6 +100,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.extensions["redis"] = make_redis(settings.redis_url)
     init_models(app, settings)
     init_queueing()
+    init_forgetting()
     logs.init_logs(app, settings)
     problems.init_errors(app)
     security.init_security(app)
@@ -107,7 +110,7 @@ def _extend(app: Flask, settings: Settings) -> None:
 
 
 def _register(app: OpenAPI) -> None:
-    for api in (accounts_api, conversations_api, chat_api):
+    for api in (accounts_api, conversations_api, chat_api, memories_api):
         app.register_api(api)
     for pages in (accounts_pages, conversations_pages, chat_pages, admin_pages, service_endpoints.blueprint):
         app.register_blueprint(pages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -40,6 +41,7 @@ class JobSpec:
 
 JOBS: dict[str, JobSpec] = {
     "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=90, retries=(5, 30, 120)),
+    "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=300, retries=(5, 30, 120)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), pending_seconds=60, every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }
@@ -85,12 +87,12 @@ def push(client: Redis, request: JobRequest) -> str | None:
 
     Raises redis.RedisError when Redis is away.
     """
-    spec = JOBS[request.name]
+    spec, job_id = JOBS[request.name], str(uuid.uuid4())
     with client.pipeline(transaction=True) as pipe:
         if request.turn_id is not None:
             pipe.sadd(turns_key(request.key), request.turn_id)
             pipe.expire(turns_key(request.key), _TURNS_SECONDS)
-        pipe.set(pending_key(request.key), b"1", nx=True, ex=spec.pending_seconds)
+        pipe.set(pending_key(request.key), job_id, nx=True, ex=spec.pending_seconds)
         first = pipe.execute()[-1]
     if not first:
         return None
@@ -98,6 +100,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
         job = rq_queue(client, spec.queue).enqueue_call(
             spec.function,
             kwargs=request.ids,
+            job_id=job_id,
             timeout=spec.timeout,
             result_ttl=RESULT_SECONDS,
             failure_ttl=FAILURE_SECONDS,
@@ -109,6 +112,12 @@ def push(client: Redis, request: JobRequest) -> str | None:
         client.delete(pending_key(request.key))
         raise
     return job.id
+
+
+def pending(client: Redis, request: JobRequest) -> str | None:
+    """The id of the queued, not yet started job for the same ids, if there is one."""
+    found = client.get(pending_key(request.key))
+    return found.decode() if found else None
 
 
 def started(client: Redis, request_key: str, job_id: str) -> list[int]:

@@ -9,6 +9,8 @@ from webapp.config import Settings
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient
 from webapp.llm.complete import CompletionClient
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder
+from webapp.llm.local import LocalEmbedder
 
 _CAPABILITY_SECONDS = 86_400
 
@@ -34,8 +36,15 @@ def init_models(app: Flask, settings: Settings) -> None:
     capabilities = Capabilities(RedisCapabilities(app.extensions["redis"]))
     app.extensions["completions"] = CompletionClient(settings.model, capabilities)
     app.extensions["chat_client"] = lambda: ChatClient(settings.model, capabilities)
+    local = settings.embedder == "local"
+    app.extensions["embedder"] = LocalEmbedder() if local else OpenAIEmbedder(settings.model, capabilities)
 
 
 def completions() -> CompletionClient:
     """The client for background work."""
     return current_app.extensions["completions"]
+
+
+def embedder() -> Embedder:
+    """What makes vectors: the model server, or this process."""
+    return current_app.extensions["embedder"]

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, SessionTransaction
 
 from webapp.database import db
 from webapp.extensions import redis
-from webapp.jobspecs import JOBS, JobRequest, push
+from webapp.jobspecs import JOBS, JobRequest, pending, push
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +25,18 @@ def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | 
     Raises redis.RedisError when Redis is away. Most callers want `enqueue_after_commit`.
     """
     return push(redis(), JobRequest(name, ids, turn_id))
+
+
+def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
+    """Put a job on its queue now; its id, or that of the one for the same ids that waits already.
+
+    Raises redis.RedisError when Redis is away.
+    """
+    request = JobRequest(name, ids)
+    for _ in range(3):  # the waiting one may be taken up between the two questions
+        if job_id := push(redis(), request) or pending(redis(), request):
+            return job_id
+    raise RuntimeError(f"{name} is neither queued nor to be queued")
 
 
 def enqueue_after_commit(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> None:

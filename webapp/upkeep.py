@@ -11,6 +11,9 @@ from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
+from webapp.memories import dependents, history
+from webapp.memories.extraction import owed_extractions
+from webapp.memories.known import flush_uses
 from webapp.queueing import enqueue
 
 OWED_DAYS = 7
@@ -20,13 +23,21 @@ TEMPORARY_HOURS = 24
 
 
 def sweep() -> dict[str, int]:
-    """Finish turns whose process died and queue the titles that are owed."""
+    """Finish turns whose process died, queue the titles and extractions that are owed, write counted uses."""
     recovered = recover_all()
-    owed = conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS))
+    owed = {
+        "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
+        "extract": owed_extractions(),
+    }
     db.session.rollback()
-    queued = sum(enqueue("title", conversation_id=conversation_id) is not None
-                 for conversation_id in owed if _not_lately("title", conversation_id))
-    return {"recovered": recovered, "titles": queued}
+    queued = {
+        name: sum(enqueue(name, conversation_id=conversation_id) is not None
+                  for conversation_id in ids if _not_lately(name, conversation_id))
+        for name, ids in owed.items()
+    }  # fmt: skip
+    with write_transaction():
+        used = flush_uses(redis())
+    return {"recovered": recovered, "titles": queued["title"], "extractions": queued["extract"], "memories_used": used}
 
 
 def _not_lately(name: str, of: int) -> bool:
@@ -37,11 +48,14 @@ def _not_lately(name: str, of: int) -> bool:
 def purge() -> dict[str, int]:
     """Delete hidden and temporary conversations and idempotency keys that are past their time."""
     at = now()
+    resting: list[int] = []
     with write_transaction():
         gone = conversations.purge_conversations(
             deleted_before=at - timedelta(seconds=conversations.UNDO_SECONDS),
             temporary_before=at - timedelta(hours=TEMPORARY_HOURS),
+            before=lambda ids: resting.extend(dependents.resting_in(ids)),
         )
+        history.recount(resting)
         keys = db.session.execute(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
         ).rowcount

@@ -7,11 +7,13 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from webapp.accounts.models import User
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
+from webapp.memories.known import memory_is_on
 from webapp.validation import MAX_TEXT_BYTES
 
 FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
@@ -85,6 +87,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         return None
     row = db.session.get(Message, turn_id, populate_existing=True)
     conversation.updated_at = now()
+    _owe_extraction(conversation, row)
     for ordinal, step in enumerate(outcome.steps, 1):
         db.session.add(
             PipelineStep(
@@ -113,14 +116,28 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
     }
 
 
+def _owe_extraction(conversation: Conversation, reply: Message) -> None:
+    """Note that the conversation is to be read for memories.
+
+    Where memory is off the watermark passes by: what was said then is not read when it is switched on again.
+    """
+    conversation.extraction_due = memory_is_on(conversation, db.session.get(User, conversation.user_id))
+    if not conversation.extraction_due:
+        conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
+
+
 def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
-    """The background work a finished reply asks for: a title, when the conversation has none."""
+    """The background work a finished reply asks for, at most one model call.
+
+    The extraction titles the conversation as well; where there is none, the title has a job of its own. Work that
+    needs a call more on some turn takes the place of the extraction, which then waits for the next turn or the sweep.
+    """
     if not reply.content or reply.superseded_by_id is not None:
         return []
-    jobs = []
-    if conversation.title_source == "none":
-        jobs.append(("title", {"conversation_id": conversation.conversation_id}))
-    return jobs
+    ids = {"conversation_id": conversation.conversation_id}
+    if conversation.extraction_due:
+        return [("extract", ids)]
+    return [("title", ids)] if conversation.title_source == "none" else []
 
 
 def fit_column(text: str) -> str:

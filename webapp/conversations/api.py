@@ -76,15 +76,6 @@ def update_conversation(path: ConversationPath, body: ConversationChanges):
     return answer
 
 
-@blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
-@signed_in
-def delete_conversation(path: ConversationPath):
-    """Delete a conversation and its messages for good."""
-    service.delete_conversation(current_user_id(), path.conversation_id)
-    db.session.commit()
-    return "", 204
-
-
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})
 @signed_in
 def list_messages(path: ConversationPath, query: MessagesQuery):

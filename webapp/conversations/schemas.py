@@ -43,6 +43,7 @@ class NewConversation(BaseModel):
     journey: Line | None = Field(None, max_length=100)
     persona: Line | None = Field(None, max_length=100)
     is_temporary: Flag = False
+    uses_memory: Flag = Field(True, description="Whether its replies read memory and make it.")
     metadata: JsonObject | None = None
 
 
@@ -51,6 +52,7 @@ class ConversationChanges(BaseModel):
 
     title: Line | None = Field(None, max_length=255)
     is_archived: Flag | None = None
+    uses_memory: Flag | None = None
     space_id: Id | None = None
     metadata: JsonObject | None = None
 
@@ -66,6 +68,7 @@ class ConversationOut(BaseModel):
     journey: str | None = None
     persona: str | None
     is_temporary: bool
+    uses_memory: bool
     message_count: int
 
     @classmethod
@@ -79,6 +82,7 @@ class ConversationOut(BaseModel):
             metadata=row.extra,
             persona=row.persona,
             is_temporary=row.is_temporary,
+            uses_memory=row.uses_memory,
             message_count=row.message_count,
         )
 

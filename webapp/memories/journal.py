@@ -43,15 +43,21 @@ def restore(memory: Memory, fields: dict[str, Any]) -> None:
 
 
 class Journal:
-    """Records what one job or one user action does to memories. `actor` is who did it: user, extraction, tool, import."""
+    """Records what one job or one user action does to memories; `actor` is user, extraction, tool or import.
 
-    def __init__(self, user_id: int, cause: str, *, actor: str = "user", conversation_id: int | None = None):
+    With `continued`, what is recorded becomes part of a change set that was written before.
+    """
+
+    def __init__(
+        self, user_id: int, cause: str, *, actor: str = "user", conversation_id: int | None = None,
+        continued: MemoryChangeSet | None = None,
+    ):
         self.actor = actor
         self.cause = cause
-        self.change_set = MemoryChangeSet(
+        self.change_set = continued or MemoryChangeSet(
             user_id=user_id, cause=cause, conversation_id=conversation_id, counts={}, reasons={}, changes=[]
         )
-        self._changes: dict[int, dict[str, Any]] = {}
+        self._changes: dict[int, dict[str, Any]] = {c["memory_id"]: dict(c) for c in self.change_set.changes}
         db.session.add(self.change_set)
         db.session.flush()
 
@@ -88,7 +94,7 @@ class Journal:
             entry = self._changes.setdefault(
                 row.memory_id, {"memory_id": row.memory_id, "before": None, "after": None, "evidence": []}
             )
-            entry["evidence"].append(row.evidence_id)
+            entry["evidence"] = [*entry["evidence"], row.evidence_id]
 
     def close(self, counts: dict[str, int], reasons: dict[str, int] | None = None) -> MemoryChangeSet:
         """Write the account of what was done; call it last."""
@@ -98,7 +104,8 @@ class Journal:
                     select(Memory.revision).where(Memory.memory_id == entry["memory_id"])
                 )
         self.change_set.changes = list(self._changes.values())
-        self.change_set.counts = {name: count for name, count in counts.items() if count}
+        total = {name: self.change_set.counts.get(name, 0) + count for name, count in counts.items()}
+        self.change_set.counts = self.change_set.counts | {name: count for name, count in total.items() if count}
         self.change_set.reasons = reasons or {}
         db.session.flush()
         return self.change_set
@@ -119,5 +126,7 @@ class Journal:
         entry = self._changes.setdefault(
             memory.memory_id, {"memory_id": memory.memory_id, "before": before, "after": None, "evidence": []}
         )
+        if entry["after"] is None:  # until now there was only evidence
+            entry["before"] = before
         entry["after"] = memory.revision
         db.session.flush()

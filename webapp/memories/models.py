@@ -61,7 +61,11 @@ class Memory(Base):
         UniqueConstraint("user_id", "space_slot", "current_slot", name="uq_memories_current_fact"),
         Index("ix_memories_listing", "user_id", "is_archived", "updated_at", "memory_id"),
         Index("ix_memories_fact_key", "user_id", "fact_key"),
-        Index("ix_memories_review", "user_id", "needs_review"),
+        Index("ix_memories_type", "user_id", "is_archived", "memory_type", "updated_at", "memory_id"),
+        Index("ix_memories_category", "user_id", "is_archived", "category", "updated_at", "memory_id"),
+        Index("ix_memories_pinned", "user_id", "is_archived", "is_pinned", "updated_at", "memory_id"),
+        Index("ix_memories_waiting", "user_id", "needs_review", "updated_at", "memory_id"),
+        Index("ix_memories_recent", "user_id", "created_at", "memory_id"),
         Index("ix_memories_source", "source_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
         Index("ix_memories_statement", "user_id", "statement_hash"),
@@ -192,4 +196,28 @@ class MemoryTombstone(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class MemoryVersion(Base):
+    """Counts the changes of a user's memory. Its row is locked by whoever changes that memory, so that decisions about
+    one user are made one after the other; caches compare its number."""
+
+    __tablename__ = "memory_versions"
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+
+
+class AdminAccess(Base):
+    """An admin looked at somebody's memories."""
+
+    __tablename__ = "admin_access_log"
+
+    access_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    admin_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    what: Mapped[str] = mapped_column(String(50))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

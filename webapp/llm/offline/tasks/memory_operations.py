@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .conversation_title import title_of
 from .memory_rules import Finding, findings
 from .request import TaskRequest
 
@@ -84,6 +85,9 @@ def run(request: TaskRequest) -> dict[str, Any]:
     }
     if "points" in request.schema.get("properties", {}):
         answer["points"] = [found for row in rows if isinstance(row.get("point"), int) for found in _assess(row, said)]
+    if "title" in request.schema.get("properties", {}):
+        words = [str(row["text"]) for row in rows if row.get("role") == "user" or row.get("context") == "user"]
+        answer["title"] = title_of(words[0] if words else "")
     return answer
 
 

@@ -1,0 +1,19 @@
+"""Memories from a conversation, after its turns or at the user's request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jobs.runner import job, report
+from webapp.memories import extraction
+
+
+@job("extract")
+def extract_memories(conversation_id: int, from_start: bool = False) -> dict[str, Any]:
+    """Read what is new in a conversation, or all of it, for memories; title it on the way if it has no title."""
+    result = extraction.extract(conversation_id, from_start, on_start=lambda: report("extraction_start", {}))
+    if result.title:
+        report("title", {"title": result.title, "conversation_id": conversation_id})
+    told = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": False}
+    report("extraction_complete", told)
+    return told

@@ -1,0 +1,86 @@
+"""Conversations for the tests of the memory service: rows put in place, and what the scripted model answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.memories.models import Memory
+
+
+def converse(app: Flask, user_id: int, *said: str, title: str = "A talk", **fields: Any) -> int:
+    """A conversation in which the user said these things, each answered; its id. `said` may name a role: `role: text`.
+
+    It waits for its extraction, as after a turn.
+    """
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user_id, title=title, title_source="user", extraction_due=True, **fields)
+        db.session.add(row)
+        db.session.flush()
+        conversation_id = row.conversation_id
+    say(app, conversation_id, *said)
+    return conversation_id
+
+
+def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
+    """More of a conversation; the ids of the user's messages."""
+    ids = []
+    with app.app_context(), write_transaction():
+        conversation = db.session.get(Conversation, conversation_id)
+        for text in said:
+            role, _, words = text.partition(": ") if text.startswith("assistant: ") else ("user", "", text)
+            message = Message(conversation_id=conversation_id, role=role, content=words, created_at=now())
+            db.session.add(message)
+            db.session.flush()
+            ids.append(message.message_id)
+            if role == "user":
+                reply = Message(
+                    conversation_id=conversation_id, role="assistant", content="I see.", reply_to_id=message.message_id,
+                    created_at=now(),
+                )
+                db.session.add(reply)
+        conversation.extraction_due = True
+        conversation.message_count += len(said)
+    return ids
+
+
+def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:
+    """One proposed operation, as the model sends it."""
+    values: dict[str, Any] = {
+        "action": "add", "memory_number": None, "message_number": 1, "quote": quote, "memory_type": "fact",
+        "category": None, "content": content or quote, "fact_key": None, "fact_value": None, "confidence": 0.9,
+        "importance": 0.7, "explicit_correction": False,
+    }
+    return values | fields
+
+
+def name(quote: str, value: str, confidence: float, **fields: Any) -> dict[str, Any]:
+    """The user's name, proposed."""
+    fact = {"fact_key": "identity/name", "fact_value": value, "confidence": confidence}
+    return operation(quote, f"The user's name is {value}.", **(fact | fields))
+
+
+def answers(model: Any, *operations: dict[str, Any], **more: Any) -> None:
+    """Let the scripted model answer the next extraction with these operations."""
+    structured = {"reasoning": "As told.", "operations": list(operations), "title": "A talk"}
+    model.script(match="memory_operations", structured=structured, **({"times": 1} | more))
+
+
+def memories_of(app: Flask, user_id: int) -> list[Memory]:
+    """Every memory of a user, in order of id, detached."""
+    with app.app_context():
+        rows = list(db.session.scalars(select(Memory).where(Memory.user_id == user_id).order_by(Memory.memory_id)))
+        db.session.expunge_all()
+        return rows
+
+
+def current(app: Flask, user_id: int) -> list[str]:
+    """The statements in use."""
+    return [
+        row.content for row in memories_of(app, user_id)
+        if row.valid_to is None and not row.is_archived and not row.needs_review
+    ]

@@ -1,0 +1,239 @@
+"""JSON endpoints of memories and the profile."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from flask import current_app
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.memories import dependents, extraction, forgetting, history, profile, reviewing, search, service
+from webapp.memories.forgetting import Forgotten
+from webapp.memories.models import Memory
+from webapp.memories.presenting import (
+    ChangeSetList,
+    ChangeSetOut,
+    Dependents,
+    Digest,
+    EvidenceList,
+    EvidenceOut,
+    Extracted,
+    ExtractionQueued,
+    ForgetReport,
+    History,
+    MemoryList,
+    MemoryOut,
+    ProfileOut,
+    RevisionOut,
+)
+from webapp.memories.schemas import (
+    ChangeSetPath,
+    ConversationOfMemories,
+    DeleteConversationQuery,
+    ExtractRequest,
+    ForgetQuery,
+    MemoryChanges,
+    MemoryPath,
+    MemoryQuery,
+    MessageOfMemories,
+    NewMemory,
+    ProfileChanges,
+    RestoreRevision,
+    ReviewDecision,
+)
+from webapp.web import PageQuery, api_blueprint
+
+blueprint = api_blueprint("memories_api", __name__, tag="Memories")
+
+
+@blueprint.get("/memories", responses={200: MemoryList})
+@signed_in
+def list_memories(query: MemoryQuery):
+    """List memories that hold, last changed first. With `q`, those that hold its words, best first, with a score."""
+    user_id = current_user_id()
+    if query.q:
+        found = search.search_memories(user_id, query)
+        rows, cursor = [MemoryOut.of(row, score) for row, score in found.items], found.next_cursor
+    else:
+        page = service.list_memories(user_id, query)
+        rows, cursor = [MemoryOut.of(row) for row in page.items], page.next_cursor
+    return {"memories": [row.as_json() for row in rows], "next_cursor": cursor}
+
+
+@blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
+@signed_in
+@idempotency.idempotent
+def create_memory(body: NewMemory):
+    """Write a memory by hand; it takes the place of the present value of its key. Or store a conversation's digest."""
+    if body.is_digest:
+        # The digests' own domain builds on this one, so it is called through the application.
+        upsert = current_app.extensions.get("digest_upsert")
+        if upsert is None:
+            raise Invalid.field("memory_data", "digests cannot be stored here; send memory_type and content")
+        return idempotency.commit(upsert(current_user_id(), body.conversation_id, body.memory_data), 200), 200
+    row = service.create_memory(current_user_id(), body.fields)
+    return idempotency.commit(MemoryOut.of(row).as_json(), 201), 201
+
+
+@blueprint.get("/memories/<int:memory_id>", responses={200: MemoryOut})
+@signed_in
+def get_memory(path: MemoryPath):
+    """One memory, in whatever state."""
+    return MemoryOut.of(service.get_memory(current_user_id(), path.memory_id)).as_json()
+
+
+@blueprint.put("/memories/<int:memory_id>", responses={200: MemoryOut})
+@signed_in
+def update_memory(path: MemoryPath, body: MemoryChanges):
+    """Change a memory; only the given fields. 409 names the memory that holds the key already."""
+    row = service.update_memory(current_user_id(), path.memory_id, body)
+    answer = MemoryOut.of(row).as_json()
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/memories/<int:memory_id>", responses={200: ForgetReport})
+@signed_in
+def forget_memory(path: MemoryPath, query: ForgetQuery):
+    """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
+    user_id = current_user_id()
+    if query.archive:
+        answer = MemoryOut.of(service.archive_memory(user_id, path.memory_id)).as_json()
+    else:
+        service.get_memory(user_id, path.memory_id)
+        answer = _report(forgetting.forget(user_id, [path.memory_id], whole_key=query.whole_key))
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/memories/<int:memory_id>/history", responses={200: History})
+@signed_in
+def get_history(path: MemoryPath):
+    """A memory's revisions, with who changed it and why, and every value that its key has had."""
+    user_id = current_user_id()
+    return History(
+        memory_id=path.memory_id,
+        revisions=[RevisionOut.of(row) for row in history.revisions_of(user_id, path.memory_id)],
+        values=[MemoryOut.of(row) for row in history.values_of(user_id, path.memory_id)],
+    ).model_dump(mode="json")
+
+
+@blueprint.post("/memories/<int:memory_id>/restore", responses={200: MemoryOut})
+@signed_in
+def restore_revision(path: MemoryPath, body: RestoreRevision):
+    """Give a memory what it said at a revision."""
+    row = history.restore_revision(current_user_id(), path.memory_id, body.revision)
+    answer = MemoryOut.of(row).as_json()
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/memories/<int:memory_id>/evidence", responses={200: EvidenceList})
+@signed_in
+def get_evidence(path: MemoryPath):
+    """The messages that a memory rests on, with the quotes."""
+    user_id = current_user_id()
+    service.get_memory(user_id, path.memory_id)
+    found = history.evidence_of(user_id, [path.memory_id]).get(path.memory_id, [])
+    return EvidenceList(
+        evidence=[EvidenceOut.of(item.row, item.conversation_id, item.title, item.is_current) for item in found]
+    ).model_dump(mode="json")
+
+
+@blueprint.post("/memories/<int:memory_id>/review", responses={200: MemoryOut})
+@signed_in
+def review_memory(path: MemoryPath, body: ReviewDecision):
+    """Decide about a memory in review. `reject` forgets it and answers with the report of that."""
+    decided = reviewing.decide_review(current_user_id(), path.memory_id, body)
+    answer = MemoryOut.of(decided).as_json() if isinstance(decided, Memory) else _report(decided)
+    db.session.commit()
+    return answer
+
+
+@blueprint.post("/memories/extract", responses={200: Extracted, 202: ExtractionQueued})
+@signed_in
+def extract_memories(body: ExtractRequest):
+    """Read a conversation for memories: what is new in it, or all of it when nothing is."""
+    user_id = current_user_id()
+    if not body.sync:
+        return ExtractionQueued(job_id=extraction.request_extraction(user_id, body.conversation_id)).model_dump(), 202
+    result = extraction.extract_now(user_id, body.conversation_id)
+    change_set = None
+    if result.change_set_id is not None:
+        change_set = _change_set(history.get_change_set(user_id, result.change_set_id))
+    return Extracted(change_set=change_set, counts=result.counts, title=result.title).model_dump(mode="json")
+
+
+@blueprint.get("/memories/changes", responses={200: ChangeSetList})
+@signed_in
+def list_changes(query: PageQuery):
+    """What jobs and you did to memories, newest first."""
+    page = history.list_change_sets(current_user_id(), query)
+    return ChangeSetList(
+        changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor
+    ).model_dump(mode="json")
+
+
+@blueprint.post("/memories/changes/<int:change_set_id>/undo", responses={200: ChangeSetOut})
+@signed_in
+def undo_changes(path: ChangeSetPath):
+    """Undo a change set as a whole. 409 lists the memories that stand in the way."""
+    answer = _change_set(history.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/profile", responses={200: ProfileOut})
+@signed_in
+def get_profile():
+    """Who you are, as far as it is known."""
+    return ProfileOut(**asdict(profile.get_profile(current_user_id()))).model_dump(mode="json")
+
+
+@blueprint.put("/profile", responses={200: ProfileOut})
+@signed_in
+def update_profile(body: ProfileChanges):
+    """Say who you are; only the given fields. Null clears one."""
+    answer = ProfileOut(**asdict(profile.update_profile(current_user_id(), body))).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/conversations/<int:conversation_id>/dependents", responses={200: Dependents})
+@signed_in
+def conversation_dependents(path: ConversationOfMemories):
+    """The memories that rest on a conversation."""
+    return _dependents(dependents.of_conversation(current_user_id(), path.conversation_id))
+
+
+@blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
+@signed_in
+def delete_conversation(path: ConversationOfMemories, query: DeleteConversationQuery):
+    """Delete a conversation and its messages for good; with `forget=memories`, also those that rest on it alone."""
+    dependents.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/messages/<int:message_id>/dependents", responses={200: Dependents})
+@signed_in
+def message_dependents(path: MessageOfMemories):
+    """The memories that rest on a message."""
+    return _dependents(dependents.of_message(current_user_id(), path.message_id))
+
+
+def _dependents(resting: dependents.Resting) -> dict:
+    return Dependents(
+        memories=[MemoryOut.of(row) for row in resting.memories], only_here=resting.only_here
+    ).model_dump(mode="json")
+
+
+def _report(forgotten: Forgotten) -> dict:
+    return ForgetReport(memories=len(forgotten.memory_ids), **asdict(forgotten)).model_dump(mode="json")
+
+
+def _change_set(view: history.ChangeSetView) -> ChangeSetOut:
+    return ChangeSetOut.of(view.row, view.title, view.contents)

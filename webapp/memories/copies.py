@@ -1,0 +1,74 @@
+"""Copies of what memories say, outside the memory tables: recorded tool calls and stored answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.normalise import canonical_statement
+
+GONE = "[forgotten]"
+
+
+def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
+    """Take the texts out of the tool calls recorded with the user's replies; the ids of the replies changed."""
+    rows = db.session.scalars(
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.tool_calls.is_not(None))
+    ).all()
+    changed = []
+    for row in rows:
+        stripped = without(row.tool_calls, memory_ids, texts)
+        if stripped != row.tool_calls:
+            row.tool_calls = stripped
+            flag_modified(row, "tool_calls")
+            changed.append(row.message_id)
+    db.session.flush()
+    return changed
+
+
+def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:
+    """Take the texts out of answers kept for repeated requests; how many were changed."""
+    rows = db.session.scalars(select(IdempotencyKey).where(IdempotencyKey.user_id == user_id)).all()
+    count = 0
+    for row in rows:
+        # An answer about a message repeats the user's own words, as the message itself does.
+        if not isinstance(row.body, dict) or "memory_id" not in row.body:
+            continue
+        stripped = without(row.body, memory_ids, texts)
+        if stripped != row.body:
+            row.body = stripped
+            flag_modified(row, "body")
+            count += 1
+    db.session.flush()
+    return count
+
+
+def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
+    """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
+    forms = [form for text in texts if (form := canonical_statement(text))]
+
+    def strip(part: Any, about: bool) -> Any:
+        if isinstance(part, dict):
+            about = about or part.get("memory_id") in memory_ids
+            return {name: strip(item, about and name not in _NAMES) for name, item in part.items()}
+        if isinstance(part, list):
+            return [strip(item, about) for item in part]
+        if isinstance(part, str) and part != GONE:
+            said = canonical_statement(part)
+            if about or any(form == said or (len(form) >= _TELLING and form in said) for form in forms):
+                return GONE
+        return part
+
+    return strip(value, False)
+
+
+_TELLING = 8  # letters from which on a text inside another is a copy and no coincidence
+_NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -1,0 +1,71 @@
+"""What rests on a conversation or a message, and deleting a conversation together with it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from webapp.conversations import messages
+from webapp.conversations import service as conversations
+from webapp.conversations.models import Message
+from webapp.database import db
+from webapp.memories import forgetting, versions
+from webapp.memories.forgetting import Forgotten
+from webapp.memories.history import recount
+from webapp.memories.models import Memory, MemoryEvidence
+
+
+@dataclass(frozen=True)
+class Resting:
+    """Memories with evidence in some place; `only_here` are those with none elsewhere."""
+
+    memories: list[Memory]
+    only_here: list[int]
+
+
+def of_conversation(user_id: int, conversation_id: int) -> Resting:
+    """The memories that rest on a conversation. Raises NotFound."""
+    conversations.get_conversation(user_id, conversation_id)
+    return _resting(_in_conversations([conversation_id]))
+
+
+def of_message(user_id: int, message_id: int) -> Resting:
+    """The memories that rest on a message. Raises NotFound."""
+    messages.get_message(user_id, message_id)
+    return _resting(MemoryEvidence.message_id == message_id)
+
+
+def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = False) -> Forgotten | None:
+    """Delete a conversation for good; with `forget`, also the memories that have no other evidence.
+
+    Without it they stay, with their evidence gone. Raises NotFound.
+    """
+    conversations.get_conversation(user_id, conversation_id, lock=True)
+    versions.hold(user_id)
+    resting = forgetting.resting_on(_in_conversations([conversation_id]))
+    report = None
+    if forget:
+        only_here = [memory_id for memory_id, alone in resting.items() if alone]
+        report = forgetting.forget(user_id, only_here, cause="conversation_deleted")
+    conversations.delete_conversation(user_id, conversation_id)
+    recount(resting)
+    return report
+
+
+def resting_in(conversation_ids: Collection[int]) -> list[int]:
+    """Ids of the memories with evidence in these conversations, to be recounted when they are gone."""
+    return list(forgetting.resting_on(_in_conversations(conversation_ids))) if conversation_ids else []
+
+
+def _in_conversations(conversation_ids: Collection[int]):
+    return MemoryEvidence.message_id.in_(
+        select(Message.message_id).where(Message.conversation_id.in_(list(conversation_ids)))
+    )
+
+
+def _resting(condition) -> Resting:
+    found = forgetting.resting_on(condition)
+    rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(found)).order_by(Memory.memory_id)).all()
+    return Resting(list(rows), sorted(memory_id for memory_id, alone in found.items() if alone))

@@ -1,0 +1,143 @@
+"""What every prompt holds of a user's memory, and counting what was used."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import Select, false, select, update
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.conversations.models import Conversation
+from webapp.database import db, now
+from webapp.memories.models import Memory
+from webapp.memories.policy import at_least
+from webapp.memories.profile import KEYS
+from webapp.memories.ranking import DEFAULT_RANKING, RankedMemory, always_known
+from webapp.memories.service import visible
+
+log = logging.getLogger(__name__)
+
+MOST = 200
+"""How many pinned memories, and how many keyed facts, are considered for one prompt."""
+USES = "memory:uses"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A memory for the prompt; `group` is profile, pinned, fact or recent."""
+
+    memory_id: int
+    content: str
+    revision: int
+    group: str
+    importance: float
+
+
+def memory_is_on(conversation: Conversation, user: User) -> bool:
+    """Whether this conversation reads and makes memories."""
+    on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
+    return bool(on and UserSettings.of(user.settings).memory_enabled)
+
+
+def context_memories(user_id: int) -> list[KnownItem]:
+    """What every prompt of the user's personal conversations holds, in a stable order; budgets are the prompt's.
+
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others.
+    """
+    usable = visible(user_id).where(
+        Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None),
+        Memory.space_id.is_(None),
+    )
+    pinned = _rows(usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc()).limit(MOST))
+    facts = _rows(
+        usable.where(Memory.fact_key.is_not(None), Memory.importance >= DEFAULT_RANKING.known_importance - 1e-6)
+        .order_by(Memory.importance.desc(), Memory.memory_id)
+        .limit(MOST)
+    )
+    seen = {row.memory_id for row in (*pinned, *facts)}
+    recent = _rows(usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(len(seen) + 10))
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent)}
+    known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
+    return [
+        KnownItem(
+            item.ref, item.content, rows[item.ref].revision,
+            "profile" if item.fact_key in KEYS.values() else group, round(item.importance, 4),
+        )
+        for group, items in grouped
+        for item in items
+    ]
+
+
+def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:
+    """Count that memories were used; the sweep writes the counts to the database. Losing some does no harm."""
+    ids = list(memory_ids)
+    if not ids:
+        return
+    try:
+        with client.pipeline(transaction=False) as pipe:
+            for memory_id in ids:
+                pipe.hincrby(USES, str(memory_id), 1)
+            pipe.execute()
+    except RedisError as error:
+        log.warning("uses of memories not counted", extra={"error": type(error).__name__})
+
+
+def flush_uses(client: Redis) -> int:
+    """Write the counted uses to `access_count` and `last_accessed_at`; how many memories. The caller commits."""
+    taken = f"{USES}:taken"
+    if not client.exists(taken):
+        if not client.exists(USES):
+            return 0
+        client.rename(USES, taken)
+    by_count: dict[int, list[int]] = {}
+    for memory_id, count in client.hgetall(taken).items():
+        by_count.setdefault(int(count), []).append(int(memory_id))
+    at = now()
+    for count, ids in by_count.items():
+        db.session.execute(
+            update(Memory)
+            .where(Memory.memory_id.in_(ids))
+            .values(access_count=Memory.access_count + count, last_accessed_at=at)
+            .execution_options(synchronize_session=False)
+        )
+    client.delete(taken)
+    return sum(map(len, by_count.values()))
+
+
+def _rows(statement: Select[tuple[Memory]]) -> Sequence[Memory]:
+    return db.session.scalars(statement).all()
+
+
+def _ranked(row: Memory) -> RankedMemory:
+    importance = row.importance
+    if at_least(importance, DEFAULT_RANKING.known_importance):
+        importance = max(importance, DEFAULT_RANKING.known_importance)
+    return RankedMemory(
+        ref=row.memory_id, content=row.content, confidence=row.confidence or 1.0, importance=importance,
+        created_at=row.created_at, updated_at=row.updated_at, last_used_at=row.last_accessed_at, fact_key=row.fact_key,
+        fact_value=row.fact_value, is_pinned=bool(row.is_pinned), is_archived=bool(row.is_archived),
+        needs_review=row.needs_review, valid_to=row.valid_to,
+    )
+
+
+def profile_of(items: Iterable[Memory]) -> dict[str, str]:
+    """The profile fields among some memories, for the extraction call."""
+    fields = {key: name for name, key in KEYS.items()}
+    return {fields[m.fact_key]: m.fact_value or m.content for m in items if m.fact_key in fields}
+
+
+def current_profile(user_id: int) -> dict[str, str]:
+    """The profile as the extraction call shows it."""
+    rows = db.session.scalars(
+        select(Memory).where(
+            Memory.user_id == user_id, Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
+            Memory.space_id.is_(None),
+        )
+    )
+    return profile_of(rows)

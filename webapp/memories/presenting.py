@@ -1,0 +1,194 @@
+"""What goes out about memories. Embeddings never do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
+from webapp.validation import Instant
+
+
+class MemoryOut(BaseModel):
+    memory_id: int
+    user_id: int
+    memory_type: str
+    category: str | None
+    content: str
+    source_conversation_id: int | None
+    source_message_id: int | None
+    created_at: Instant
+    updated_at: Instant
+    last_accessed_at: Instant | None
+    access_count: int
+    is_pinned: bool
+    is_archived: bool
+    confidence: float
+    space_id: int | None
+    visibility: str
+    fact_key: str | None
+    fact_value: str | None
+    importance: float
+    valid_from: Instant | None
+    valid_to: Instant | None
+    superseded_by_id: int | None
+    contradicts_id: int | None
+    needs_review: bool
+    origin: str
+    edited_by_user: bool
+    revision: int
+    evidence_count: int
+    score: float | None = Field(None, description="Relevance; only with `q`.")
+
+    @classmethod
+    def of(cls, row: Memory, score: float | None = None) -> MemoryOut:
+        values = {name: getattr(row, name) for name in cls.model_fields if name != "score"}
+        values |= {
+            "is_pinned": bool(row.is_pinned),
+            "is_archived": bool(row.is_archived),
+            "access_count": row.access_count or 0,
+            # Single-precision columns: 0.95 comes back as 0.949999988.
+            "confidence": round(row.confidence if row.confidence is not None else 1.0, 4),
+            "importance": round(row.importance, 4),
+        }
+        return cls(**values, score=None if score is None else round(score, 4))
+
+    def as_json(self) -> dict[str, Any]:
+        """As sent: `score` only where there is one."""
+        return self.model_dump(mode="json", exclude={"score"} if self.score is None else None)
+
+
+class MemoryList(BaseModel):
+    memories: list[MemoryOut]
+    next_cursor: str | None
+
+
+class EvidenceOut(BaseModel):
+    evidence_id: int
+    message_id: int
+    conversation_id: int
+    conversation_title: str | None
+    quote: str
+    start: int
+    end: int
+    said_at: Instant
+    is_current: bool = Field(description="False when the message was edited away since.")
+
+    @classmethod
+    def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
+        return cls(
+            evidence_id=row.evidence_id, message_id=row.message_id, conversation_id=conversation_id,
+            conversation_title=title, quote=row.quote, start=row.start, end=row.end, said_at=row.said_at,
+            is_current=is_current,
+        )
+
+
+class EvidenceList(BaseModel):
+    evidence: list[EvidenceOut]
+
+
+class RevisionOut(BaseModel):
+    revision: int
+    actor: str
+    cause: str
+    change_set_id: int | None
+    created_at: Instant
+    fields: dict[str, Any]
+
+    @classmethod
+    def of(cls, row: MemoryRevision) -> RevisionOut:
+        return cls(
+            revision=row.revision, actor=row.actor, cause=row.cause, change_set_id=row.change_set_id,
+            created_at=row.created_at, fields=row.snapshot,
+        )
+
+
+class History(BaseModel):
+    memory_id: int
+    revisions: list[RevisionOut] = Field(description="Oldest first.")
+    values: list[MemoryOut] = Field(description="Every value that its key has had, or what it replaced; oldest first.")
+
+
+class ChangeOut(BaseModel):
+    memory_id: int
+    before: int | None = Field(description="Revision before; null when it was made.")
+    after: int | None = Field(description="Revision after; null when it was forgotten.")
+    content: str | None = Field(description="What it says now; null when it is gone.")
+
+
+class ChangeSetOut(BaseModel):
+    change_set_id: int
+    cause: str
+    conversation_id: int | None
+    conversation_title: str | None
+    counts: dict[str, int]
+    reasons: dict[str, int]
+    changes: list[ChangeOut]
+    created_at: Instant
+    undone_at: Instant | None
+    undoes_id: int | None
+    model: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+    @classmethod
+    def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
+        return cls(
+            change_set_id=row.change_set_id, cause=row.cause, conversation_id=row.conversation_id,
+            conversation_title=title, counts=row.counts, reasons=row.reasons,
+            changes=[
+                ChangeOut(memory_id=c["memory_id"], before=c["before"], after=c["after"],
+                          content=contents.get(c["memory_id"]))
+                for c in row.changes
+            ],
+            created_at=row.created_at, undone_at=row.undone_at, undoes_id=row.undoes_id, model=row.model,
+            prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens,
+        )
+
+
+class ChangeSetList(BaseModel):
+    changes: list[ChangeSetOut]
+    next_cursor: str | None
+
+
+class Extracted(BaseModel):
+    change_set: ChangeSetOut | None = Field(description="Null when nothing changed.")
+    counts: dict[str, int]
+    title: str | None = Field(None, description="The title that the conversation got on the way.")
+
+
+class ExtractionQueued(BaseModel):
+    job_id: str
+
+
+class ForgetReport(BaseModel):
+    """What forgetting removed, and what it could not: the words still stand in the messages named."""
+
+    memory_ids: list[int]
+    memories: int
+    evidence: int
+    revisions: int
+    vectors: int
+    tombstones: int
+    copies: int = Field(description="Recorded tool calls and stored answers from which its text was taken.")
+    still_said_in: list[int] = Field(description="Messages of yours that hold the words.")
+    change_set_id: int | None = None
+
+
+class ProfileOut(BaseModel):
+    name: str | None
+    preferred_name: str | None
+    birthday: str | None
+    updated_at: Instant | None
+    source: str | None = Field(description="Who wrote the newest of them: user, extraction, tool or import.")
+
+
+class Dependents(BaseModel):
+    memories: list[MemoryOut] = Field(description="Memories that rest on it.")
+    only_here: list[int] = Field(description="Those of them with no other evidence, by id.")
+
+
+class Digest(BaseModel):
+    conversation_id: int
+    memory_data: dict[str, Any]

@@ -1,0 +1,100 @@
+"""What waits for the user, and carrying out what they decide about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid
+from webapp.memories import forgetting, store, versions
+from webapp.memories.forgetting import Forgotten
+from webapp.memories.history import Quoted, evidence_of
+from webapp.memories.journal import Journal
+from webapp.memories.models import Memory
+from webapp.memories.review import Decision, Edit, Forget, ReviewConflict, settle
+from webapp.memories.schemas import MemoryQuery, ReviewDecision
+from webapp.memories.service import check_key, get_memory, key_holder, list_memories
+from webapp.web import Page
+
+_COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A memory in review, and the one it contradicts or would replace; both with their quotes."""
+
+    memory: Memory
+    evidence: Sequence[Quoted]
+    other: Memory | None = None
+    other_evidence: Sequence[Quoted] = ()
+
+
+def review_queue(user_id: int, query: MemoryQuery) -> Page[Waiting]:
+    """What waits for a decision, last changed first."""
+    page = list_memories(user_id, query.model_copy(update={"needs_review": True}))
+    others = {row.memory_id: _other_of(user_id, row, None) for row in page.items}
+    ids = [*others, *(other for other in others.values() if other is not None)]
+    rows = {row.memory_id: row for row in db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)))}
+    quotes = evidence_of(user_id, ids)
+    items = []
+    for row in page.items:
+        other_id = others[row.memory_id]
+        other = rows.get(other_id) if other_id is not None else None
+        items.append(
+            Waiting(row, quotes.get(row.memory_id, ()), other, quotes.get(other_id, ()) if other is not None else ())
+        )
+    return Page(items, page.next_cursor)
+
+
+def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
+    """Carry out the user's decision: the memory as it is now, or, for `reject`, the report of its forgetting.
+
+    Raises NotFound, Conflict when the decision does not fit the memories, Invalid for a date that is missing.
+    """
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    if body.decision is Decision.UNTIL and body.until is None:
+        raise Invalid.field("until", "is needed for this decision")
+    if body.other_id is not None:
+        get_memory(user_id, body.other_id, lock=True)
+    other_id = _other_of(user_id, memory, body.other_id)
+    known = {item.ref: item for item in store.load_known([memory_id, *([other_id] if other_id else [])])}
+    other = known.get(other_id) if other_id else None
+    try:
+        steps = settle(body.decision, known[memory_id], other, now(), body.until)
+    except ReviewConflict as error:
+        raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+    if isinstance(steps[0], Forget):
+        return forgetting.forget(user_id, [memory_id], cause="rejected")
+    journal = Journal(user_id, f"review_{body.decision.value}")
+    for step in steps:
+        row = db.session.get(Memory, step.ref)
+        _edit(row, step)
+        check_key(row)
+        journal.changed(row)
+    journal.close({"updated": 1, "superseded": sum("valid_to" in step.fields for step in steps)})
+    return get_memory(user_id, memory_id)
+
+
+def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
+    """The memory that the decision is also about: the one named, contradicted, or holding the key now."""
+    other = named or memory.contradicts_id
+    if other is None and memory.fact_key:
+        other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
+    return other if other != memory.memory_id else None
+
+
+def _edit(row: Memory, step: Edit) -> None:
+    for name, value in step.fields.items():
+        setattr(row, _COLUMNS.get(name, name), _stored(value))
+
+
+def _stored(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value
+    return sorted(value) if isinstance(value, frozenset) else value

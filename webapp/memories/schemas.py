@@ -1,0 +1,175 @@
+"""What comes in about memories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+
+from webapp.memories.normalise import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX, plain_text
+from webapp.memories.review import Decision
+from webapp.validation import Flag, Id, JsonObject, Line
+from webapp.web import PageQuery
+
+MemoryKind = Literal["fact", "preference", "entity", "project", "decision"]
+Visibility = Literal["private", "shared"]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+def _statement(value: str) -> str:
+    text = plain_text(value)
+    if not text:
+        raise ValueError("is empty")
+    return text
+
+
+def _storable(value: datetime) -> datetime:
+    if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
+        raise ValueError("must lie between 1970 and 2038")  # what a TIMESTAMP holds
+    return value
+
+
+When = Annotated[AwareDatetime, AfterValidator(_storable)]
+Statement = Annotated[Line, Field(max_length=CONTENT_MAX), AfterValidator(_statement)]
+Category = Annotated[Line, Field(max_length=CATEGORY_MAX)]
+FactKey = Annotated[Line, Field(max_length=KEY_MAX)]
+FactValue = Annotated[Line, Field(max_length=VALUE_MAX)]
+
+
+class MemoryPath(BaseModel):
+    memory_id: Id
+
+
+class ChangeSetPath(BaseModel):
+    change_set_id: Id
+
+
+class ConversationOfMemories(BaseModel):
+    conversation_id: Id
+
+
+class MessageOfMemories(BaseModel):
+    message_id: Id
+
+
+class MemoryQuery(PageQuery):
+    memory_type: MemoryKind | None = None
+    category: Category | None = None
+    q: Line | None = Field(None, max_length=200, description="Words to look for; the answer is then by relevance.")
+    is_pinned: bool | None = None
+    is_archived: bool = Field(False, description="List what was set aside instead.")
+    needs_review: bool | None = None
+    space_id: Id | None = None
+    visibility: Visibility | None = None
+    source_conversation_id: Id | None = None
+    is_closed: bool = Field(False, description="List what no longer holds (replaced or retracted) instead.")
+
+
+class MemoryFields(BaseModel):
+    """A memory as its user writes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory_type: MemoryKind
+    content: Statement
+    category: Category | None = None
+    fact_key: FactKey | None = Field(None, description="`namespace/attribute`: at most one current memory has it.")
+    fact_value: FactValue | None = None
+    is_pinned: Flag = False
+    importance: Unit = 0.5
+    space_id: Id | None = None
+    visibility: Visibility = "private"
+
+
+class NewMemory(BaseModel):
+    """Either a memory (`memory_type` and `content`), or a conversation's digest (`conversation_id`, `memory_data`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory_type: MemoryKind | None = None
+    content: Statement | None = None
+    category: Category | None = None
+    fact_key: FactKey | None = None
+    fact_value: FactValue | None = None
+    is_pinned: Flag = False
+    importance: Unit = 0.5
+    space_id: Id | None = None
+    visibility: Visibility = "private"
+    conversation_id: Id | None = None
+    memory_data: JsonObject | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        digest = {"conversation_id", "memory_data"}
+        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
+        if given & digest:
+            if not digest <= given or given - digest:
+                raise ValueError("a digest consists of conversation_id and memory_data, and nothing else")
+        elif self.memory_type is None or self.content is None:
+            raise ValueError("memory_type and content are needed")
+        return self
+
+    @property
+    def is_digest(self) -> bool:
+        """Whether this is the digest of a conversation."""
+        return self.conversation_id is not None
+
+    @property
+    def fields(self) -> MemoryFields:
+        """The memory in it."""
+        return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
+
+
+class MemoryChanges(BaseModel):
+    """Only the fields that are given are changed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    memory_type: MemoryKind | None = None
+    content: Statement | None = None
+    category: Category | None = None
+    fact_key: FactKey | None = None
+    fact_value: FactValue | None = None
+    is_pinned: Flag | None = None
+    is_archived: Flag | None = None
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    visibility: Visibility | None = None
+    space_id: Id | None = None
+    valid_from: When | None = None
+    valid_to: When | None = None
+
+
+class ForgetQuery(BaseModel):
+    archive: bool = Field(False, description="Only set it aside; nothing is forgotten.")
+    whole_key: bool = Field(False, description="Never keep another value of its key either.")
+
+
+class DeleteConversationQuery(BaseModel):
+    forget: Literal["memories"] | None = Field(None, description="`memories`: forget those with no other evidence.")
+
+
+class RestoreRevision(BaseModel):
+    revision: Id
+
+
+class ReviewDecision(BaseModel):
+    decision: Decision
+    other_id: Id | None = None
+    until: When | None = None
+
+
+class ExtractRequest(BaseModel):
+    conversation_id: Id
+    sync: Flag = False
+
+
+class ProfileChanges(BaseModel):
+    """Only the fields that are given are changed; null or an empty text clears one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[Line, Field(max_length=200)] | None = None
+    preferred_name: Annotated[Line, Field(max_length=200)] | None = None
+    birthday: Annotated[Line, Field(max_length=100)] | None = None

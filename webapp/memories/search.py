@@ -1,0 +1,72 @@
+"""Search among a user's memories by words. Callers know only `search_memories`."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from sqlalchemy import or_
+
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.service import filtered
+from webapp.web import Cursor, Page
+
+CANDIDATES = 1_000
+MAX_TERMS = 8
+_K1, _B = 0.9, 0.4
+_WORD = re.compile(r"[^\W_]+")
+
+
+def search_memories(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, float]]:
+    """The memories that hold a word of `query.q` and pass its filters, with a score, best first; keyset-paged.
+
+    Raises Invalid for a cursor this search did not make.
+    """
+    terms = terms_of(query.q or "")
+    ranked = rank_by_words(_candidates(user_id, query, terms), terms)
+    if query.cursor:
+        try:
+            score, last_id = Cursor.decode(query.cursor, float, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this search") from None
+        ranked = [(row, found) for row, found in ranked if (-found, -row.memory_id) > (-score, -last_id)]
+    return Page.of(ranked[: query.limit + 1], query.limit, lambda item: (item[1], item[0].memory_id))
+
+
+def terms_of(text: str) -> list[str]:
+    """The words to look for, longest first: short ones are mostly grammar."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    words = sorted(set(_WORD.findall(folded)), key=lambda word: (-len(word), word))
+    return (words or [folded.strip()] if folded.strip() else words)[:MAX_TERMS]
+
+
+def rank_by_words(rows: Sequence[Memory], terms: Sequence[str]) -> list[tuple[Memory, float]]:
+    """BM25 over these rows, best first, the newer first among equals."""
+    texts = [unicodedata.normalize("NFKC", f"{row.content} {row.fact_value or ''}").casefold() for row in rows]
+    mean = sum(map(len, texts)) / len(texts) if texts else 1.0
+    weight = {term: math.log(1 + len(texts) / (1 + sum(term in text for text in texts))) + 0.1 for term in terms}
+    scored = []
+    for row, text in zip(rows, texts, strict=True):
+        score = 0.0
+        for term in terms:
+            count = text.count(term)
+            score += weight[term] * count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * len(text) / mean))
+        scored.append((row, round(score, 6)))
+    return sorted(scored, key=lambda item: (-item[1], -item[0].memory_id))
+
+
+def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Sequence[Memory]:
+    if not terms:
+        return []
+    patterns = ["%" + term.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%" for term in terms]
+    matches = [column.ilike(pattern, escape="\\") for pattern in patterns
+               for column in (Memory.content, Memory.fact_value)]  # fmt: skip
+    statement = filtered(user_id, query).where(or_(*matches))
+    return db.session.scalars(
+        statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)
+    ).all()

@@ -1,0 +1,228 @@
+"""A user's memories: find, list, write by hand, change, set aside. Somebody else's behave as unknown."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Select, false, or_, select, true
+from sqlalchemy.exc import IntegrityError
+
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.memories import forgetting, store, versions
+from webapp.memories.journal import Journal, statement_hash
+from webapp.memories.models import Memory
+from webapp.memories.normalise import canonical_category, canonical_fact_key, category_of
+from webapp.memories.review import place_by_hand
+from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
+from webapp.memories.screening import find_secret
+from webapp.memories.state import Close, Draft
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def visible(user_id: int) -> Select[tuple[Memory]]:
+    """The one place that says which memories a user may see."""
+    return select(Memory).where(Memory.user_id == user_id)
+
+
+def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
+    """The user's memory, in whatever state; `lock` holds it until the transaction ends. Raises NotFound."""
+    query = visible(user_id).where(Memory.memory_id == memory_id)
+    if lock:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    row = db.session.scalar(query)
+    if row is None:
+        raise NotFound("There is no such memory.")
+    return row
+
+
+def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
+    """Last changed first, keyset-paged, without what no longer holds. `q` is for `search.search_memories`.
+
+    Raises Invalid for a cursor this list did not make.
+    """
+    statement = filtered(user_id, query)
+    if query.cursor:
+        at, last_id = _position(query.cursor)
+        statement = statement.where(
+            Memory.updated_at <= at,
+            or_(Memory.updated_at < at, (Memory.updated_at == at) & (Memory.memory_id < last_id)),
+        )
+    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    return Page.of(rows, query.limit, lambda row: (round((row.updated_at - _EPOCH) / timedelta(microseconds=1)),
+                                                   row.memory_id))  # fmt: skip
+
+
+def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
+    """The memories that the filters of a list let through."""
+    flag = {True: true(), False: false()}
+    conditions: list[Any] = [Memory.is_archived == flag[query.is_archived]]  # IS would not use the index
+    conditions.append(Memory.valid_to.is_not(None) if query.is_closed else Memory.valid_to.is_(None))
+    if query.category is not None:
+        conditions.append(Memory.category == (canonical_category(query.category) or ""))
+    if query.is_pinned is not None:
+        conditions.append(Memory.is_pinned == flag[query.is_pinned])
+    if query.needs_review is not None:
+        conditions.append(Memory.needs_review == flag[query.needs_review])
+    for name in ("memory_type", "space_id", "visibility", "source_conversation_id"):
+        if (value := getattr(query, name)) is not None:
+            conditions.append(getattr(Memory, name) == value)
+    return visible(user_id).where(*conditions)
+
+
+def _position(cursor: str) -> tuple[datetime, int]:
+    try:
+        micros, last_id = Cursor.decode(cursor, int, int)
+        return _EPOCH + timedelta(microseconds=micros), max(0, min(last_id, MAX_ID))
+    except (ValueError, OverflowError):
+        raise Invalid.field("cursor", "is not a cursor of this list") from None
+
+
+def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written") -> Memory:
+    """Store what the user wrote.
+
+    It takes the place of the present value of its key, and of a memory in the same words: those are closed, and can be
+    had back by undoing. What was forgotten may be written again by hand. Raises Invalid for a secret, NotFound for an
+    unknown space.
+    """
+    _check_space(fields.space_id, fields.visibility)
+    key = canonical_fact_key(fields.fact_key, fields.category)
+    draft = Draft(
+        memory_type=fields.memory_type, content=fields.content, fact_key=key,
+        category=category_of(key, fields.category), fact_value=fields.fact_value or None, confidence=1.0,
+        importance=fields.importance, origin="user",
+    )
+    _refuse_secrets(draft.content, draft.fact_value)
+    versions.hold(user_id)
+    forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
+    at = now()
+    same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
+    same = Memory.statement_hash == statement_hash(draft.content)
+    ids = db.session.scalars(
+        select(Memory.memory_id).where(
+            Memory.user_id == user_id, same_scope, Memory.valid_to.is_(None),
+            or_(same, Memory.fact_key == draft.fact_key) if draft.fact_key else same,
+        )
+    ).all()
+    effects = place_by_hand(draft, store.load_known(ids), at)
+    journal = Journal(user_id, cause)
+    created = store.apply_plan(effects, journal, space_id=fields.space_id)
+    memory = db.session.get(Memory, created[-1])
+    memory.is_pinned = fields.is_pinned
+    memory.visibility = fields.visibility
+    memory.asserted_at = memory.valid_from = at
+    journal.amended(memory)
+    journal.close({"added": 1, "superseded": sum(isinstance(effect, Close) for effect in effects)})
+    return memory
+
+
+_STATEMENT = ("memory_type", "content", "category", "fact_key", "fact_value", "importance", "confidence")
+
+
+def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause: str = "edited") -> Memory:
+    """Change the given fields only; what the memory says becomes the user's own words.
+
+    Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, when its key is held
+    already. Raises NotFound, and Invalid for a secret.
+    """
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    given = changes.model_dump(exclude_unset=True)
+    for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
+        if name in given and given[name] is None:
+            raise Invalid.field(name, "cannot be null")
+    if {"space_id", "visibility"} & given.keys():
+        _check_space(given.get("space_id", memory.space_id), given.get("visibility", memory.visibility))
+    if {"fact_key", "category"} & given.keys():
+        given |= _placed(memory, given)
+    before = {name: getattr(memory, name) for name in given}
+    if before == given:
+        return memory
+    if any(name in given and given[name] != before[name] for name in _STATEMENT):
+        _refuse_secrets(given.get("content"), given.get("fact_value"))
+        memory.edited_by_user = True
+        memory.asserted_at = now()
+    for name, value in given.items():
+        setattr(memory, name, value)
+    if memory.content != before.get("content", memory.content):
+        memory.embedding = memory.embedding_model = None
+        memory.statement_hash = statement_hash(memory.content)
+    if "valid_to" in given and memory.valid_to is None:
+        memory.superseded_by_id = None
+    if {"content", "fact_key", "fact_value"} & given.keys():
+        forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
+    journal = Journal(user_id, cause)
+    check_key(memory)
+    journal.changed(memory)
+    journal.close({"updated": 1})
+    return memory
+
+
+def archive_memory(user_id: int, memory_id: int, archived: bool = True) -> Memory:
+    """Set a memory aside, or take it up again. Raises NotFound, Conflict when its key is held by another now."""
+    cause = "archived" if archived else "unarchived"
+    return update_memory(user_id, memory_id, MemoryChanges(is_archived=archived), cause=cause)
+
+
+def pin_memory(user_id: int, memory_id: int, pinned: bool = True) -> Memory:
+    """Put a memory into every prompt, or no longer. Raises NotFound."""
+    return update_memory(user_id, memory_id, MemoryChanges(is_pinned=pinned), cause="pinned" if pinned else "unpinned")
+
+
+def check_key(memory: Memory) -> None:
+    """Write a memory's pending changes; raises Conflict, naming the other, when its key is held already."""
+    wanted = memory.fact_key, memory.category, memory.space_id
+    current = memory.valid_to is None and not memory.is_archived and not memory.needs_review
+    user_id, memory_id = memory.user_id, memory.memory_id
+    with db.session.no_autoflush:
+        holder = key_holder(user_id, *wanted) if current and wanted[0] else None
+    if holder not in (None, memory_id):
+        raise _held(wanted[0], holder)
+    try:
+        with db.session.begin_nested():
+            db.session.flush()
+    except IntegrityError:
+        raise _held(wanted[0], None) from None
+
+
+def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
+    """The memory that holds a key now."""
+    return db.session.scalar(
+        select(Memory.memory_id).where(
+            Memory.user_id == user_id,
+            Memory.space_slot == (space_id or 0),
+            Memory.current_slot == f"{category or ''}:{fact_key}",
+        )
+    )
+
+
+def _held(fact_key: str | None, holder: int | None) -> Conflict:
+    words = f"'{fact_key}' is held by memory {holder}" if holder else f"'{fact_key}' is held by another memory"
+    error = {"loc": ["fact_key"], "msg": f"{words}; a key has one current value"}
+    return Conflict(f"{words}. Change that one, or archive it first.",
+                    errors=[error | ({"memory_id": holder} if holder else {})])  # fmt: skip
+
+
+def _placed(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
+    """Key and category as stored, from what was given of them: the key's namespace is the category."""
+    raw = given.get("fact_key", memory.fact_key)
+    key = canonical_fact_key(raw, given.get("category", memory.category))
+    category = category_of(key, given.get("category", memory.category))
+    return {"fact_key": key, "category": category}
+
+
+def _check_space(space_id: int | None, visibility: str) -> None:
+    if space_id is not None:
+        raise NotFound("There is no such space.")
+    if visibility == "shared":
+        raise Invalid.field("visibility", "only a memory of a space can be shared")
+
+
+def _refuse_secrets(*texts: str | None) -> None:
+    if kind := find_secret(*texts):
+        raise Invalid.field("content", f"looks like a secret ({kind.value.replace('_', ' ')}); such are never kept")

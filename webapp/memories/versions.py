@@ -1,0 +1,43 @@
+"""The version of a user's memory, and the lock under which it changes."""
+
+from __future__ import annotations
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.memories.models import MemoryVersion
+
+
+def hold(user_id: int) -> None:
+    """Take the user's memory for the rest of this transaction, and count a change.
+
+    To be called before reading what a decision rests on. Whoever also locks a conversation locks that first.
+    Raises NotFound for an unknown user.
+    """
+    for _ in range(2):
+        if _raise_version(user_id):
+            return
+        try:
+            with db.session.begin_nested():
+                db.session.execute(insert(MemoryVersion).values(user_id=user_id, version=1))
+            return
+        except IntegrityError:
+            continue  # somebody else inserted it first, or there is no such user
+    raise NotFound("There is no such account.")
+
+
+def current_version(user_id: int) -> int:
+    """The number that every change of the user's memory raises; 0 before the first."""
+    return db.session.scalar(select(MemoryVersion.version).where(MemoryVersion.user_id == user_id)) or 0
+
+
+def _raise_version(user_id: int) -> bool:
+    raised = db.session.execute(
+        update(MemoryVersion)
+        .where(MemoryVersion.user_id == user_id)
+        .values(version=MemoryVersion.version + 1)
+        .execution_options(synchronize_session=False)
+    )
+    return raised.rowcount == 1
