@@ -1,9 +1,10 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
-import { $, $$, on, randomKey } from "./dom.js";
+import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
 import { tryLater, WAITING, whenBack } from "./offline.js";
 import { follow } from "./scroll.js";
 
+let byPointer = false;
 const text = () => $("#composer-text");
 const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
 const canGrow = CSS.supports("field-sizing", "content");
@@ -22,7 +23,7 @@ function refresh() {
   const field = text();
   if (!field) return;
   const limit = Number(form().dataset.limit);
-  const over = field.value.length - limit;
+  const over = size(field.value, limit) - limit;
   const count = $("[data-count]");
   count.hidden = over < -limit / 10;
   count.textContent = over > 0 ? `${over.toLocaleString("en-GB")} characters too many` : `${(-over).toLocaleString("en-GB")} characters left`;
@@ -134,8 +135,15 @@ function arrive() {
     say(WAITING);
     whenBack();
   }
-  if (!isTouch && (document.activeElement === document.body || document.activeElement?.id === "main")) text().focus({ preventScroll: true });
+  const focused = document.activeElement;
+  // Whoever came with the pointer wants to type; whoever came with the keyboard wants to stay where they are.
+  const free = focused === document.body || focused?.id === "main" || (byPointer && focused?.matches(".side-link, [data-new]"));
+  if (!isTouch && free) text().focus({ preventScroll: true });
 }
+
+on("click", ".side-link, [data-new]", (event) => {
+  byPointer = event.detail > 0;
+});
 
 arrive();
 document.addEventListener("htmx:after:settle", arrive);

@@ -39,4 +39,7 @@ export function randomKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** How much of a limit a text takes: the server counts bytes, which are characters as long as they are plain. */
+export const size = (value, limit) => (value.length * 3 < limit ? value.length : new TextEncoder().encode(value).length);
+
 export const isNarrow = () => matchMedia("(max-width: 899px)").matches;

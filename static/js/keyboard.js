@@ -22,7 +22,7 @@ document.addEventListener("keydown", (event) => {
     $("#sidebar [data-new]")?.click();
   } else if (event.key === "?" && !isTyping(event.target) && !command) {
     $("#keys")?.showModal();
-  } else if (event.key === "Escape" && !$("dialog[open]") && !event.defaultPrevented) {
+  } else if (event.key === "Escape" && !$("dialog[open]") && !event.target.closest?.("form[data-esc], details[open]")) {
     if (!closeDrawers()) $("[data-stop]")?.click();
   } else if (event.key === "ArrowUp" && event.target.id === "composer-text" && !event.target.value) {
     const edit = $$(".message-user [data-edit]").at(-1);

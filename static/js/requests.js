@@ -13,6 +13,11 @@ document.addEventListener("htmx:before:swap", (event) => {
   toast(status >= 502 ? "The server cannot be reached for the moment. Try again in a few seconds." : "That did not work. Try again.");
 });
 
+// A settled stream is not opened again when the page around it is looked at anew.
+document.addEventListener("htmx:sse:close", (event) => {
+  if (event.detail.reason === "message") event.target.removeAttribute("hx-sse:connect");
+});
+
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
   if (!ctx || ctx.sourceElement?.id === "composer" || ctx.sourceElement?.closest?.("[data-turn]")) return;

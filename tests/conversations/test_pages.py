@@ -159,3 +159,12 @@ def test_search_marks_and_escapes(browser, user, talk):
     assert "&lt;script&gt;" in page and "<mark>heron</mark>" in page
     assert "Nothing found for “%”" in browser.get("/search?q=%25").text
     assert "Type a word" in browser.get("/search?q=", headers=HTMX).text
+
+
+def test_the_demonstration_introduces_itself_in_the_first_conversation_only(app, browser, user, talk, monkeypatch):
+    assert "Demonstration, no language model" not in browser.get("/").text
+    settings = app.extensions["settings"].model_copy(update={"offline_model": True})
+    monkeypatch.setitem(app.extensions, "settings", settings)
+    assert "Demonstration, no language model" in browser.get("/").text
+    talk(user)
+    assert "Demonstration, no language model" not in browser.get("/").text
