@@ -74,7 +74,9 @@ def test_following_the_jobs_brings_the_title_and_the_end(app: Flask, client: Api
         if event.name == "done":
             wait_until(lambda: bool(app.extensions["redis"].llen("rq:queue:turn")), "the job", seconds=10)
             run_jobs()
-    assert names(seen) == ["turn", "delta", "done", "title", "settled"]
+    assert names(seen)[:3] == ["turn", "delta", "done"]
+    assert "title" in names(seen)[3:]
+    assert names(seen)[-1] == "settled"
     again = client.get(f"/api/chat/turns/{seen[0].data['assistant_message_id']}/stream?follow=jobs")
     assert names(parse(again.text)) == names(seen)
 

@@ -1,0 +1,66 @@
+"""The scheduler: one at a time, and never more than one waiting job of a kind."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask import Flask
+
+from jobs.schedule import LOCK, LOCK_SECONDS, LONGEST_SLEEP, Scheduler
+from webapp.jobspecs import JOBS, Queue, rq_queue
+
+
+def _waiting(app: Flask) -> list[str]:
+    return sorted(job.meta["name"] for job in rq_queue(app.extensions["redis"], Queue.UPKEEP).jobs)
+
+
+def _all_due(scheduler: Scheduler) -> Scheduler:
+    for job in scheduler._cron_jobs:
+        if job.next_enqueue_time is not None:
+            job.next_enqueue_time -= timedelta(days=2)
+    return scheduler
+
+
+def test_two_schedulers_enqueue_once(app: Flask) -> None:
+    client = app.extensions["redis"]
+    first, second = Scheduler(client), Scheduler(client)
+    _all_due(first).enqueue_jobs()
+    _all_due(second).enqueue_jobs()
+    expected = sorted(name for name, spec in JOBS.items() if spec.every or spec.cron)
+    assert _waiting(app) == expected
+    assert {"sweep", "purge"} <= set(expected)
+    assert not second.holds_lock()
+    assert first.holds_lock()
+
+
+def test_another_takes_over_when_the_first_ends_or_vanishes(app: Flask) -> None:
+    client = app.extensions["redis"]
+    first, second = Scheduler(client), Scheduler(client)
+    assert first.holds_lock()
+    second.release()
+    assert not second.holds_lock(), "a lock is released by its holder only"
+    first.release()
+    assert second.holds_lock()
+    assert 0 < client.ttl(LOCK) <= LOCK_SECONDS
+    client.delete(LOCK)
+    assert first.holds_lock()
+    assert not second.holds_lock()
+
+
+def test_it_wakes_often_enough_to_keep_the_lock(app: Flask) -> None:
+    scheduler = Scheduler(app.extensions["redis"])
+    assert 0.5 <= scheduler.calculate_sleep_interval() <= LONGEST_SLEEP < LOCK_SECONDS / 2
+
+
+def test_jobs_do_not_pile_up_while_no_worker_runs(app: Flask) -> None:
+    scheduler = Scheduler(app.extensions["redis"])
+    for _ in range(5):
+        _all_due(scheduler).enqueue_jobs()
+    assert len(_waiting(app)) == len(set(_waiting(app)))
+
+
+def test_the_jobs_run(app: Flask, run_jobs) -> None:
+    _all_due(Scheduler(app.extensions["redis"])).enqueue_jobs()
+    ran = run_jobs()
+    assert {"sweep", "purge"} <= {job.meta["name"] for job in ran}
+    assert _waiting(app) == []

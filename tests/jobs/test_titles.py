@@ -1,0 +1,218 @@
+"""The title job, and what every job does through the runner: twice, interrupted, failing, reporting to turns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from flask import Flask
+from rq.job import Job
+from rq.registry import ScheduledJobRegistry
+from rq.serializers import JSONSerializer
+
+from tests.conversations.rows import add_conversation, add_messages
+from tests.support.people import Person
+from tests.support.processes import wait_until
+from webapp import upkeep
+from webapp.chat import turnlog
+from webapp.conversations import service, titles
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import ConversationChanges
+from webapp.database import db, write_transaction
+from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
+from webapp.llm.offline.testing import ServerHandle
+
+TITLE = {"match": "conversation_title", "structured": {"title": "Tides and the moon"}}
+
+
+@pytest.fixture
+def answered(app: Flask, user: Person) -> int:
+    """A conversation with one exchange and no title."""
+    conversation_id = add_conversation(app, user.user_id)
+    add_messages(app, conversation_id, 2, text="Why are there two tides a day, and not one")
+    return conversation_id
+
+
+def _title(app: Flask, conversation_id: int) -> tuple[str | None, str]:
+    with app.app_context():
+        row = db.session.get(Conversation, conversation_id)
+        return row.title, row.title_source
+
+
+def _ask(app: Flask, conversation_id: int, turn_id: int | None = None) -> str | None:
+    client = app.extensions["redis"]
+    if turn_id is not None:
+        client.xadd(turnlog.log_key(turn_id), turnlog.fields("turn", {}))
+        turnlog.owe(client, turn_id, ["title"])
+    return push(client, JobRequest("title", {"conversation_id": conversation_id}, turn_id))
+
+
+def _kinds(app: Flask, turn_id: int) -> list[str]:
+    return [entry.kind for entry in turnlog.read(app.extensions["redis"], turn_id)]
+
+
+def _again(app: Flask, job_id: str) -> None:
+    """Bring a job that waits for its next try forward."""
+    client = app.extensions["redis"]
+    queue = rq_queue(client, Queue.TURN)
+    ScheduledJobRegistry(queue=queue).remove(job_id)
+    queue.enqueue_job(Job.fetch(job_id, connection=client, serializer=JSONSerializer))
+
+
+def test_twice_is_once(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+    model.script(**TITLE)
+    with app.app_context():
+        before = db.session.get(Conversation, answered).updated_at
+    for _ in range(2):
+        _ask(app, answered)
+        assert len(run_jobs()) == 1
+    assert _title(app, answered) == ("Tides and the moon", "auto")
+    assert len([call for call in model.calls() if call["schema"] == "conversation_title"]) == 1
+    with app.app_context():
+        assert db.session.get(Conversation, answered).updated_at == before, "a title is no activity"
+
+
+def test_several_turns_are_settled_by_one_job(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+    model.script(**TITLE)
+    for turn_id in (101, 102, 103):
+        _ask(app, answered, turn_id)
+    assert len(run_jobs()) == 1
+    for turn_id in (101, 102, 103):
+        assert _kinds(app, turn_id) == ["turn", "title", "settled"]
+
+
+def test_a_title_of_the_users_wins_every_race(
+    app: Flask, answered: int, user: Person, model: ServerHandle, run_jobs: Any, monkeypatch: Any
+) -> None:
+    model.script(**TITLE)
+    real = service.set_automatic_title
+
+    def late(conversation_id: int, title: str) -> bool:
+        db.session.rollback()
+        with app.app_context(), write_transaction():
+            service.update_conversation(user.user_id, conversation_id, ConversationChanges(title="Mine"))
+        return real(conversation_id, title)
+
+    monkeypatch.setattr(service, "set_automatic_title", late)
+    _ask(app, answered, 101)
+    run_jobs()
+    assert _title(app, answered) == ("Mine", "user")
+    assert _kinds(app, 101) == ["turn", "settled"]
+    _ask(app, answered)
+    run_jobs()
+    assert _title(app, answered) == ("Mine", "user")
+
+
+@pytest.mark.parametrize("fault", [{"http_status": 401}, {"http_status": 404}])
+def test_an_error_no_retry_cures_settles_and_takes_the_first_words(
+    app: Flask, answered: int, model: ServerHandle, run_jobs: Any, fault: dict
+) -> None:
+    model.script(match="conversation_title", fault=fault)
+    _ask(app, answered, 101)
+    run_jobs()
+    assert _title(app, answered) == ("Why are there two tides a…", "auto")
+    assert _kinds(app, 101)[-1] == "settled"
+
+
+def test_what_cannot_be_read_takes_the_first_words(
+    app: Flask, answered: int, model: ServerHandle, run_jobs: Any
+) -> None:
+    model.script(match="conversation_title", reply="no JSON at all {")
+    _ask(app, answered)
+    run_jobs()
+    assert _title(app, answered)[1] == "auto"
+
+
+def test_an_error_that_may_pass_is_retried_and_in_the_end_settles(
+    app: Flask, answered: int, model: ServerHandle, run_jobs: Any
+) -> None:
+    model.script(match="conversation_title", fault={"http_status": 503})
+    job_id = _ask(app, answered, 101)
+    for _ in range(len(JOBS["title"].retries)):
+        run_jobs(failures=True)
+        assert _kinds(app, 101) == ["turn"], "not settled while there are tries left"
+        _again(app, job_id)
+    run_jobs(failures=True)
+    assert _kinds(app, 101) == ["turn", "settled"]
+    assert _title(app, answered) == (None, "none")
+    with app.app_context():
+        upkeep.sweep()
+    model.script(**TITLE)
+    run_jobs()
+    assert _title(app, answered) == ("Tides and the moon", "auto"), "the sweep finds what is still owed"
+
+
+def test_dying_between_answer_and_commit_loses_and_doubles_nothing(
+    app: Flask, answered: int, model: ServerHandle, run_jobs: Any, monkeypatch: Any
+) -> None:
+    model.script(**TITLE)
+    job_id = _ask(app, answered, 101)
+
+    def die(*_: object) -> bool:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "set_automatic_title", die)
+        run_jobs(failures=True)
+    assert _title(app, answered) == (None, "none")
+    _again(app, job_id)
+    run_jobs()
+    assert _title(app, answered) == ("Tides and the moon", "auto")
+    assert _kinds(app, 101) == ["turn", "title", "settled"]
+
+
+@pytest.mark.slow
+def test_a_killed_worker_loses_nothing(app: Flask, answered: int, live_server: Any, model: ServerHandle) -> None:
+    model.script(match="conversation_title", structured={"title": "Too late"}, first_delay=60, times=1)
+    _ask(app, answered)
+    model.wait_for(lambda calls: any(call["schema"] == "conversation_title" for call in calls), timeout=30)
+    live_server.kill_worker()
+    assert _title(app, answered) == (None, "none")
+    model.script(**TITLE)
+    live_server.start_worker()
+    with app.app_context():
+        upkeep.sweep()
+    wait_until(lambda: _title(app, answered)[1] == "auto", "the title", seconds=30)
+    assert _title(app, answered)[0] == "Tides and the moon"
+
+
+def test_redis_emptied_before_it_ran(app: Flask, answered: int, model: ServerHandle, run_jobs: Any) -> None:
+    model.script(**TITLE)
+    _ask(app, answered)
+    app.extensions["redis"].flushall()
+    assert run_jobs() == []
+    with app.app_context():
+        assert upkeep.sweep()["titles"] == 1
+        assert upkeep.sweep()["titles"] == 0, "asked for once, not at every sweep"
+    run_jobs()
+    assert _title(app, answered) == ("Tides and the moon", "auto")
+
+
+def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, answered: int) -> None:
+    add_conversation(app, user.user_id)
+    add_messages(app, add_conversation(app, user.user_id), 1)
+    add_messages(app, add_conversation(app, user.user_id, title="x", title_source="user"), 2)
+    stopped = add_conversation(app, user.user_id)
+    reply = add_messages(app, stopped, 2)[1]
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(db.text("UPDATE messages SET content = '', status = 'stopped' WHERE message_id = :id"),
+                               {"id": reply})
+        assert list(service.owed_titles(since=datetime(2020, 1, 1, tzinfo=UTC))) == [answered]
+
+
+@pytest.mark.parametrize(
+    ("raw", "title"),
+    [('"Tides."', "Tides"), ("Title: Tides", "Tides"), ("  a\n b ", "a b"), ("“Tides”", "Tides"),
+     ("**Tides**", "Tides"), ("w " * 40, " ".join(["w"] * 12)), ("...", ".."), ("", ""), ('""', "")],
+)
+def test_tidying(raw: str, title: str) -> None:
+    assert titles.tidy(raw) == title
+
+
+def test_the_first_words() -> None:
+    assert titles.from_words("Short  one") == "Short one"
+    assert titles.from_words("one two three four five six seven") == "one two three four five six…"
+    assert len(titles.from_words("x" * 5_000)) <= 61
+    assert titles.from_words("  \n ") == ""

@@ -1,0 +1,87 @@
+"""Columns and transactions: UTC with microseconds, byte-wise keys, one writer that waits its turn."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select, text
+
+from tests.conversations.rows import add_conversation
+from tests.support.people import Person
+from webapp.accounts.models import IdempotencyKey, SiteSetting
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+
+
+def test_instants_come_back_in_utc_to_the_microsecond(app: Flask, user: Person) -> None:
+    local = datetime(2026, 7, 1, 14, 0, 0, 123_456, tzinfo=timezone(timedelta(hours=2)))
+    conversation_id = add_conversation(app, user.user_id, at=local)
+    with app.app_context():
+        found = db.session.get(Conversation, conversation_id).updated_at
+    assert found == local
+    assert found.tzinfo is UTC
+
+
+def test_the_databases_own_clock_is_utc(app: Flask, user: Person) -> None:
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(text("INSERT INTO conversations (user_id) VALUES (:id)"), {"id": user.user_id})
+        row = db.session.scalars(select(Conversation)).one()
+        assert abs(row.created_at - now()) < timedelta(seconds=60)
+        assert (row.title_source, row.message_count, row.is_archived) == ("none", 0, False)
+
+
+def test_keys_are_compared_byte_by_byte(app: Flask, user: Person) -> None:
+    with app.app_context():
+        with write_transaction():
+            for key in ("a", "A", "ä", "🎉", "👍"):
+                db.session.add(IdempotencyKey(user_id=user.user_id, key=key, request_hash="", status=200, body={}))
+        for key in ("a", "A", "ä", "🎉", "👍"):
+            found = db.session.scalars(select(IdempotencyKey.key).where(IdempotencyKey.key == key)).all()
+            assert found == [key]
+
+
+def test_a_write_transaction_commits_or_leaves_nothing(app: Flask) -> None:
+    with app.app_context():
+        with pytest.raises(ZeroDivisionError), write_transaction():
+            db.session.add(SiteSetting(key="x", value=1))
+            db.session.flush()
+            raise ZeroDivisionError
+        assert db.session.get(SiteSetting, "x") is None
+
+
+def test_writers_wait_for_each_other_and_lose_nothing(app: Flask) -> None:
+    with app.app_context(), write_transaction():
+        db.session.add(SiteSetting(key="n", value=0))
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                with app.app_context(), write_transaction():
+                    row = db.session.get(SiteSetting, "n", with_for_update=True)
+                    row.value += 1
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    with app.app_context():
+        assert db.session.get(SiteSetting, "n").value == 40
+
+
+@pytest.mark.mysql_only
+def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
+    with app.app_context():
+        zone, mode = db.session.execute(text("SELECT @@session.time_zone, @@session.sql_mode")).one()
+        level = db.session.scalar(text("SELECT @@session.tx_isolation"))
+        assert (zone, level) == ("+00:00", "READ-COMMITTED")
+        assert "STRICT_TRANS_TABLES" in mode
+        assert db.session.scalar(select(func.connection_id())) > 0

@@ -1,0 +1,136 @@
+"""Idempotency-Key: one row and one answer however often, and however concurrently, a request arrives."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.chat.helpers import parse, wait_for_end
+from tests.support.people import ApiClient
+from tests.support.processes import wait_until
+from webapp import upkeep
+from webapp.accounts.models import IdempotencyKey
+from webapp.conversations import service
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.llm.offline.testing import ServerHandle
+
+
+def _send(client: ApiClient, key: str, path: str = "/api/conversations", **body: Any) -> Any:
+    return client.post(path, json=body, headers={"Idempotency-Key": key})
+
+
+def _rows(app: Flask, model: Any) -> int:
+    with app.app_context():
+        return db.session.query(model).count()
+
+
+def test_the_same_key_and_body_give_the_first_answer(app: Flask, client: ApiClient) -> None:
+    first = _send(client, "k", title="One")
+    again = _send(client, "k", title="One")
+    assert (again.status_code, again.get_json()) == (first.status_code, first.get_json()) == (201, first.get_json())
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert "Idempotent-Replayed" not in first.headers
+    other = _send(client, "k", title="Two")
+    assert (other.status_code, other.content_type) == (409, "application/problem+json")
+    assert _rows(app, Conversation) == 1
+
+
+def test_a_key_belongs_to_its_user_and_to_its_path(client: ApiClient, api: Callable, make_user: Any) -> None:
+    _send(client, "k", title="One")
+    assert _send(api(make_user()), "k", title="Two").status_code == 201
+    conversation_id = _send(client, "l", title="Three").get_json()["conversation_id"]
+    assert _send(client, "k", f"/api/conversations/{conversation_id}/messages", content="x").status_code == 409
+
+
+def test_a_failed_request_stores_nothing(app: Flask, client: ApiClient) -> None:
+    assert _send(client, "k", title="x", space_id=9).status_code == 404
+    assert _rows(app, IdempotencyKey) == 0
+    assert _send(client, "k", title="x").status_code == 201
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201, "a\tb"])
+def test_keys_that_are_none(client: ApiClient, key: str) -> None:
+    assert _send(client, key, title="x").status_code == 422
+
+
+def test_keys_differ_by_every_byte(app: Flask, client: ApiClient) -> None:
+    for key in ("k", "K", "k ", "ä"):
+        assert _send(client, key, title="x").status_code in (200, 201)
+    assert _rows(app, Conversation) >= 2
+
+
+@pytest.mark.parametrize("path", ["/api/chat/stream", "messages"])
+def test_two_at_once_are_one_turn(app: Flask, client: ApiClient, model: ServerHandle, path: str) -> None:
+    model.script(reply="once", token_delay=0.02)
+    body = {"message": "Hello"}
+    if path == "messages":
+        conversation_id = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+        path, body = f"/api/conversations/{conversation_id}/messages", {"content": "Hello"}
+    answers: list[Any] = []
+    gate = threading.Barrier(4)
+
+    def send() -> None:
+        gate.wait()
+        response = client.post(path, json=body, headers={"Idempotency-Key": "same"})
+        answers.append((response.status_code, response.text))
+
+    threads = [threading.Thread(target=send) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(answers) == 4
+    assert {status for status, _ in answers} <= {200, 202}
+    if path.endswith("stream"):
+        streams = [[(e.name, e.data) for e in parse(text) if e.name != "delta"] for _, text in answers]
+        assert all(stream == streams[0] for stream in streams)
+        assert [name for name, _ in streams[0]] == ["turn", "done"]
+    else:
+        assert len({text for _, text in answers}) == 1
+    assert _rows(app, Message) == 2
+    wait_until(lambda: app.extensions["chat"].runner.active == 0, "the turn", seconds=10)
+    assert len([call for call in model.calls() if call["stream"]]) == 1
+
+
+def test_a_repeated_stream_shows_the_same_turn(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="once")
+    first = parse(_send(client, "k", "/api/chat/stream", message="Hello").text)
+    again = parse(_send(client, "k", "/api/chat/stream", message="Hello").text)
+    assert again == first
+    app.extensions["redis"].flushall()
+    third = parse(_send(client, "k", "/api/chat/stream", message="Hello").text)
+    assert [(e.name, e.data) for e in third] == [(e.name, e.data) for e in first]
+    wait_for_end(app, first[0].data["assistant_message_id"])
+
+
+def test_keys_are_kept_for_a_day(app: Flask, client: ApiClient) -> None:
+    _send(client, "old", title="x")
+    _send(client, "new", title="x")
+    with app.app_context():
+        with write_transaction():
+            row = db.session.get(IdempotencyKey, (client.person.user_id, "old"))
+            row.created_at = now() - timedelta(hours=25)
+        assert upkeep.purge() == {"conversations": 0, "idempotency_keys": 1}
+        assert [row.key for row in db.session.query(IdempotencyKey)] == ["new"]
+
+
+def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app: Flask, client: ApiClient) -> None:
+    made = [client.post("/api/conversations", json={"is_temporary": n < 2}).get_json() for n in range(4)]
+    ids = [conversation["conversation_id"] for conversation in made]
+    with app.app_context():
+        with write_transaction():
+            db.session.get(Conversation, ids[0]).updated_at = now() - timedelta(hours=25)
+            db.session.get(Conversation, ids[2]).deleted_at = now() - timedelta(seconds=service.UNDO_SECONDS + 1)
+            service.hide_conversation(client.person.user_id, ids[3])
+        assert upkeep.purge()["conversations"] == 2
+        assert upkeep.purge()["conversations"] == 0
+        with write_transaction():
+            service.unhide_conversation(client.person.user_id, ids[3])
+    shown = [row["conversation_id"] for row in client.get("/api/conversations").get_json()["conversations"]]
+    assert sorted(shown) == [ids[1], ids[3]]
