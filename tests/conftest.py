@@ -101,6 +101,7 @@ def app(_application: Flask, servers: Servers, model_server: ServerHandle) -> It
     model_server.reset()
     with _application.app_context():
         end_turns(_application)
+        model_server.reset()  # also what the last turns asked on their way out
         empty_tables(db.engine, db.metadata)
     servers.flush_redis()
 

@@ -77,6 +77,13 @@ def test_writers_wait_for_each_other_and_lose_nothing(app: Flask) -> None:
         assert db.session.get(SiteSetting, "n").value == 40
 
 
+def test_an_id_is_never_given_twice(app: Flask, user: Person) -> None:
+    first = add_conversation(app, user.user_id)
+    with app.app_context(), write_transaction():
+        db.session.execute(text("DELETE FROM conversations"))
+    assert add_conversation(app, user.user_id) > first
+
+
 @pytest.mark.mysql_only
 def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
     with app.app_context():

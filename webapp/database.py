@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.expression import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
@@ -92,6 +93,16 @@ def _current_timestamp(element, compiler, **kw) -> str:
 @compiles(current_timestamp, "mariadb")
 def _current_timestamp_mysql(element, compiler, **kw) -> str:
     return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
+
+
+@compiles(CreateTable, "sqlite")
+def _never_reuse_ids(create: CreateTable, compiler, **kw) -> str:
+    # Without AUTOINCREMENT SQLite gives the id of a deleted row to the next one, and what is kept under that id
+    # elsewhere (the stream of a turn in Redis, a queued job, a cached vector) would become somebody else's.
+    table = create.element
+    if len(table.primary_key.columns) == 1:
+        table.dialect_options["sqlite"]["autoincrement"] = True
+    return compiler.visit_create_table(create, **kw)
 
 
 def now() -> datetime:

@@ -110,7 +110,8 @@ def queries(app: Flask) -> Iterator[list[str]]:
     sent: list[str] = []
 
     def note(_connection, _cursor, statement, *_rest):
-        sent.append(statement)
+        if not statement.startswith("BEGIN"):
+            sent.append(statement)
 
     with app.app_context():
         engine = db.engine

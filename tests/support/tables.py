@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, Engine, MetaData, text
 
+from webapp.database import expect_writes
+
 
 def empty_tables(engine: Engine, metadata: MetaData) -> list[str]:
     """Delete every row of every table; the names of those that had any."""
+    expect_writes()  # on SQLite the work of a turn may still be in the middle of a transaction of its own
     with engine.begin() as connection:
         filled = _filled(connection, [table.name for table in metadata.sorted_tables])
         if not filled:
