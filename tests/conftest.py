@@ -176,6 +176,7 @@ def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[
     _live.heal()
     yield _live
     _live.servers.start_database()
+    _live.kill_jobs()  # or they would take the jobs of the tests that follow
 
 
 def end_turns(app: Flask, seconds: float = 10.0) -> None:

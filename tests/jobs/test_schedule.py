@@ -11,7 +11,8 @@ from webapp.jobspecs import JOBS, Queue, rq_queue
 
 
 def _waiting(app: Flask) -> list[str]:
-    return sorted(job.meta["name"] for job in rq_queue(app.extensions["redis"], Queue.UPKEEP).jobs)
+    client = app.extensions["redis"]
+    return sorted(job.meta["name"] for queue in Queue for job in rq_queue(client, queue).jobs)
 
 
 def _all_due(scheduler: Scheduler) -> Scheduler:

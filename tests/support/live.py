@@ -69,6 +69,11 @@ class LiveServer:
         """kill -9 of the worker and of the job it runs."""
         self._kill("worker")
 
+    def kill_jobs(self) -> None:
+        """kill -9 of whatever takes jobs off the queues or puts them there by itself."""
+        self._kill("worker")
+        self._kill("schedule")
+
     def start_scheduler(self) -> None:
         """Start the scheduler, which asks for the sweep every few seconds."""
         self._start("schedule", [sys.executable, "-m", "jobs.schedule"])
