@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from jobs.runner import job, report
 from webapp.conversations import titles
+from webapp.prompts import service as prompts
 
 
 @job("title")
 def generate_title(conversation_id: int) -> str | None:
     """Title a conversation that has none."""
-    title = titles.title_conversation(conversation_id)
+    title = titles.title_conversation(conversation_id, prompts.active("titles").text)
     if title:
         report("title", {"title": title, "conversation_id": conversation_id})
     return title

@@ -15,10 +15,6 @@ from webapp.model_clients import completions
 
 log = logging.getLogger(__name__)
 
-PROMPT = (
-    "Give this conversation a title: at most six words, in the language of the user, sentence case, no quotation "
-    "marks, no full stop. Name the subject, not the act of asking."
-)
 EXCERPT = 2_000
 MAX_WORDS = 12
 
@@ -29,7 +25,7 @@ class ConversationTitle(BaseModel):
     title: str = Field(min_length=1, max_length=500)
 
 
-def title_conversation(conversation_id: int) -> str | None:
+def title_conversation(conversation_id: int, instructions: str) -> str | None:
     """Title a conversation that has none and has been answered; the new title, or None when there is nothing to do.
 
     One model call, with no connection held. Raises a ModelError that a later try may cure; after any other, and after
@@ -41,7 +37,7 @@ def title_conversation(conversation_id: int) -> str | None:
         return None
     asked, answered = exchange
     messages = [
-        {"role": "system", "content": PROMPT},
+        {"role": "system", "content": instructions},
         {"role": "user", "content": f"User:\n{asked[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
     ]
     try:

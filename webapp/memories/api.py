@@ -7,9 +7,8 @@ from dataclasses import asdict
 from flask import current_app
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
-from webapp.errors import Invalid
 from webapp.memories import dependents, extraction, forgetting, history, profile, reviewing, search, service
 from webapp.memories.forgetting import Forgotten
 from webapp.memories.models import Memory
@@ -64,16 +63,14 @@ def list_memories(query: MemoryQuery):
 
 
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
-@signed_in
+@signed_in(services=True)
 @idempotency.idempotent
 def create_memory(body: NewMemory):
     """Write a memory by hand; it takes the place of the present value of its key. Or store a conversation's digest."""
     if body.is_digest:
         # The digests' own domain builds on this one, so it is called through the application.
-        upsert = current_app.extensions.get("digest_upsert")
-        if upsert is None:
-            raise Invalid.field("memory_data", "digests cannot be stored here; send memory_type and content")
-        return idempotency.commit(upsert(current_user_id(), body.conversation_id, body.memory_data), 200), 200
+        upsert = current_app.extensions["digest_upsert"]
+        return idempotency.commit(upsert(current_identity(), body.conversation_id, body.memory_data), 200), 200
     row = service.create_memory(current_user_id(), body.fields)
     return idempotency.commit(MemoryOut.of(row).as_json(), 201), 201
 

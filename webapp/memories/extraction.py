@@ -29,6 +29,7 @@ from webapp.memories.models import MemoryChangeSet
 from webapp.memories.plan import Plan
 from webapp.memories.reading import Reading
 from webapp.memories.state import State
+from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_or_find
 
 log = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ def _step(found: Reading) -> Result:
         return result
     if answer is not None:
         return replace(result, title=_title(found, answer.title))
-    return replace(result, title=titles.title_conversation(found.conversation_id))
+    return replace(result, title=titles.title_conversation(found.conversation_id, prompts.active("titles").text))
 
 
 def _title(found: Reading, proposed: str | None) -> str | None:

@@ -9,24 +9,24 @@ import numpy as np
 from sqlalchemy import false, func, select
 
 from webapp.accounts.models import User
-from webapp.conversations import titles
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.llm.errors import ModelError
 from webapp.memories import store
-from webapp.memories.extraction_prompt import INSTRUCTIONS, ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.extraction_prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.grounding import has_substance, user_words
 from webapp.memories.known import current_profile, memory_is_on
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.state import KnownMemory
 from webapp.model_clients import embedder
+from webapp.prompts import service as prompts
 
 CONTEXT_MESSAGES = 6
 MAX_LINES = 400
 FEW_MEMORIES = 40
 """Up to here all of a user's memories are shown; beyond, those nearest to what was said, which costs an embedding."""
 RELATED = 30
-TITLE_TASK = "\n\nThe conversation has no title yet. Put one into `title`. " + titles.PROMPT
+TITLE_TASK = "\n\nThe conversation has no title yet. Put one into `title`. "
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,11 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     if substance:
         profile = current_profile(user_id)
         related = _related(user_id, [line.message_id for line in lines if line.is_new], said)
+    instructions = prompts.active("extraction").text
+    if wants_title:
+        instructions += TITLE_TASK + prompts.active("titles").text
     db.session.rollback()
-    call = build_extraction(
-        lines, related, profile, instructions=INSTRUCTIONS + (TITLE_TASK if wants_title else ""),
-    )
+    call = build_extraction(lines, related, profile, instructions=instructions)
     return Reading(conversation_id, user_id, watermark, call, substance, wants_title, first)
 
 

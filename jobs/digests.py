@@ -1,0 +1,20 @@
+"""Digests: of one conversation, and of all that need one."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp.digests import batches, generation
+
+
+@job("digest")
+def generate_digest(conversation_id: int) -> dict[str, int | bool | None]:
+    """Make the digest of a conversation."""
+    return generation.generate(conversation_id).as_json()
+
+
+@job("digests")
+def request_digests(
+    user_id: int | None = None, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
+) -> dict[str, list[int] | list[str]]:
+    """Queue the digests that are needed: of everybody, as every night, or of one user."""
+    return batches.queue_digests(user_id, only_needing=only_needing, include_empty=include_empty, clamp=clamp)

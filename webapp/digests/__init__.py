@@ -1,0 +1,1 @@
+"""Digests: the structured memory of one conversation, for prompts, for programs and for its owner."""

@@ -1,0 +1,43 @@
+"""Whose conversations a caller may have worked on or read: their own; everybody's for services and admins."""
+
+from __future__ import annotations
+
+import logging
+
+from webapp.accounts.auth import Identity
+from webapp.accounts.service import get_user
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db, write_transaction
+from webapp.digests.service import existing_conversation
+from webapp.errors import NotFound
+from webapp.memories.models import AdminAccess
+
+log = logging.getLogger(__name__)
+
+
+def reachable_conversation(identity: Identity, conversation_id: int) -> Conversation:
+    """A conversation of the caller's, or anybody's for a service or an admin. Raises NotFound."""
+    if identity.is_admin or identity.is_service:
+        return existing_conversation(conversation_id)
+    return get_conversation(identity.user_id, conversation_id)
+
+
+def require_user(identity: Identity, user_id: int) -> None:
+    """Raise NotFound unless this is the caller, or the caller is a service or an admin and the user exists."""
+    if identity.is_admin or identity.is_service:
+        get_user(user_id)
+    elif identity.user_id != user_id:
+        raise NotFound("There is no such account.")
+
+
+def note_look(identity: Identity, owner_id: int, what: str) -> None:
+    """Record that an admin is about to read what somebody else wrote; committed before they see it.
+
+    A service reads as the product does; its token's use is recorded with the token. Ends the open transaction.
+    """
+    if not identity.is_admin or owner_id == identity.user_id:
+        return
+    with write_transaction():
+        db.session.add(AdminAccess(admin_id=identity.user_id, user_id=owner_id, what=what[:50]))
+    log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": what})

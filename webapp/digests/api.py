@@ -1,0 +1,84 @@
+"""JSON endpoints of digests for their owners, and what placeholders turn into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask
+from pydantic import ValidationError
+
+from webapp.accounts.auth import Identity, current_identity, current_user_id, signed_in
+from webapp.conversations.schemas import ConversationPath
+from webapp.conversations.service import get_conversation
+from webapp.digests import service
+from webapp.digests.access import note_look, reachable_conversation
+from webapp.digests.schemas import (
+    ConversationMemoryData,
+    ConversationMemoryHistory,
+    ConversationMemoryOut,
+    ConversationMemoryVersionOut,
+)
+from webapp.errors import Invalid
+from webapp.problems import field_errors
+from webapp.prompts.placeholders import find
+from webapp.prompts.schemas import Rendered, RenderRequest
+from webapp.prompts.values import fill_for
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("digests_api", __name__, tag="Digests")
+
+
+@blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
+@signed_in
+def get_conversation_memory(path: ConversationPath):
+    """The memory (the digest) of a conversation of yours."""
+    get_conversation(current_user_id(), path.conversation_id)
+    return ConversationMemoryOut.of(service.get_digest(path.conversation_id)).model_dump(mode="json")
+
+
+@blueprint.get("/conversations/<int:conversation_id>/memory/history", responses={200: ConversationMemoryHistory})
+@signed_in
+def get_conversation_memory_history(path: ConversationPath):
+    """Every version of a conversation's memory, newest first."""
+    get_conversation(current_user_id(), path.conversation_id)
+    service.get_digest(path.conversation_id)
+    return ConversationMemoryHistory(
+        conversation_id=path.conversation_id,
+        versions=[ConversationMemoryVersionOut.of(row) for row in service.history(path.conversation_id)],
+    ).model_dump(mode="json")
+
+
+@blueprint.post("/prompts/render", responses={200: Rendered})
+@signed_in(services=True)
+def render_prompt(body: RenderRequest):
+    """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
+    identity = current_identity()
+    conversation = reachable_conversation(identity, body.conversation_id)
+    note_look(identity, conversation.user_id, f"prompt on conversation {body.conversation_id}")
+    conversation = reachable_conversation(identity, body.conversation_id)
+    return Rendered(
+        text=fill_for(conversation, body.prompt_text),
+        placeholders=[placeholder.text for placeholder in find(body.prompt_text)],
+    ).model_dump()
+
+
+def init_digests(app: Flask) -> None:
+    """Lend the API of memories the writing of digests, which that domain knows nothing of."""
+    app.extensions["digest_upsert"] = _upsert
+
+
+def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> dict[str, Any]:
+    """Write a digest for its owner, a service or an admin; the answer. Raises NotFound, Invalid."""
+    try:
+        data = ConversationMemoryData.model_validate(memory_data)
+    except ValidationError as error:
+        found = field_errors(error)
+        for item in found:
+            item["loc"] = ["memory_data", *item["loc"]]
+        raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
+    everybodys = identity.is_service or identity.is_admin
+    row = service.upsert_digest(
+        None if everybodys else identity.user_id, conversation_id, data,
+        source="service" if identity.is_service else "user",
+    )
+    return ConversationMemoryOut.of(row).model_dump(mode="json")

@@ -1,0 +1,148 @@
+"""Digests made by the model: read, ask with nothing held, store in one transaction."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+
+from webapp.accounts.models import User
+from webapp.conversations.messages import current_messages
+from webapp.conversations.models import Conversation
+from webapp.database import db, write_transaction
+from webapp.digests import service
+from webapp.digests.models import ConversationMemoryVersion
+from webapp.digests.schemas import ConversationMemoryData, ModelDigest
+from webapp.errors import Conflict, NotFound, Unavailable
+from webapp.llm.errors import ModelError
+from webapp.memories.known import memory_is_on
+from webapp.model_clients import completions
+from webapp.prompts import service as prompts
+from webapp.prompts.placeholders import fill
+from webapp.prompts.transcript import transcript
+
+log = logging.getLogger(__name__)
+
+SCHEMA_NAME = "conversation_digest"
+TRANSCRIPT_TOKENS = 8_000
+ANSWER_TOKENS = 1_000
+_READABLE = ("complete", "stopped", "interrupted")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a digest is made from: the messages, the state of the conversation they are, and the digest before."""
+
+    messages: list[dict[str, str]]
+    is_empty: bool
+    as_of: datetime
+    version: int
+    prompt_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What came of making a digest; `version` None when the conversation is gone or memory is off."""
+
+    conversation_id: int
+    version: int | None
+    is_new: bool
+
+    def as_json(self) -> dict[str, int | bool | None]:
+        """As the result of a job."""
+        return {"conversation_id": self.conversation_id, "version": self.version, "is_new": self.is_new}
+
+
+def generate(conversation_id: int) -> Generated:
+    """Make a conversation's digest anew; of two writers at once the one who came first stays.
+
+    One model call at most, with no connection held; none for a conversation in which nothing was said. Nothing happens
+    to one that is gone, temporary or without memory. Raises ModelError with nothing stored.
+    """
+    source = _read(conversation_id)
+    db.session.remove()
+    if source is None:
+        return Generated(conversation_id, None, False)
+    data, model = ConversationMemoryData(main_topics=[], action=[], typical_observation=""), None
+    if not source.is_empty:
+        answer, completion = completions().complete_structured(
+            source.messages, ModelDigest, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
+        )
+        data, model = answer.tidied(), completion.model
+    with write_transaction():
+        conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+        if conversation is None or not _wanted(conversation):
+            return Generated(conversation_id, None, False)
+        current = service.find_digest(conversation_id)
+        before = current.version if current else 0
+        if before != source.version:
+            log.info("digest written by somebody else meanwhile", extra={"conversation_id": conversation_id})
+            return Generated(conversation_id, before, False)
+        row = service.write(
+            conversation, data, source="model", as_of=source.as_of, model=model, prompt_version=source.prompt_version
+        )
+        return Generated(conversation_id, row.version, row.version != before)
+
+
+def generate_now(conversation_id: int) -> Generated:
+    """Make a digest for somebody who waits. Raises NotFound, Conflict when memory is off, Unavailable."""
+    db.session.rollback()
+    try:
+        made = generate(conversation_id)
+    except ModelError as error:
+        raise Unavailable(error.detail) from None
+    if made.version is None:
+        conversation = db.session.get(Conversation, conversation_id)
+        if conversation is None or conversation.deleted_at is not None:
+            raise NotFound("There is no such conversation.")
+        raise Conflict("Memory is switched off for this conversation, so it has no digest.")
+    return made
+
+
+def prompt_messages(conversation_id: int, text: str) -> list[dict[str, str]]:
+    """What would be sent for a conversation's digest with this prompt."""
+    return [{"role": "user", "content": fill(text, texts={"CONVERSATION": _conversation(conversation_id)[0]})}]
+
+
+def _read(conversation_id: int) -> Source | None:
+    conversation = db.session.get(Conversation, conversation_id)
+    if conversation is None or not _wanted(conversation):
+        return None
+    prompt = prompts.active("digests")
+    text, is_empty = _conversation(conversation_id)
+    digest = service.find_digest(conversation_id)
+    return Source(
+        messages=[{"role": "user", "content": fill(prompt.text, texts={"CONVERSATION": text})}],
+        is_empty=is_empty,
+        as_of=conversation.updated_at,
+        version=digest.version if digest else 0,
+        prompt_version=prompt.label,
+    )
+
+
+def _wanted(conversation: Conversation) -> bool:
+    return memory_is_on(conversation, db.session.get(User, conversation.user_id))
+
+
+def _conversation(conversation_id: int) -> tuple[str, bool]:
+    """The conversation as the prompt shows it, after its present digest if there is one; whether nothing was said."""
+    said = [
+        (row.role, row.content) for row in current_messages(conversation_id)
+        if row.status in _READABLE and row.content.strip()
+    ]
+    text = transcript(said, TRANSCRIPT_TOKENS)
+    digest = service.find_digest(conversation_id)
+    if digest is not None:
+        source = db.session.scalar(
+            select(ConversationMemoryVersion.source).where(
+                ConversationMemoryVersion.conversation_memory_id == digest.id,
+                ConversationMemoryVersion.version == digest.version,
+            )
+        )
+        by = " as corrected by the user" if source == "user" else ""
+        earlier = json.dumps(digest.memory_data, ensure_ascii=False).replace("<", "\\u003c")
+        text = f"Earlier digest{by}: {earlier}\n\n{text}"
+    return text, not said

@@ -1,0 +1,44 @@
+"""The digest of a conversation, under its documented name, and every version it had."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+
+SOURCES = ("model", "user", "service")
+
+
+class ConversationMemory(Base):
+    """One digest a conversation. It is stale once `as_of` lies before the conversation's `updated_at`."""
+
+    __tablename__ = "conversation_memories"
+    __table_args__ = (UniqueConstraint("conversation_id"), Base.__table_args__)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+    as_of: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ConversationMemoryVersion(Base):
+    """A digest as it was written: by the model (with which prompt), by its owner, or by a service."""
+
+    __tablename__ = "conversation_memory_versions"
+    __table_args__ = (UniqueConstraint("conversation_memory_id", "version"), Base.__table_args__)
+
+    version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    conversation_memory_id: Mapped[int] = mapped_column(ForeignKey("conversation_memories.id", ondelete="CASCADE"))
+    version: Mapped[int]
+    memory_data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    source: Mapped[str] = mapped_column(one_of(*SOURCES, name="digest_source"))
+    model: Mapped[str | None] = mapped_column(String(200))
+    prompt_version: Mapped[str | None] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

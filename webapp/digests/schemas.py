@@ -1,0 +1,120 @@
+"""What goes into a digest and what comes out about one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.validation import Id, Instant, Line
+
+MAX_ITEMS = 30
+MAX_ITEM = 300
+MAX_OBSERVATION = 2_000
+
+
+def _without_blanks(items: list[str]) -> list[str]:
+    return list(dict.fromkeys(item for item in items if item))
+
+
+Item = Annotated[Line, Field(max_length=MAX_ITEM)]
+Items = Annotated[list[Item], Field(max_length=MAX_ITEMS), AfterValidator(_without_blanks)]
+
+
+class ConversationMemoryData(BaseModel):
+    """The documented structure of a conversation's memory."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    main_topics: Items = Field(description="What the conversation is about, most important first.")
+    action: Items = Field(description="What its user could do next.")
+    typical_observation: Annotated[Line, Field(max_length=MAX_OBSERVATION)] = Field(
+        description="How its user goes about things here."
+    )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing."""
+        return not (self.main_topics or self.action or self.typical_observation)
+
+
+class DigestUpsert(BaseModel):
+    """The body of `POST /api/memories` that writes a conversation's memory."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    conversation_id: Id
+    memory_data: ConversationMemoryData
+
+
+class ConversationMemoryOut(BaseModel):
+    """A conversation's memory."""
+
+    id: int
+    conversation_id: int
+    memory_data: ConversationMemoryData
+    created_at: Instant
+    updated_at: Instant
+    version: int
+
+    @classmethod
+    def of(cls, row: ConversationMemory) -> ConversationMemoryOut:
+        return cls(
+            id=row.id, conversation_id=row.conversation_id, memory_data=stored(row.memory_data),
+            created_at=row.created_at, updated_at=row.updated_at, version=row.version,
+        )
+
+
+class ConversationMemoryVersionOut(BaseModel):
+    """One of the versions a digest had."""
+
+    version: int
+    memory_data: ConversationMemoryData
+    source: str
+    model: str | None
+    prompt_version: str | None
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: ConversationMemoryVersion) -> ConversationMemoryVersionOut:
+        return cls(
+            version=row.version, memory_data=stored(row.memory_data), source=row.source, model=row.model,
+            prompt_version=row.prompt_version, created_at=row.created_at,
+        )
+
+
+class ConversationMemoryHistory(BaseModel):
+    conversation_id: int
+    versions: list[ConversationMemoryVersionOut] = Field(description="Newest first.")
+
+
+class ModelDigest(BaseModel):
+    """The answer of the model; bounded afterwards, for a long answer is no reason to have none."""
+
+    main_topics: list[str]
+    action: list[str]
+    typical_observation: str
+
+    def tidied(self) -> ConversationMemoryData:
+        """The answer within the bounds of a digest."""
+        def items(found: list[str]) -> list[str]:
+            lines = [_line(item)[:MAX_ITEM].strip() for item in found]
+            return [line for line in lines if line][:MAX_ITEMS]
+
+        return ConversationMemoryData(
+            main_topics=items(self.main_topics), action=items(self.action),
+            typical_observation=_line(self.typical_observation)[:MAX_OBSERVATION].strip(),
+        )
+
+
+def stored(data: dict[str, Any]) -> ConversationMemoryData:
+    """A stored digest; what was checked when it was written is not checked again."""
+    return ConversationMemoryData.model_construct(
+        main_topics=list(data.get("main_topics") or ()), action=list(data.get("action") or ()),
+        typical_observation=data.get("typical_observation") or "",
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.replace("\x00", " ").encode("utf-8", "replace").decode().split())

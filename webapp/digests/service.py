@@ -1,0 +1,173 @@
+"""Digests: reading, writing with history, and which conversations need one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Select, false, or_, select, true
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db, now
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.digests.schemas import ConversationMemoryData, stored
+from webapp.errors import NotFound
+from webapp.prompts.values import digest_source
+
+NO_LIMIT = -1
+
+
+def existing_conversation(conversation_id: int) -> Conversation:
+    """A conversation of anybody, for services and jobs. Raises NotFound."""
+    row = db.session.get(Conversation, conversation_id)
+    if row is None or row.deleted_at is not None:
+        raise NotFound("There is no such conversation.")
+    return row
+
+
+def find_digest(conversation_id: int) -> ConversationMemory | None:
+    """The digest of a conversation that the caller may see; None when there is none."""
+    return db.session.scalar(select(ConversationMemory).where(ConversationMemory.conversation_id == conversation_id))
+
+
+def get_digest(conversation_id: int) -> ConversationMemory:
+    """The digest of a conversation that the caller may see. Raises NotFound when there is none."""
+    row = find_digest(conversation_id)
+    if row is None:
+        raise NotFound("This conversation has no memory yet.")
+    return row
+
+
+def digests_of_user(user_id: int, *, after: int = 0, limit: int = 100) -> Sequence[ConversationMemory]:
+    """A user's digests by id, those with a larger one than `after`."""
+    return db.session.scalars(
+        select(ConversationMemory)
+        .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
+        .where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None), ConversationMemory.id > after)
+        .order_by(ConversationMemory.id)
+        .limit(limit)
+    ).all()
+
+
+def history(conversation_id: int) -> Sequence[ConversationMemoryVersion]:
+    """The versions of a digest that the caller may see, newest first."""
+    return db.session.scalars(
+        select(ConversationMemoryVersion)
+        .join(ConversationMemory, ConversationMemory.id == ConversationMemoryVersion.conversation_memory_id)
+        .where(ConversationMemory.conversation_id == conversation_id)
+        .order_by(ConversationMemoryVersion.version.desc())
+    ).all()
+
+
+def is_stale(digest: ConversationMemory, conversation: Conversation) -> bool:
+    """Whether the conversation went on after what the digest describes."""
+    return digest.as_of < conversation.updated_at
+
+
+def upsert_digest(
+    user_id: int | None, conversation_id: int, data: ConversationMemoryData, *, source: str = "user"
+) -> ConversationMemory:
+    """Write the digest of a conversation of the user's, or of anybody's for a service (`user_id` None).
+
+    Raises NotFound.
+    """
+    if user_id is None:
+        conversation = existing_conversation(conversation_id)
+    else:
+        conversation = get_conversation(user_id, conversation_id)
+    _lock(conversation)
+    return write(conversation, data, source=source)
+
+
+def restore_digest(user_id: int, conversation_id: int, version: int) -> ConversationMemory:
+    """Bring back an earlier version, as a new one. Raises NotFound."""
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    row = next((row for row in history(conversation_id) if row.version == version), None)
+    if row is None:
+        raise NotFound("There is no such version of this digest.")
+    return write(conversation, stored(row.memory_data), source="user")
+
+
+def write(
+    conversation: Conversation, data: ConversationMemoryData, *, source: str, as_of: datetime | None = None,
+    model: str | None = None, prompt_version: str | None = None,
+) -> ConversationMemory:
+    """Store a digest and its version; the conversation is locked by the caller. The same again adds no version."""
+    at = now()
+    row = db.session.scalar(
+        select(ConversationMemory)
+        .where(ConversationMemory.conversation_id == conversation.conversation_id)
+        .execution_options(populate_existing=True)
+    )
+    values = data.model_dump()
+    if row is None:
+        row = ConversationMemory(conversation_id=conversation.conversation_id, created_at=at, version=0, memory_data={})
+        db.session.add(row)
+    row.as_of = as_of or at
+    if row.version == 0 or row.memory_data != values:
+        row.memory_data, row.version, row.updated_at = values, row.version + 1, at
+        db.session.flush()
+        db.session.add(
+            ConversationMemoryVersion(
+                conversation_memory_id=row.id, version=row.version, memory_data=values, source=source,
+                model=model[:200] if model else None, prompt_version=prompt_version, created_at=at,
+            )
+        )
+    db.session.flush()
+    return row
+
+
+def get_conversations_needing_memory(*, idle: timedelta, limit: int = NO_LIMIT) -> list[int]:
+    """Conversations of anybody that have been quiet for `idle` and have no digest, or a stale one; oldest first."""
+    return _chosen(_candidates(include_empty=False).where(*_needing(idle)), limit)
+
+
+def get_conversations_needing_memory_for_user(
+    user_id: int, *, idle: timedelta, only_needing: bool = True, include_empty: bool = False, limit: int = NO_LIMIT
+) -> list[int]:
+    """The same for one user; without `only_needing` all of theirs that may have a digest, whenever they were active."""
+    candidates = _candidates(include_empty=include_empty).where(Conversation.user_id == user_id)
+    return _chosen(candidates.where(*_needing(idle)) if only_needing else candidates, limit)
+
+
+def _candidates(*, include_empty: bool) -> Select[tuple[int, dict | None]]:
+    statement = (
+        select(Conversation.conversation_id, User.settings)
+        .join(User, User.user_id == Conversation.user_id)
+        .outerjoin(ConversationMemory, ConversationMemory.conversation_id == Conversation.conversation_id)
+        .where(
+            Conversation.deleted_at.is_(None), Conversation.is_temporary == false(), Conversation.uses_memory == true(),
+            User.is_active == true(),
+        )
+        .order_by(Conversation.updated_at, Conversation.conversation_id)
+    )
+    return statement if include_empty else statement.where(Conversation.message_count > 0)
+
+
+def _needing(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
+    absent_or_stale = or_(ConversationMemory.id.is_(None), ConversationMemory.as_of < Conversation.updated_at)
+    return Conversation.updated_at <= now() - idle, absent_or_stale
+
+
+def _chosen(statement: Select[tuple[int, dict | None]], limit: int) -> list[int]:
+    """The first `limit` whose owners have memory switched on; a negative limit is none."""
+    found: list[int] = []
+    for conversation_id, settings in db.session.execute(statement):
+        if 0 <= limit <= len(found):
+            break
+        if UserSettings.of(settings).memory_enabled:
+            found.append(conversation_id)
+    return found
+
+
+def _lock(conversation: Conversation) -> None:
+    db.session.refresh(conversation, with_for_update=True)
+
+
+@digest_source
+def _for_prompts(conversation: Conversation) -> dict | None:
+    row = find_digest(conversation.conversation_id)
+    return row.memory_data if row is not None else None

@@ -1,0 +1,1 @@
+"""What other services may read, with a service token."""

@@ -1,0 +1,58 @@
+"""JSON endpoints for services; an admin may use them too, and what they read is recorded."""
+
+from __future__ import annotations
+
+from webapp.accounts.auth import current_identity, service_only
+from webapp.accounts.service import get_user
+from webapp.conversations.schemas import ConversationPath
+from webapp.digests.access import note_look
+from webapp.digests.schemas import ConversationMemoryOut
+from webapp.digests.service import digests_of_user, existing_conversation, get_digest
+from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
+from webapp.internal.service import finished_messages
+from webapp.tasks.schemas import UserPath
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal")
+
+
+@blueprint.get("/conversations/<int:conversation_id>/messages_for_brain", responses={200: MessagesForBrain})
+@service_only
+def messages_for_brain(path: ConversationPath, query: HistoryQuery):
+    """The messages of a conversation, for a service that makes something of them."""
+    conversation = existing_conversation(path.conversation_id)
+    user_id, title = conversation.user_id, conversation.title
+    note_look(current_identity(), user_id, f"messages of conversation {path.conversation_id}")
+    rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
+    shown = rows[: query.limit]
+    return MessagesForBrain(
+        conversation_id=path.conversation_id, user_id=user_id, title=title,
+        messages=[
+            SpokenMessage(id=row.message_id, role=row.role, content=row.content, created_at=row.created_at)
+            for row in shown
+        ],
+        next_after=shown[-1].message_id if len(rows) > query.limit else None,
+    ).model_dump(mode="json")
+
+
+@blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
+@service_only
+def conversation_memory(path: ConversationPath):
+    """The memory (the digest) of a conversation."""
+    owner_id = existing_conversation(path.conversation_id).user_id
+    note_look(current_identity(), owner_id, f"digest of conversation {path.conversation_id}")
+    return ConversationMemoryOut.of(get_digest(path.conversation_id)).model_dump(mode="json")
+
+
+@blueprint.get("/users/<int:user_id>/memories", responses={200: UserMemories})
+@service_only
+def user_memories(path: UserPath, query: DigestsQuery):
+    """The memories of all conversations of a user, a page at a time."""
+    get_user(path.user_id)
+    note_look(current_identity(), path.user_id, "digests")
+    rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
+    shown = rows[: query.limit]
+    return UserMemories(
+        user_id=path.user_id, memories=[ConversationMemoryOut.of(row) for row in shown],
+        next_after=shown[-1].id if len(rows) > query.limit else None,
+    ).model_dump(mode="json")

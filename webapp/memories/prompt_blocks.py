@@ -1,0 +1,27 @@
+"""What memories put into prompts that ask for them: `{{MEMORIES}}` and `{{USER_PROFILE}}`."""
+
+from __future__ import annotations
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.memories.known import context_memories, current_profile, memory_is_on
+from webapp.prompts.values import lines_for
+
+
+@lines_for("MEMORIES")
+def memory_lines(conversation: Conversation) -> list[str]:
+    """The memories that every prompt may hold, those of the profile first; none where memory is off."""
+    return [item.content for item in context_memories(conversation.user_id)] if _is_on(conversation) else []
+
+
+@lines_for("USER_PROFILE")
+def profile_lines(conversation: Conversation) -> list[str]:
+    """The profile, a line a field; none where memory is off."""
+    if not _is_on(conversation):
+        return []
+    return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]
+
+
+def _is_on(conversation: Conversation) -> bool:
+    return memory_is_on(conversation, db.session.get(User, conversation.user_id))

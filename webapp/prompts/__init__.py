@@ -1,0 +1,1 @@
+"""Named prompts, their versions, and the placeholders in them."""

@@ -1,0 +1,57 @@
+"""JSON endpoints of prompts and their versions."""
+
+from __future__ import annotations
+
+from webapp import idempotency
+from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.database import db
+from webapp.prompts import service
+from webapp.prompts.schemas import (
+    ActivateQuery,
+    NewPromptVersion,
+    PromptList,
+    PromptOut,
+    PromptPath,
+    PromptVersionOut,
+    PromptVersionPath,
+    PromptWithVersions,
+)
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
+
+
+@blueprint.get("/prompts", responses={200: PromptList})
+@signed_in(services=True)
+def list_prompts():
+    """Every prompt that the product sends to a model."""
+    return PromptList(prompts=[PromptOut.of(state) for state in service.list_prompts()]).model_dump(mode="json")
+
+
+@blueprint.get("/prompts/<string:name>", responses={200: PromptWithVersions})
+@signed_in(services=True)
+def get_prompt(path: PromptPath):
+    """A prompt with the text in use and all its versions."""
+    state = service.get_prompt(path.name)
+    return PromptWithVersions.of_versions(state, list(service.versions(path.name))).model_dump(mode="json")
+
+
+@blueprint.post("/prompts/<string:name>/versions", responses={201: PromptVersionOut})
+@admin_only
+@idempotency.idempotent
+def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion):
+    """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
+    row = service.add_version(
+        current_user_id(), path.name, body.prompt_text, set_active=query.set_active, note=body.note
+    )
+    active = service.get_prompt(path.name).active_version
+    return idempotency.commit(PromptVersionOut.of(row, active).model_dump(mode="json"), 201), 201
+
+
+@blueprint.post("/prompts/<string:name>/versions/<int:version>/activate", responses={200: PromptOut})
+@admin_only
+def activate_prompt_version(path: PromptVersionPath):
+    """Put a version into use, a newer or an older one."""
+    answer = PromptOut.of(service.activate(current_user_id(), path.name, path.version)).model_dump(mode="json")
+    db.session.commit()
+    return answer

@@ -1,0 +1,91 @@
+"""Which prompts there are, what each may hold, and whether a text will do as one; pure, but for the shipped texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, MAX_BUDGET, find, malformed
+
+MAX_BYTES = 32_768
+_BESIDE_OTHERS = 12_000
+"""For prompts that share a budget with what they are about, or that are added to another."""
+_DEFAULTS = Path(__file__).resolve().parent / "defaults"
+
+BLOCKS = ("USER_PROFILE", "MEMORIES", "JOURNEY")
+_ABOUT_A_CONVERSATION = (DIGEST, DIGEST_JSON, *BLOCKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A prompt the product sends; `aliases` are other names the API knows it by."""
+
+    name: str
+    title: str
+    purpose: str
+    allowed: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    max_bytes: int = MAX_BYTES
+
+
+CATALOGUE: dict[str, Definition] = {
+    definition.name: definition
+    for definition in (
+        Definition("chat", "Replies", "Opens every reply of the assistant.", _ABOUT_A_CONVERSATION,
+                   aliases=("simplified_conversation",)),
+        Definition("titles", "Titles", "Names a conversation after its first exchange.", max_bytes=2_000),
+        Definition("summaries", "Summaries", "Turns a closed part of a long conversation into a summary.",
+                   max_bytes=_BESIDE_OTHERS),
+        Definition("extraction", "Memories", "Finds what is worth remembering in what the user said.",
+                   max_bytes=_BESIDE_OTHERS),
+        Definition("digests", "Digests", "Sums up a conversation: topics, suggested actions, an observation.",
+                   ("CONVERSATION",), required=("CONVERSATION",), aliases=("memory_generation",)),
+        Definition("points", "Points of a journey", "Is added to the memory prompt when a journey has open points.",
+                   max_bytes=4_000),
+        Definition("assistant_initiated", "Opening a point", "Is used when the assistant begins to talk about a point.",
+                   ("POINT", *_ABOUT_A_CONVERSATION), required=("POINT",)),
+    )
+}  # fmt: skip
+
+_NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (name, *definition.aliases)}
+
+
+def definition_of(name: str) -> Definition | None:
+    """The prompt of that name or alias; None when there is none."""
+    return CATALOGUE.get(_NAMES.get(name, ""))
+
+
+@cache
+def default_text(name: str) -> str:
+    """The text that this release ships for a prompt."""
+    return (_DEFAULTS / f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def complaints(definition: Definition, text: str) -> list[str]:
+    """Why a text cannot be this prompt, in sentences; empty when it can."""
+    if not text.strip():
+        return ["is empty"]
+    size = len(text.encode())
+    most = definition.max_bytes
+    found = [] if size <= most else [f"is {size:,} bytes long; at most {most:,} are allowed"]
+    found += [f"does not parse: “{part}” is not a complete placeholder" for part in malformed(text)[:5]]
+    placeholders = find(text)
+    names = {placeholder.name for placeholder in placeholders}
+    for placeholder in placeholders:
+        if placeholder.name not in definition.allowed:
+            offered = ", ".join(f"{{{{{name}}}}}" for name in definition.allowed) or "no placeholders"
+            found.append(f"holds {placeholder.text}, which this prompt does not have; it can hold {offered}")
+        elif placeholder.budget is not None and placeholder.name not in BLOCKS:
+            found.append(f"holds {placeholder.text}: only lists can have a limit")
+        elif placeholder.budget is not None and not 1 <= placeholder.budget <= MAX_BUDGET:
+            found.append(f"holds {placeholder.text}: the limit must be from 1 to {MAX_BUDGET:,} tokens")
+    missing = [name for name in definition.required if name not in names]
+    found += [f"lacks {{{{{name}}}}}, without which it cannot work" for name in missing]
+    return list(dict.fromkeys(found))
+
+
+def changes_the_prefix(text: str) -> bool:
+    """Whether what the text turns into differs from turn to turn, so that providers cannot cache what follows it."""
+    return any(placeholder.name in _ABOUT_A_CONVERSATION for placeholder in find(text))

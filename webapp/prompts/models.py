@@ -1,0 +1,61 @@
+"""Prompts, their versions and which of them is in use."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, ForeignKeyConstraint, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+ORIGINS = ("default", "admin")
+
+
+class PromptVersion(Base):
+    """One text of a prompt; never changed. `origin` tells a shipped text from one that an admin wrote."""
+
+    __tablename__ = "prompt_versions"
+    __table_args__ = (UniqueConstraint("name", "version"), Base.__table_args__)
+
+    version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(Key(100))
+    version: Mapped[int]
+    prompt_text: Mapped[str] = mapped_column(Text)
+    origin: Mapped[str] = mapped_column(one_of(*ORIGINS, name="prompt_origin"))
+    note: Mapped[str | None] = mapped_column(String(500))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+
+
+class Prompt(Base):
+    """Which version of a prompt is in use: one row a prompt, so there is always exactly one, and it exists."""
+
+    __tablename__ = "prompts"
+    __table_args__ = (
+        ForeignKeyConstraint(["name", "active_version"], ["prompt_versions.name", "prompt_versions.version"],
+                             name="fk_prompts_active_version"),
+        Base.__table_args__,
+    )  # fmt: skip
+
+    name: Mapped[str] = mapped_column(Key(100), primary_key=True)
+    active_version: Mapped[int]
+    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+
+
+class PromptActivation(Base):
+    """A version was put into use, by whom and when; without a user it was the product itself."""
+
+    __tablename__ = "prompt_activations"
+    __table_args__ = (
+        ForeignKeyConstraint(["name", "version"], ["prompt_versions.name", "prompt_versions.version"],
+                             name="fk_prompt_activations_version"),
+        Base.__table_args__,
+    )  # fmt: skip
+
+    activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(Key(100))
+    version: Mapped[int]
+    activated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    activated_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)

@@ -1,0 +1,148 @@
+"""Placeholders in prompts: finding them, and filling them in one pass; pure.
+
+`{{CONVERSATION_MEMORY}}` and its relatives behave as the guide to conversation memory says. What is put in is never
+looked at again: a value that holds a placeholder stays as it is.
+
+`{{CONVERSATION_MEMORY}}` gives all keys, `{{CONVERSATION_MEMORY__action__main_topics}}` those named, in that order and
+once each; keys that do not exist are ignored, and a placeholder without any valid key gives what an absent memory
+gives. `{{CONVERSATION_MEMORY_JSON}}` is the memory as one JSON object. A block such as `{{MEMORIES}}` lists its items
+one a line; `{{MEMORIES|500}}` only as many of the first as fit into 500 tokens, each of them whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Count = Callable[[str], int]
+
+MEMORY_KEYS = ("main_topics", "action", "typical_observation")
+DIGEST = "CONVERSATION_MEMORY"
+DIGEST_JSON = "CONVERSATION_MEMORY_JSON"
+NO_MEMORY = "Conversation memory not available."
+NOT_AVAILABLE = "[Not available]"
+LEAD = "These are some details of the conversation till now."
+MAX_BUDGET = 100_000
+
+_TOKEN = re.compile(
+    r"\{\{(?:(?P<json>CONVERSATION_MEMORY_JSON)|CONVERSATION_MEMORY(?P<keys>(?:__[A-Za-z0-9_]*)?)"
+    r"|(?P<name>[A-Z][A-Z0-9_]*)(?:\|(?P<budget>[0-9]{1,6}))?)\}\}"
+)
+# What somebody who wrote it meant as a placeholder: a name in capitals after two braces, closed or not.
+_MEANT = re.compile(r"\{\{\s*([A-Za-z][A-Za-z0-9_]*)[^{}\n]{0,40}(\}\}?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """One placeholder of a text: its base name, the keys of a digest it asks for, the tokens a block may take."""
+
+    text: str
+    name: str
+    keys: tuple[str, ...] = ()
+    unknown_keys: tuple[str, ...] = ()
+    budget: int | None = None
+
+
+def estimate_tokens(text: str) -> int:
+    """A cautious count of tokens without a tokenizer: a token for 3.5 bytes of UTF-8."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 7)
+
+
+def find(template: str) -> list[Placeholder]:
+    """Every placeholder in a text, in order, known or not."""
+    return [_read(match) for match in _TOKEN.finditer(template)]
+
+
+def malformed(template: str) -> list[str]:
+    """What looks like a placeholder and is none: not closed, in small letters, with blanks."""
+    spans = {match.start() for match in _TOKEN.finditer(template)}
+    return [match[0] for match in _MEANT.finditer(template) if match.start() not in spans]
+
+
+def fill(
+    template: str,
+    *,
+    digest: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, Sequence[str]] | None = None,
+    texts: Mapping[str, str] | None = None,
+    count: Count = estimate_tokens,
+) -> str:
+    """The text with its placeholders filled, in one pass.
+
+    `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that go in
+    as they are. Placeholders of other names are left alone.
+    """
+    blocks, texts = blocks or {}, texts or {}
+
+    def replace(match: re.Match[str]) -> str:
+        found = _read(match)
+        if found.name == DIGEST:
+            return snippet(digest, found.keys)
+        if found.name == DIGEST_JSON:
+            return as_json(digest)
+        if found.name in texts:
+            return texts[found.name]
+        if found.name in blocks:
+            return block(blocks[found.name], found.budget, count)
+        return match[0]
+
+    return _TOKEN.sub(replace, template)
+
+
+def snippet(digest: Mapping[str, Any] | None, keys: Sequence[str] = MEMORY_KEYS) -> str:
+    """A digest in one sentence for a prompt, as the guide words it."""
+    if not digest or not keys:
+        return NO_MEMORY
+    values = ", ".join(f'`{key}` is "{_escape(_value(digest.get(key)))}"' for key in keys)
+    return f"{LEAD} {values}."
+
+
+def as_json(digest: Mapping[str, Any] | None) -> str:
+    """A digest as one JSON object with the documented keys only, or the sentence that there is none."""
+    if not digest:
+        return NO_MEMORY
+    return json.dumps({key: digest[key] for key in MEMORY_KEYS if key in digest}, ensure_ascii=False)
+
+
+def block(lines: Sequence[str], budget: int | None = None, count: Count = estimate_tokens) -> str:
+    """Lines as a list, the first that fit into `budget` tokens; what does not fit is left out whole."""
+    shown: list[str] = []
+    left = budget
+    for line in lines:
+        row = f"- {' '.join(line.split())}"
+        if left is not None:
+            left -= count(row) + 1
+            if left < 0:
+                break
+        shown.append(row)
+    return "\n".join(shown) or NOT_AVAILABLE
+
+
+def _read(match: re.Match[str]) -> Placeholder:
+    if match["json"]:
+        return Placeholder(match[0], DIGEST_JSON)
+    if match["name"]:
+        return Placeholder(match[0], match["name"], budget=int(match["budget"]) if match["budget"] else None)
+    if not match["keys"]:
+        return Placeholder(match[0], DIGEST, MEMORY_KEYS)
+    asked = list(dict.fromkeys(match["keys"][2:].split("__")))
+    valid = tuple(key for key in asked if key in MEMORY_KEYS)
+    return Placeholder(match[0], DIGEST, valid, tuple(key for key in asked if key not in MEMORY_KEYS))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, Sequence):
+        text = ", ".join(part for item in value if (part := " ".join(str(item).split())))
+    else:
+        text = ""
+    return " ".join(text.split()) or NOT_AVAILABLE
+
+
+def _escape(value: str) -> str:
+    # The backslash too: otherwise a value that ends in one would undo the escaping of the quote after it.
+    return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,114 @@
+"""What comes in and goes out about prompts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.prompts.models import PromptVersion
+from webapp.prompts.service import PromptState
+from webapp.validation import Id, Instant, Line
+
+
+def _storable(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("contains half of a surrogate pair, which is not text") from None
+    if "\x00" in value:
+        raise ValueError("contains a NUL character")
+    return value.replace("\r\n", "\n")
+
+
+PromptText = Annotated[str, Field(min_length=1, max_length=32_768), AfterValidator(_storable)]
+PromptName = Annotated[str, Field(min_length=1, max_length=100, pattern="^[a-z_]+$")]
+
+
+class PromptPath(BaseModel):
+    name: PromptName
+
+
+class PromptVersionPath(PromptPath):
+    version: Id
+
+
+class ActivateQuery(BaseModel):
+    set_active: bool = Field(False, description="Put the new version into use at once.")
+
+
+class NewPromptVersion(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    prompt_text: PromptText
+    note: Annotated[Line, Field(max_length=500)] | None = Field(None, description="Why it was changed.")
+
+
+class RenderRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    prompt_text: PromptText
+    conversation_id: Id
+
+
+class Rendered(BaseModel):
+    text: str = Field(description="The text with its placeholders filled.")
+    placeholders: list[str] = Field(description="The placeholders found in it, in order.")
+
+
+class PromptVersionOut(BaseModel):
+    name: str
+    version: int
+    prompt_text: str
+    is_active: bool
+    origin: Literal["default", "admin"] = Field(description="Whether it was shipped or written by an admin.")
+    note: str | None
+    created_at: Instant | None
+    created_by: int | None = Field(description="The admin who wrote it.")
+
+    @classmethod
+    def of(cls, row: PromptVersion, active_version: int) -> PromptVersionOut:
+        return cls(
+            name=row.name, version=row.version, prompt_text=row.prompt_text, is_active=row.version == active_version,
+            origin=row.origin, note=row.note, created_at=row.created_at, created_by=row.created_by,
+        )
+
+
+class PromptOut(BaseModel):
+    name: str
+    title: str
+    purpose: str
+    aliases: list[str] = Field(description="Other names it is known by.")
+    active_version: int
+    activated_at: Instant | None = Field(description="Null for the shipped version, which nobody put into use.")
+    activated_by: int | None
+    allowed_placeholders: list[str]
+    required_placeholders: list[str]
+
+    @classmethod
+    def of(cls, state: PromptState) -> PromptOut:
+        return cls(**_fields(state))
+
+
+class PromptWithVersions(PromptOut):
+    prompt_text: str = Field(description="The text in use.")
+    versions: list[PromptVersionOut] = Field(description="Newest first.")
+
+    @classmethod
+    def of_versions(cls, state: PromptState, rows: list[PromptVersion]) -> PromptWithVersions:
+        versions = [PromptVersionOut.of(row, state.active_version) for row in rows]
+        text = next(version.prompt_text for version in versions if version.is_active)
+        return cls(**_fields(state), prompt_text=text, versions=versions)
+
+
+class PromptList(BaseModel):
+    prompts: list[PromptOut]
+
+
+def _fields(state: PromptState) -> dict:
+    found = state.definition
+    return {
+        "name": found.name, "title": found.title, "purpose": found.purpose, "aliases": list(found.aliases),
+        "active_version": state.active_version, "activated_at": state.activated_at, "activated_by": state.activated_by,
+        "allowed_placeholders": list(found.allowed), "required_placeholders": list(found.required),
+    }

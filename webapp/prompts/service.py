@@ -1,0 +1,197 @@
+"""Prompts as the product uses them and as admins change them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.prompts.catalogue import CATALOGUE, Definition, complaints, default_text, definition_of
+from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
+
+
+@dataclass(frozen=True, slots=True)
+class ActivePrompt:
+    """The version of a prompt that is in use."""
+
+    name: str
+    version: int
+    text: str
+
+    @property
+    def label(self) -> str:
+        """How the version is named where it was used: `chat/3`."""
+        return f"{self.name}/{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptState:
+    """A prompt with the version in use, and who put it there when; nobody did for the shipped one."""
+
+    definition: Definition
+    active_version: int
+    activated_at: datetime | None
+    activated_by: int | None
+
+
+def active(name: str) -> ActivePrompt:
+    """The version of a prompt that is in use now: one look-up by primary key, so a change holds from the next call on.
+
+    A prompt the tables do not know yet is the shipped text, which becomes version 1.
+    """
+    row = db.session.execute(
+        select(PromptVersion.version, PromptVersion.prompt_text)
+        .join(Prompt, (Prompt.name == PromptVersion.name) & (Prompt.active_version == PromptVersion.version))
+        .where(Prompt.name == name)
+    ).one_or_none()
+    return ActivePrompt(name, *row) if row else ActivePrompt(name, 1, default_text(name))
+
+
+def definition(name: str) -> Definition:
+    """The prompt of that name or alias. Raises NotFound."""
+    found = definition_of(name)
+    if found is None:
+        raise NotFound(f"There is no such prompt. There are: {', '.join(CATALOGUE)}.")
+    return found
+
+
+def list_prompts() -> list[PromptState]:
+    """Every prompt with the version in use."""
+    rows = {row.name: row for row in db.session.scalars(select(Prompt))}
+    return [_state(found, rows.get(found.name)) for found in CATALOGUE.values()]
+
+
+def get_prompt(name: str) -> PromptState:
+    """One prompt, by name or alias. Raises NotFound."""
+    found = definition(name)
+    return _state(found, db.session.get(Prompt, found.name))
+
+
+def versions(name: str) -> Sequence[PromptVersion]:
+    """The versions of a prompt, newest first. Raises NotFound."""
+    found = definition(name)
+    rows = db.session.scalars(
+        select(PromptVersion).where(PromptVersion.name == found.name).order_by(PromptVersion.version.desc())
+    ).all()
+    return rows or [PromptVersion(name=found.name, version=1, prompt_text=default_text(found.name), origin="default")]
+
+
+def get_version(name: str, version: int) -> PromptVersion:
+    """One version of a prompt. Raises NotFound."""
+    row = next((row for row in versions(name) if row.version == version), None)
+    if row is None:
+        raise NotFound("There is no such version of this prompt.")
+    return row
+
+
+def check(name: str, text: str) -> None:
+    """Refuse a text that cannot be this prompt, with the reasons. Raises NotFound, Invalid."""
+    found = complaints(definition(name), text)
+    if found:
+        raise Invalid(f"The prompt {found[0]}.", errors=[{"loc": ["prompt_text"], "msg": reason} for reason in found])
+
+
+def add_version(
+    admin_id: int | None, name: str, text: str, *, set_active: bool = False, note: str | None = None
+) -> PromptVersion:
+    """A new version of a prompt, put into use if asked for. Raises NotFound, Invalid."""
+    check(name, text)
+    prompt = _held(definition(name))
+    row = _insert(prompt.name, text, origin="admin", admin_id=admin_id, note=note)
+    if set_active:
+        _put_into_use(prompt, row.version, admin_id)
+    return row
+
+
+def activate(admin_id: int | None, name: str, version: int) -> PromptState:
+    """Put a version into use; of two admins at once the later one counts. Raises NotFound.
+
+    Raises Conflict for a text that was all right once and is not any more.
+    """
+    prompt = _held(definition(name))
+    row = get_version(prompt.name, version)
+    if found := complaints(definition(name), row.prompt_text):
+        raise Conflict(f"This version cannot be used: it {found[0]}.")
+    if prompt.active_version != version:
+        _put_into_use(prompt, version, admin_id)
+    return _state(definition(name), prompt)
+
+
+def activations(name: str, limit: int = 50) -> Sequence[PromptActivation]:
+    """When which version was put into use, newest first. Raises NotFound."""
+    return db.session.scalars(
+        select(PromptActivation)
+        .where(PromptActivation.name == definition(name).name)
+        .order_by(PromptActivation.activation_id.desc())
+        .limit(limit)
+    ).all()
+
+
+def defaults_are_stored() -> bool:
+    """Whether every text that this release ships is among the versions."""
+    shipped = select(PromptVersion.name, PromptVersion.prompt_text).where(PromptVersion.origin == "default")
+    known = {(row.name, row.prompt_text) for row in db.session.execute(shipped)}
+    return all((name, default_text(name)) in known for name in CATALOGUE)
+
+
+def store_defaults() -> list[str]:
+    """Store shipped texts that are new; the labels of those added. The caller commits.
+
+    One is put into use only where a shipped text was in use before: what an admin chose stays.
+    """
+    added = []
+    for found in CATALOGUE.values():
+        text = default_text(found.name)
+        prompt = _held(found)
+        shipped = {row.version: row.prompt_text for row in versions(found.name) if row.origin == "default"}
+        # Any version counts, not the newest: while two releases run side by side each would undo the other.
+        if text not in shipped.values():
+            row = _insert(found.name, text, origin="default", admin_id=None, note=None)
+            if prompt.active_version in shipped:
+                _put_into_use(prompt, row.version, None)
+            added.append(f"{found.name}/{row.version}")
+    return added
+
+
+def _state(found: Definition, row: Prompt | None) -> PromptState:
+    if row is None:
+        return PromptState(found, 1, None, None)
+    return PromptState(found, row.active_version, row.activated_at, row.activated_by)
+
+
+def _held(found: Definition) -> Prompt:
+    """The prompt's row, made if need be, and locked: its versions are numbered and put into use one after the other."""
+    for _ in range(3):
+        row = db.session.get(Prompt, found.name, with_for_update=True, populate_existing=True)
+        if row is not None:
+            return row
+        try:
+            with db.session.begin_nested():
+                _insert(found.name, default_text(found.name), origin="default", admin_id=None, note=None)
+                db.session.add(Prompt(name=found.name, active_version=1, activated_at=now()))
+        except IntegrityError:
+            continue  # somebody else made it first
+    raise Conflict("This prompt is being changed by somebody else. Try again.")
+
+
+def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: str | None) -> PromptVersion:
+    newest = db.session.scalar(select(func.max(PromptVersion.version)).where(PromptVersion.name == name)) or 0
+    row = PromptVersion(
+        name=name, version=newest + 1, prompt_text=text, origin=origin, created_by=admin_id, note=note or None,
+        created_at=now(),
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def _put_into_use(prompt: Prompt, version: int, admin_id: int | None) -> None:
+    at = now()
+    prompt.active_version, prompt.activated_at, prompt.activated_by = version, at, admin_id
+    db.session.add(PromptActivation(name=prompt.name, version=version, activated_at=at, activated_by=admin_id))
+    db.session.flush()

@@ -1,0 +1,86 @@
+"""JSON endpoints of tasks: digests on demand, and the state of a job."""
+
+from __future__ import annotations
+
+from flask import current_app
+
+from webapp.accounts.auth import current_identity, service_only, signed_in
+from webapp.digests import batches, generation
+from webapp.digests.access import note_look, reachable_conversation, require_user
+from webapp.digests.service import get_digest
+from webapp.extensions import limiter, redis
+from webapp.queueing import enqueue_or_find
+from webapp.tasks.schemas import (
+    DigestMade,
+    DigestPath,
+    DigestsMade,
+    SyncQuery,
+    TaskPath,
+    TaskQueued,
+    TaskState,
+    UserDigestsQuery,
+    UserPath,
+)
+from webapp.tasks.service import job_state
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
+
+
+def task_rate() -> str:
+    """How many digests a user may ask for."""
+    return current_app.extensions["settings"].message_rate
+
+
+limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{current_identity().user_id}")
+
+
+@blueprint.post("/tasks/generate-memory-for-conversation/<int:conversation_id>",
+                responses={200: DigestMade, 202: TaskQueued})  # fmt: skip
+@signed_in(services=True)
+@limit_tasks
+def generate_memory_for_conversation(path: DigestPath, query: SyncQuery):
+    """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
+    identity = current_identity()
+    conversation = reachable_conversation(identity, path.conversation_id)
+    owner_id = conversation.user_id
+    if not query.sync:
+        return TaskQueued(job_id=enqueue_or_find("digest", conversation_id=path.conversation_id)).model_dump(), 202
+    note_look(identity, owner_id, f"digest of conversation {path.conversation_id}")
+    generation.generate_now(path.conversation_id)
+    return DigestMade.of(get_digest(path.conversation_id)).model_dump(mode="json")
+
+
+@blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
+@signed_in(services=True)
+@limit_tasks
+def generate_memories_for_user(path: UserPath, query: UserDigestsQuery):
+    """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
+    require_user(current_identity(), path.user_id)
+    filters = query.model_dump(exclude={"sync"})
+    if query.sync:
+        return DigestsMade(**batches.make_digests(path.user_id, **filters)).model_dump()
+    return TaskQueued(job_id=enqueue_or_find("digests", user_id=path.user_id, **filters)).model_dump(), 202
+
+
+@blueprint.post("/tasks/trigger-memory-generation", responses={202: TaskQueued})
+@service_only
+@limit_tasks
+def trigger_memory_generation():
+    """Make the memories of all conversations that need one, as happens every night."""
+    return TaskQueued(job_id=enqueue_or_find("digests")).model_dump(), 202
+
+
+@blueprint.post("/tasks/trigger-memory-generation/sync", responses={200: DigestsMade})
+@service_only
+@limit_tasks
+def trigger_memory_generation_sync():
+    """Make the memories of all conversations that need one, and wait until they are made."""
+    return DigestsMade(**batches.make_digests(None)).model_dump()
+
+
+@blueprint.get("/tasks/<string:job_id>", responses={200: TaskState})
+@signed_in(services=True)
+def get_task(path: TaskPath):
+    """The state of a job: queued, started, finished with its result, or failed with the reason."""
+    return job_state(redis(), current_identity(), path.job_id).model_dump(mode="json")

@@ -1,0 +1,55 @@
+"""What comes in and goes out about tasks."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from webapp.digests.schemas import ConversationMemoryOut
+from webapp.validation import Id
+
+
+class TaskPath(BaseModel):
+    job_id: str = Field(min_length=1, max_length=100, pattern="^[A-Za-z0-9_-]+$")
+
+
+class DigestPath(BaseModel):
+    conversation_id: Id
+
+
+class UserPath(BaseModel):
+    user_id: Id
+
+
+class SyncQuery(BaseModel):
+    sync: bool = Field(False, description="Do it at once and answer with the result.")
+
+
+class UserDigestsQuery(SyncQuery):
+    only_needing: bool = Field(True, description="Only conversations idle for a while whose memory is absent or stale.")
+    include_empty: bool = Field(False, description="Also conversations in which nothing was said.")
+    clamp: int = Field(-1, ge=-1, le=10_000, description="At most this many conversations; -1 for no limit.")
+
+
+class TaskQueued(BaseModel):
+    job_id: str
+
+
+class DigestsMade(BaseModel):
+    conversation_ids: list[int] = Field(description="Conversations that have their digest now.")
+    failed: list[int] = Field(description="Conversations whose digest could not be made.")
+
+
+class TaskState(BaseModel):
+    """A job as it stands; `result` once it is finished, `error` once it has failed for good."""
+
+    job_id: str
+    name: str
+    status: Literal["queued", "started", "finished", "failed"]
+    result: Any | None = None
+    error: str | None = None
+
+
+class DigestMade(ConversationMemoryOut):
+    """A digest that was just made."""

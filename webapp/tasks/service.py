@@ -1,0 +1,78 @@
+"""The state of a job, for those it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redis import Redis
+from rq.exceptions import NoSuchJobError
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+from sqlalchemy import select
+
+from webapp.accounts.auth import Identity
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.llm import errors as model_errors
+from webapp.tasks.schemas import TaskState
+
+_STATES = {JobStatus.STARTED: "started", JobStatus.FINISHED: "finished", JobStatus.FAILED: "failed",
+           JobStatus.STOPPED: "failed", JobStatus.CANCELED: "failed"}  # fmt: skip
+_MODEL_ERRORS = {kind.code: kind.default_detail for kind in vars(model_errors).values()
+                 if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)}  # fmt: skip
+_FAILED = "Something went wrong on the server. It has been written to the log."
+
+
+def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
+    """The state of a job that is about the caller's own data, or of any for admins and services.
+
+    Raises NotFound: unknown, forgotten since (an hour after its end), or somebody else's.
+    """
+    try:
+        job = Job.fetch(job_id, connection=client, serializer=JSONSerializer)
+    except NoSuchJobError:
+        raise NotFound("There is no such job.") from None
+    ids: Mapping[str, Any] = job.kwargs or {}
+    if not (identity.is_admin or identity.is_service or identity.user_id in _owners(ids)):
+        raise NotFound("There is no such job.")
+    name = str(job.meta.get("name") or job.func_name.rpartition(".")[2])
+    status = _STATES.get(job.get_status(), "queued")
+    result = job.return_value() if status == "finished" else None
+    if isinstance(result, dict) and set(result) == {"failed"}:  # a model error that no retry cures ends a job quietly
+        return TaskState(job_id=job_id, name=name, status="failed", error=_MODEL_ERRORS.get(result["failed"], _FAILED))
+    error = _reason(job) if status == "failed" else None
+    return TaskState(job_id=job_id, name=name, status=status, result=result, error=error)
+
+
+def _owners(ids: Mapping[str, Any]) -> set[int]:
+    """The users whose data a job with these ids is about."""
+    return {owner for name, find in _OWNERS.items() if isinstance(ids.get(name), int) and (owner := find(ids[name]))}
+
+
+def _of_conversation(conversation_id: int) -> int | None:
+    return db.session.scalar(select(Conversation.user_id).where(Conversation.conversation_id == conversation_id))
+
+
+def _of_message(message_id: int) -> int | None:
+    return db.session.scalar(
+        select(Conversation.user_id)
+        .join(Message, Message.conversation_id == Conversation.conversation_id)
+        .where(Message.message_id == message_id)
+    )
+
+
+_OWNERS: dict[str, Callable[[int], int | None]] = {
+    "user_id": lambda user_id: user_id,
+    "conversation_id": _of_conversation,
+    "message_id": _of_message,
+}
+
+
+def _reason(job: Job) -> str:
+    """Why a job failed, in a sentence of ours: what was raised may hold anything."""
+    result = job.latest_result()
+    lines = (result.exc_string or "").strip().splitlines() if result else []
+    last = lines[-1] if lines else ""
+    return next((detail for code, detail in _MODEL_ERRORS.items() if f": {code}: " in last), _FAILED)
