@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
 from webapp.chat.budget import Limits
 from webapp.chat.context import Context, ContextInput, build_context
+from webapp.chat.context_types import Chunk, Known, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
+from webapp.chat.masking import mask
+from webapp.chat.tools import TOOLS
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
-
-SYSTEM_PROMPT = (
-    "You are the assistant of Commonplace, a chat workspace. Answer the person you talk with helpfully, plainly and "
-    "in their language, in Markdown where it helps. Say so when you do not know something."
-)
-PROMPT_VERSION = "chat/1"
+from webapp.memories.known import context_memories, memory_is_on
+from webapp.prompts import service as prompts
+from webapp.prompts.values import fill_for
+from webapp.retrieval.service import Question, Result, retrieve
+from webapp.summaries.service import chunks_of
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt ready to send and its account; `waits_for` names an earlier reply that is still being written."""
+    """A prompt ready to send, its account, the tools to offer, and the ids of the memories in it.
+
+    `waits_for` names an earlier reply that is still being written.
+    """
 
     messages: list[dict[str, Any]]
     model: str | None
     prompt_version: str
     step: Step
     waits_for: int | None = None
+    tools: Sequence[dict[str, Any]] = ()
+    used: Sequence[int] = ()
+    receipt: Sequence[ReceiptItem] = ()
+    retrieval: Step | None = None
 
 
 class TurnGone(Exception):
@@ -46,32 +57,75 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         raise TurnGone
     conversation = db.session.get(Conversation, reply.conversation_id)
     owner = db.session.get(User, conversation.user_id)
-    history = [row for row in messages.current_messages(reply.conversation_id) if row.message_id < turn_id]
-    waits_for = next((row.message_id for row in history if row.status == "streaming"), None)
+    chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)]
+    closed = chunks[-1].end if chunks else 0
+    rows = [row for row in messages.current_messages(reply.conversation_id, after=closed) if row.message_id < turn_id]
+    waits_for = next((row.message_id for row in rows if row.status == "streaming"), None)
     if waits_for is not None:
-        return Assembled([], reply.model, PROMPT_VERSION, Step("context", {}), waits_for)
-    context = build_context(
-        ContextInput(
-            prompt=SYSTEM_PROMPT,
-            custom_instructions=str((owner.settings or {}).get("custom_instructions") or ""),
-            messages=[ContextMessage(row.message_id, row.role, row.content, row.status) for row in history],
-            limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
-        )
+        return Assembled([], reply.model, "", Step("context", {}), waits_for)
+    history = [ContextMessage(row.message_id, row.role, row.content, row.status) for row in rows]
+    remembers = memory_is_on(conversation, owner)
+    known = context_memories(owner.user_id) if remembers else []
+    prompt = prompts.active("chat")
+    source = ContextInput(
+        prompt=fill_for(conversation, prompt.text),
+        custom_instructions=str((owner.settings or {}).get("custom_instructions") or ""),
+        messages=history,
+        known=[Known(m.memory_id, m.content, m.revision, m.group, m.importance) for m in known],
+        chunks=chunks,
+        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
+    model, label = reply.model, prompt.label
+    # The last look at the rows: looking things up may give the connection back.
+    looked_up = retrieve(_question(conversation, owner, history, remembers, closed), settings.index_wait_seconds)
+    context = build_context(replace(source, retrieved=_retrieved(looked_up)))
+    shown = [(m.memory_id, m.revision, m.content) for m in known]
+    shown += [(m.id, m.revision or 0, m.content) for m in looked_up.items if m.kind == "memory"]
     return Assembled(
         messages=context.messages,
-        model=reply.model,
-        prompt_version=PROMPT_VERSION,
-        step=_step(context, history, started),
+        model=model,
+        prompt_version=label,
+        step=_step(context, history, shown, started),
+        tools=TOOLS if remembers else [],
+        used=[item.id for item in context.receipt if item.kind == "memory" and item.injected],
+        receipt=context.receipt,
+        retrieval=Step("retrieval", looked_up.account, duration_ms=round(sum(looked_up.took.values()))),
     )
 
 
-def _step(context: Context, history: list[Message], started: float) -> Step:
-    stored = {(row.role, row.content): row.message_id for row in history}
+def _question(
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
+) -> Question:
+    """What to look up: the last user message, with the one before it in case it says little by itself."""
+    said = [message.content for message in history if message.role == "user"]
+    elsewhere = UserSettings.of(owner.settings).past_conversations_enabled and not conversation.is_temporary
+    return Question(
+        user_id=owner.user_id,
+        text=said[-1] if said else "",
+        before=said[-2] if len(said) > 1 else "",
+        conversation_id=conversation.conversation_id,
+        verbatim_from=closed + 1,
+        memories=remembers,
+        other_conversations=elsewhere,
+    )
+
+
+def _retrieved(found: Result) -> list[Retrieved]:
+    return [
+        Retrieved(item.kind, item.id, item.content, item.score, item.reason, item.revision, item.source)
+        for item in found.items
+    ]
+
+
+def _step(
+    context: Context, history: Sequence[ContextMessage], memories: Sequence[tuple[int, int, str]], started: float
+) -> Step:
+    stored = {(message.role, message.content): message.id for message in history}
     prompt = []
     for message in context.messages:
         message_id = stored.get((message["role"], message["content"]))
-        prompt.append(message if message_id is None else {"role": message["role"], "message_id": message_id})
+        kept = {"message_id": message_id} if message_id else {"content": mask(message["content"], memories)}
+        prompt.append({"role": message["role"], **kept})
     data = {
         "tokens": context.tokens,
         "budget": context.budget,

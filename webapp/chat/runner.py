@@ -16,13 +16,14 @@ from flask import Flask
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
 
-from webapp.chat import assembly, finish, turnlog
+from webapp.chat import assembly, finish, tools, turnlog
 from webapp.chat.turn import SHUTDOWN, STOP, run_turn
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
-from webapp.database import write_transaction
+from webapp.database import db, write_transaction
 from webapp.errors import Unavailable
-from webapp.llm.chat import ChatClient
+from webapp.llm.chat import ChatClient, ToolCall
+from webapp.memories.known import note_uses
 from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
@@ -198,7 +199,18 @@ class _Tables:
 
     async def assemble(self, turn_id: int) -> assembly.Assembled:
         """The prompt of the turn."""
-        return await self._call(lambda: assembly.assemble(turn_id, self._settings))
+
+        def work() -> assembly.Assembled:
+            assembled = assembly.assemble(turn_id, self._settings)
+            db.session.remove()
+            note_uses(self._app.extensions["redis"], assembled.used)
+            return assembled
+
+        return await self._call(work)
+
+    async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
+        """Carry out what the model asks for."""
+        return await self._call(lambda: tools.run_tool(turn_id, call))
 
     async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
         """Store the outcome in one transaction."""

@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat import turnlog
+from webapp.chat.masking import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.runtime import runtime
 from webapp.conversations import messages
@@ -182,7 +183,8 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            step.data = {**step.data, "prompt": _with_content(message.conversation_id, step.data["prompt"])}
+            prompt = unmask(user_id, _with_content(message.conversation_id, step.data["prompt"]))
+            step.data = {**step.data, "prompt": prompt}
     return list(steps)
 
 

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -15,9 +15,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.finish import Finished, Outcome, Step
+from webapp.chat.tools import ToolRun
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
-from webapp.llm.chat import ChatClient, Finish, TextDelta
+from webapp.llm.chat import ChatClient, Finish, TextDelta, ToolCall, Usage
 from webapp.llm.errors import ModelError
 from webapp.validation import MAX_TEXT_BYTES
 
@@ -27,6 +28,11 @@ WAIT_FOR_EARLIER = 0.25
 """Seconds between looks at an earlier reply of the conversation that is still being written."""
 FINISH_PATIENCE = 300.0
 """Seconds to go on trying to store a reply while the database is away; after that the sweep finishes the row."""
+
+TOOL_ROUNDS = 4
+"""How often the model may ask for tools in one reply, and with `TOOL_CALLS` for how many at once."""
+TOOL_CALLS = 8
+TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
 
 STOP, SHUTDOWN = "stop", "shutdown"
 
@@ -40,6 +46,7 @@ class Tables(Protocol):
     """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
 
     async def assemble(self, turn_id: int) -> Assembled: ...
+    async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun: ...
     async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
     async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None: ...
 
@@ -54,6 +61,15 @@ class Progress:
     finish: Finish | None = None
     truncated: bool = False
     first_text_ms: int | None = None
+    usage: Usage | None = None
+    tool_calls: list[dict] = field(default_factory=list)
+
+    def note(self, finish: Finish) -> None:
+        """Note the end of a model call; a reply with tools takes several."""
+        self.finish = finish
+        self.truncated = finish.reason == "length"
+        if finish.usage is not None:
+            self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
 
 
 async def run_turn(
@@ -70,7 +86,7 @@ async def run_turn(
     try:
         assembled = await _assemble(turn_id, tables)
         progress.model = assembled.model or chat.settings.chat_model
-        await _stream(turn_id, assembled, progress, chat, writer, max_tokens, started)
+        await _stream(turn_id, assembled, progress, tables, chat, writer, max_tokens, started)
         outcome = Outcome("complete", progress.text)
     except TurnGone:
         outcome = Outcome("stopped", progress.text)
@@ -121,16 +137,61 @@ async def _assemble(turn_id: int, tables: Tables) -> Assembled:
 
 
 async def _stream(
-    turn_id: int, assembled: Assembled, progress: Progress, chat: ChatClient, writer: TurnWriter, max_tokens: int,
-    started: float,
+    turn_id: int, assembled: Assembled, progress: Progress, tables: Tables, chat: ChatClient, writer: TurnWriter,
+    max_tokens: int, started: float,
 ) -> None:
-    events = chat.stream(assembled.messages, model=assembled.model, max_tokens=max_tokens)
+    """The reply: text, and between one model call and the next what the tools it asks for answer."""
+    prompt = list(assembled.messages)
+    for rounds_left in reversed(range(TOOL_ROUNDS + 1)):
+        begins_at = len(progress.text)
+        calls = await _one_call(turn_id, prompt, assembled, progress, chat, writer, max_tokens, started)
+        if not calls or progress.truncated or not rounds_left:
+            return
+        prompt.append(_asked(progress.text[begins_at:], calls))
+        for number, call in enumerate(calls):
+            answer = TOO_MANY if number >= TOOL_CALLS else await _use_tool(turn_id, call, progress, tables, writer)
+            prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
+
+
+def _asked(text: str, calls: list[ToolCall]) -> dict:
+    """The model's message that asks for tools, as it is sent back to it."""
+    wanted = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
+        for call in calls
+    ]
+    return {"role": "assistant", "content": text or None, "tool_calls": wanted}
+
+
+async def _use_tool(turn_id: int, call: ToolCall, progress: Progress, tables: Tables, writer: TurnWriter) -> str:
+    """Carry out a call and record it. A stop waits for it: what was done must stand in the record."""
+    task = asyncio.create_task(tables.use_tool(turn_id, call))
+    try:
+        run = await asyncio.shield(task)
+    except asyncio.CancelledError:
+        progress.tool_calls.append((await task).record)
+        raise
+    progress.tool_calls.append(run.record)
+    writer.entry(turn_id, "tool", run.record)
+    return run.answer
+
+
+async def _one_call(
+    turn_id: int, prompt: list[dict], assembled: Assembled, progress: Progress, chat: ChatClient, writer: TurnWriter,
+    max_tokens: int, started: float,
+) -> list[ToolCall]:
+    """One model call, streamed; the tools that it asks for."""
+    calls: list[ToolCall] = []
+    follows = bool(progress.text)
+    events = chat.stream(prompt, model=assembled.model, max_tokens=max_tokens, tools=assembled.tools or None)
     async with aclosing(events):
         async for event in events:
             if isinstance(event, TextDelta):
                 text = storable(event.text)
                 if not text:
                     continue
+                if follows and not progress.text.endswith("\n"):
+                    text = "\n\n" + text.lstrip()
+                follows = False
                 room = MAX_TEXT_BYTES - progress.size
                 progress.size += len(text.encode())
                 if progress.size > MAX_TEXT_BYTES:
@@ -142,10 +203,12 @@ async def _stream(
                 progress.text += text
                 writer.delta(turn_id, text)
                 if progress.truncated:
-                    return
+                    return []
+            elif isinstance(event, ToolCall):
+                calls.append(event)
             elif isinstance(event, Finish):
-                progress.finish = event
-                progress.truncated = event.reason == "length"
+                progress.note(event)
+    return calls
 
 
 def storable(text: str) -> str:
@@ -155,7 +218,7 @@ def storable(text: str) -> str:
 
 def _complete(outcome: Outcome, progress: Progress, assembled: Assembled | None, started: float) -> Outcome:
     """The outcome with everything that is known of the model call."""
-    usage = progress.finish.usage if progress.finish else None
+    usage = progress.usage
     model = (progress.finish.model if progress.finish else None) or progress.model
     steps = []
     if assembled is not None:
@@ -164,9 +227,11 @@ def _complete(outcome: Outcome, progress: Progress, assembled: Assembled | None,
             "finish_reason": progress.finish.reason if progress.finish else None,
             "prompt_tokens": usage.prompt_tokens if usage else None,
             "completion_tokens": usage.completion_tokens if usage else None,
+            "tools": [record["tool_name"] for record in progress.tool_calls],
         }
         elapsed = round((time.perf_counter() - started) * 1000)
-        steps = [assembled.step, Step("model", call, model=model, duration_ms=elapsed)]
+        steps = [step for step in (assembled.retrieval, assembled.step) if step is not None]
+        steps += [Step("model", call, model=model, duration_ms=elapsed)]
     return replace(
         outcome,
         model=model,
@@ -174,6 +239,8 @@ def _complete(outcome: Outcome, progress: Progress, assembled: Assembled | None,
         completion_tokens=usage.completion_tokens if usage else None,
         prompt_version=assembled.prompt_version if assembled else None,
         truncated=progress.truncated,
+        tool_calls=progress.tool_calls,
+        receipt=assembled.receipt if assembled else (),
         steps=steps,
     )
 
