@@ -53,12 +53,27 @@ class Settings(BaseModel):
     model_retries: int = Field(2, ge=0, le=10)
     offline_model: bool = False
 
+    # Embeddings: from the model server, from one of their own, or made in this process (about 200 MB of memory)
+    embedder: Literal["server", "local"] = "server"
+    embedding_base_url: str = ""
+    embedding_api_key: str = ""
+    embedding_query_seconds: float = Field(0.25, gt=0)
+
+    # Retrieval and summaries
+    index_cache_mb: int = Field(64, ge=1)
+    index_wait_seconds: float = Field(0.3, ge=0)
+    summary_threshold: int = Field(30, ge=4)
+    summary_batch: int = Field(20, ge=2)
+
     # Turns
     turn_lease_seconds: float = Field(10.0, gt=1)
     turn_coalesce_ms: int = Field(50, ge=0, le=1_000)
     turn_log_seconds: int = Field(3_600, ge=60)
     turn_drain_seconds: float = Field(20.0, ge=0)
     max_turns_per_process: int = Field(1_000, ge=1)
+
+    # Digests
+    digest_idle_minutes: int = Field(60, ge=0)
 
     # Logs
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -84,6 +99,8 @@ class Settings(BaseModel):
             "chat_model": self.chat_model,
             "background_model": self.background_model or self.chat_model,
             "embedding_model": self.embedding_model,
+            "embedding_base_url": self.embedding_base_url,
+            "embedding_api_key": self.embedding_api_key,
         }
         return ModelSettings(
             **{name: value for name, value in given.items() if value},

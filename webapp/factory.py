@@ -25,12 +25,25 @@ from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, engine_options, prepare_engine
+from webapp.digests.api import blueprint as digests_api
+from webapp.digests.api import init_digests
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
+from webapp.internal.api import blueprint as internal_api
+from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
+from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
+from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.forgetting import init_forgetting
+from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
 from webapp.openapi.docs import init_docs
+from webapp.prompts.api import blueprint as prompts_api
 from webapp.queueing import init_queueing
+from webapp.retrieval.api import blueprint as retrieval_api
+from webapp.retrieval.cli import register_commands as retrieval_commands
+from webapp.retrieval.setup import init_retrieval
+from webapp.summaries.service import init_summaries
+from webapp.tasks.api import blueprint as tasks_api
 from webapp.web import Problem
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -100,6 +113,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     app.extensions["redis"] = make_redis(settings.redis_url)
     init_models(app, settings)
     init_queueing()
+    init_retrieval(app, settings)
+    init_summaries()
     init_forgetting()
     logs.init_logs(app, settings)
     problems.init_errors(app)
@@ -110,13 +125,18 @@ def _extend(app: Flask, settings: Settings) -> None:
 
 
 def _register(app: OpenAPI) -> None:
-    for api in (accounts_api, conversations_api, chat_api, memories_api):
+    for api in (accounts_api, conversations_api, chat_api, memories_api, retrieval_api, prompts_api, digests_api,
+                tasks_api, internal_api):  # fmt: skip
         app.register_api(api)
-    for pages in (accounts_pages, conversations_pages, chat_pages, admin_pages, service_endpoints.blueprint):
+    init_digests(app)
+    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages, admin_pages,
+                  service_endpoints.blueprint):  # fmt: skip
         app.register_blueprint(pages)
     init_docs(app)
     init_dashboard(app)
     accounts_commands(app)
+    memories_commands(app)
+    retrieval_commands(app)
 
 
 def _stored_secret(settings: Settings) -> str:

@@ -42,6 +42,10 @@ class JobSpec:
 JOBS: dict[str, JobSpec] = {
     "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=90, retries=(5, 30, 120)),
     "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=300, retries=(5, 30, 120)),
+    "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=300, retries=(10, 60, 300)),
+    "index": JobSpec("jobs.indexing.index", Queue.BATCH, timeout=900, retries=(30, 120, 600)),
+    "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=300, retries=(60, 600)),
+    "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), pending_seconds=60, every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }

@@ -14,7 +14,10 @@ from webapp.extensions import redis
 from webapp.memories import dependents, history
 from webapp.memories.extraction import owed_extractions
 from webapp.memories.known import flush_uses
+from webapp.prompts import service as prompts
 from webapp.queueing import enqueue
+from webapp.retrieval.indexing import owed_users
+from webapp.summaries.service import owed as owed_summaries
 
 OWED_DAYS = 7
 OWED_PAUSE_SECONDS = 600
@@ -23,20 +26,28 @@ TEMPORARY_HOURS = 24
 
 
 def sweep() -> dict[str, int]:
-    """Finish turns whose process died, queue the titles and extractions that are owed, write counted uses."""
+    """Finish turns whose process died, queue what is owed, write counted uses and shipped prompts."""
     recovered = recover_all()
     owed = {
         "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
         "extract": owed_extractions(),
+        "summary": owed_summaries(),
     }
+    indexers = owed_users()
     db.session.rollback()
     queued = {
         name: sum(enqueue(name, conversation_id=conversation_id) is not None
                   for conversation_id in ids if _not_lately(name, conversation_id))
         for name, ids in owed.items()
     }  # fmt: skip
+    for user_id in indexers:
+        if _not_lately("index", user_id):
+            enqueue("index", user_id=user_id)
     with write_transaction():
         used = flush_uses(redis())
+    if not prompts.defaults_are_stored():
+        with write_transaction():
+            prompts.store_defaults()
     return {"recovered": recovered, "titles": queued["title"], "extractions": queued["extract"], "memories_used": used}
 
 

@@ -77,6 +77,9 @@ def _utc(value: datetime) -> str:
 Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(_encodable)]
 """One line of text, stripped."""
 
+SearchText = Annotated[str, AfterValidator(_encodable)]
+"""What is typed into a search box, as it is: a space at its end says that the last word is finished."""
+
 MessageText = Annotated[str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank),
                         AfterValidator(_fits_text_column)]
 """What a person says in one message: not blank, at most the 65,535 bytes of a TEXT column."""

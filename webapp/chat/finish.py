@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flask import current_app
 from sqlalchemy import select, update
 
 from webapp.accounts.models import User
+from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
 from webapp.memories.known import memory_is_on
+from webapp.queueing import enqueue_after_commit
+from webapp.retrieval import changes, receipts
+from webapp.retrieval.changes import Change
+from webapp.summaries import service as summaries
 from webapp.validation import MAX_TEXT_BYTES
 
 FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
@@ -44,6 +51,7 @@ class Outcome:
     error_detail: str | None = None
     retryable: bool = True
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    receipt: Sequence[ReceiptItem] = ()
     steps: list[Step] = field(default_factory=list)
     truncated: bool = False
 
@@ -88,6 +96,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     row = db.session.get(Message, turn_id, populate_existing=True)
     conversation.updated_at = now()
     _owe_extraction(conversation, row)
+    _owe_search(conversation, row)
     for ordinal, step in enumerate(outcome.steps, 1):
         db.session.add(
             PipelineStep(
@@ -96,8 +105,20 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
             )
         )
     db.session.flush()
+    receipts.store(turn_id, outcome.receipt)
     kind, data = final_event(row, retryable=outcome.retryable)
     return Finished(kind, data, jobs_of_turn(conversation, row) if kind == "done" else [])
+
+
+def _owe_search(conversation: Conversation, reply: Message) -> None:
+    """Let the exchange be found, ask for its vectors, and note whether a summary is due."""
+    conversation.summary_due = summaries.is_due(conversation.conversation_id, current_app.extensions["settings"])
+    if conversation.is_temporary:
+        return
+    conversation.index_due = True
+    first = min(reply.reply_to_id or reply.message_id, reply.message_id)
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first))
+    enqueue_after_commit("index", user_id=conversation.user_id)
 
 
 def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
@@ -135,6 +156,8 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
     if not reply.content or reply.superseded_by_id is not None:
         return []
     ids = {"conversation_id": conversation.conversation_id}
+    if conversation.summary_due:
+        return [("summary", ids)]
     if conversation.extraction_due:
         return [("extract", ids)]
     return [("title", ids)] if conversation.title_source == "none" else []

@@ -8,6 +8,7 @@ from sqlalchemy import func, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessagesQuery
+from webapp.conversations.signals import messages_changed
 from webapp.database import db, now
 from webapp.errors import Conflict, NotFound
 from webapp.validation import MAX_ID
@@ -50,11 +51,13 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     return Page(items if forward else items[::-1], cursor)
 
 
-def current_messages(conversation_id: int) -> Sequence[Message]:
-    """Every message that is part of the conversation now, in order."""
+def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Message]:
+    """Every message that is part of the conversation now, in order; with `after`, only those behind that one."""
     return db.session.scalars(
         select(Message)
-        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None))
+        .where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.message_id > after,
+        )
         .order_by(Message.message_id)
     ).all()
 
@@ -120,6 +123,8 @@ def supersede_from(conversation: Conversation, first_id: int, by: Message, *, ke
         .execution_options(synchronize_session=False)
     )
     conversation.message_count = max(0, conversation.message_count - result.rowcount)
+    if result.rowcount:
+        messages_changed.send(None, conversation=conversation, first_id=first_id)
     return result.rowcount
 
 
@@ -156,6 +161,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
         raise Conflict("A reply is being written. Stop it first.")
     branch = _followers(rows, chosen)
     in_place = _subtree(rows, {row.message_id for row in siblings})
+    changed = []
     for row in rows:
         if row.message_id in branch:
             row.superseded_by_id = None
@@ -163,7 +169,11 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
         elif row.superseded_by_id is None and row.message_id in in_place:
             row.superseded_by_id = chosen.message_id
             conversation.message_count -= 1
+        else:
+            continue
+        changed.append(row.message_id)
     db.session.flush()
+    messages_changed.send(None, conversation=conversation, first_id=min(changed))
     return chosen
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Select, delete, false, or_, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
+from webapp.conversations.signals import conversation_shown
 from webapp.database import db, now
 from webapp.errors import Invalid, NotFound
 from webapp.validation import MAX_ID
@@ -144,6 +145,7 @@ def set_automatic_title(conversation_id: int, title: str) -> bool:
 def delete_conversation(user_id: int, conversation_id: int) -> None:
     """Delete a conversation and its messages, for good."""
     row = get_conversation(user_id, conversation_id, lock=True)
+    conversation_shown.send(None, conversation=row)
     db.session.execute(delete(Conversation).where(Conversation.conversation_id == row.conversation_id))
     db.session.expunge(row)
 
@@ -153,6 +155,7 @@ def hide_conversation(user_id: int, conversation_id: int) -> Conversation:
     row = get_conversation(user_id, conversation_id, lock=True)
     row.deleted_at = now()
     db.session.flush()
+    conversation_shown.send(None, conversation=row)
     return row
 
 
@@ -167,6 +170,7 @@ def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
         raise NotFound("That conversation is gone for good.")
     row.deleted_at = None
     db.session.flush()
+    conversation_shown.send(None, conversation=row)
     return row
 
 

@@ -12,7 +12,10 @@ from webapp.memories.normalise import canonical_statement
 
 # Blocks that the application itself puts in front of a user's message (retrieved memories, documents). Whatever
 # stands in one is not something the user said.
-INJECTED_TAGS = ("retrieved_context", "retrieved", "context", "memory", "memories", "documents", "document")
+INJECTED_TAGS = (
+    "reference", "known", "summaries", "retrieved_context", "retrieved", "context", "memory", "memories", "documents",
+    "document",
+)
 _INJECTED = re.compile(
     rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )

@@ -109,6 +109,19 @@ class UserIndex:
             if self._removed > 1000 and self._removed > len(self._rows) // 4:
                 self.compact()
 
+    def keys_of(self, kind: str, group_id: int, from_id: int = 0) -> list[Key]:
+        """Return the passages of a kind in a conversation or document, from an id on."""
+        with self._lock:
+            columns = {name: column.values for name, column in self._columns.items()}
+            mask = columns["alive"] & (columns["kind"] == KINDS.index(kind)) & (columns["group"] == group_id)
+            return [(kind, int(number)) for number in columns["id"][mask & (columns["id"] >= from_id)]]
+
+    @property
+    def generations(self) -> list[str]:
+        """Names under which there are vectors."""
+        with self._lock:
+            return [name for name, store in self._vectors.items() if len(store)]
+
     def compact(self) -> None:
         """Take what was removed out of memory; happens by itself when much was, to be called when a user forgets."""
         with self._lock:
@@ -194,6 +207,13 @@ class UserIndex:
         if where.exclude_conversation is not None:
             conversational = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
             mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
+        if where.only_conversation is not None:
+            elsewhere = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+            mask &= ~(elsewhere & (columns["group"] != where.only_conversation))
+        if where.verbatim is not None:
+            conversation_id, first_id = where.verbatim
+            shown = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)
+            mask &= ~(shown & (columns["id"] >= first_id))
         if where.since is not None:
             mask &= columns["time"] >= _seconds(where.since)
         if where.until is not None:

@@ -37,12 +37,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively."""
+    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively.
+
+    `only_conversation` leaves out messages and chunks of all others; `verbatim` (conversation, message id) leaves out
+    its messages from that id on, which the prompt holds already.
+    """
 
     scope: Scope
     kinds: frozenset[str] = frozenset(KINDS)
     archived: bool = False
     exclude_conversation: int | None = None
+    only_conversation: int | None = None
+    verbatim: tuple[int, int] | None = None
     since: datetime | None = None
     until: datetime | None = None
 

@@ -1,0 +1,11 @@
+"""What happens to conversations, for the domains that build on them; sent inside the transaction that does it."""
+
+from __future__ import annotations
+
+from blinker import Signal
+
+messages_changed = Signal()
+"""`conversation=` and `first_id=`: messages from that id on were taken out of the conversation or put back into it."""
+
+conversation_shown = Signal()
+"""`conversation=`: it was hidden, brought back, or is about to be deleted."""

@@ -1,0 +1,52 @@
+"""JSON endpoints of search and of receipts."""
+
+from __future__ import annotations
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations.schemas import MessagePath
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.retrieval import receipts, service
+from webapp.retrieval.schemas import (
+    Receipt,
+    ReceiptLine,
+    SearchHit,
+    SearchQuery,
+    SearchResults,
+    Verdict,
+    VerdictDone,
+)
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
+
+
+@blueprint.get("/search", responses={200: SearchResults})
+@signed_in
+def search(query: SearchQuery):
+    """Search memories, messages, summaries and documents by words and meaning."""
+    if query.space_id is not None:
+        raise NotFound("There is no such space.")
+    found = service.search(current_user_id(), query.q, kinds=query.chosen, limit=query.limit)
+    return SearchResults(
+        results=[SearchHit.of(item, query.q) for item in found.items],
+        with_meaning=found.with_meaning,
+        indexed=found.indexed,
+    ).model_dump(mode="json")
+
+
+@blueprint.get("/messages/<int:message_id>/receipt", responses={200: Receipt})
+@signed_in
+def get_receipt(path: MessagePath):
+    """What a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
+    lines = receipts.receipt_of(current_user_id(), path.message_id)
+    return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines]).model_dump(mode="json")
+
+
+@blueprint.post("/messages/<int:message_id>/receipt/feedback", responses={200: VerdictDone})
+@signed_in
+def judge(path: MessagePath, body: Verdict):
+    """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
+    done = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
+    db.session.commit()
+    return VerdictDone(**done).model_dump(mode="json")

@@ -1,0 +1,179 @@
+"""The indexes of the users a process serves: bounded, built once, brought up to date with every use."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass, field
+
+import numpy as np
+from flask import Flask, current_app
+
+from webapp.conversations.models import Conversation
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change, News, Position
+from webapp.retrieval.index import UserIndex
+from webapp.retrieval.loading import Block, load_conversations, load_memories, load_user, load_verdicts
+from webapp.retrieval.passages import Key
+
+log = logging.getLogger(__name__)
+
+BUILDERS = 2
+MANY = 500
+"""Memories that changed at once, from which on the index is built anew rather than mended."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A user's index and how far it has come. Its lock is held while it is brought up to date."""
+
+    index: UserIndex
+    position: Position
+    verdicts: dict[Key, list[frozenset[str]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    size: int = 0
+
+
+class IndexCache:
+    """At most `max_bytes` of indexes, the longest unused ones go first; a single larger one is kept alone.
+
+    What it returns may lag behind the tables by a rebuild: callers load what was found from the tables by id. Thread-
+    safe, and nothing is made before it is used, so that a forked process has threads of its own.
+    """
+
+    def __init__(self, app: Flask, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[int, Entry] = OrderedDict()
+        self._building: dict[int, Future[Entry]] = {}
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+
+    def get(self, user_id: int, wait: float) -> Entry | None:
+        """The user's index, up to date; None if it is being built and not ready after `wait` seconds.
+
+        The calling thread's session reads what is new.
+        """
+        with self._lock:
+            entry = self._entries.get(user_id)
+            if entry is not None:
+                self._entries.move_to_end(user_id)
+        if entry is None:
+            entry = self._built(user_id, wait)
+        if entry is not None and not self._refresh(user_id, entry):
+            return self._built(user_id, wait) or entry
+        return entry
+
+    def drop(self, user_id: int | None = None) -> None:
+        """Forget one user's index, or all."""
+        with self._lock:
+            if user_id is None:
+                self._entries.clear()
+            else:
+                self._entries.pop(user_id, None)
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held."""
+        with self._lock:
+            return sum(entry.size for entry in self._entries.values())
+
+    def _built(self, user_id: int, wait: float) -> Entry | None:
+        """Build an index in a thread of its own, once however many ask, and wait a while for it."""
+        with self._lock:
+            future = self._building.get(user_id)
+            if future is None:
+                if self._pool is None or self._pool[0] != os.getpid():
+                    self._building.clear()
+                    self._pool = (os.getpid(), ThreadPoolExecutor(BUILDERS, thread_name_prefix="index"))
+                future = self._building[user_id] = self._pool[1].submit(self._build, user_id)
+                future.add_done_callback(lambda done: self._forget_future(user_id, done))
+        wait_for([future], timeout=wait)
+        if not future.done():
+            return None
+        if (error := future.exception()) is not None:
+            log.warning("index not built", extra={"user_id": user_id, "error": type(error).__name__})
+            return None
+        return future.result()
+
+    def _forget_future(self, user_id: int, done: Future[Entry]) -> None:
+        with self._lock:
+            if self._building.get(user_id) is done:
+                del self._building[user_id]
+
+    def _build(self, user_id: int) -> Entry:
+        started = time.perf_counter()
+        with self._app.app_context():  # its end gives the connection back
+            # The position first: what is committed meanwhile is applied again, which does no harm.
+            entry = Entry(UserIndex(), changes.position(user_id), load_verdicts(user_id))
+            for block in load_user(user_id):
+                _put(entry.index, block)
+        elapsed = round((time.perf_counter() - started) * 1000)
+        log.info("index built", extra={"user_id": user_id, "passages": len(entry.index), "ms": elapsed})
+        with self._lock:
+            self._entries[user_id] = entry
+            self._entries.move_to_end(user_id)
+        self._bound(entry)
+        return entry
+
+    def _refresh(self, user_id: int, entry: Entry) -> bool:
+        """Apply what is new; False when the index has to be built anew."""
+        with entry.lock:
+            found = changes.news(user_id, entry.position)
+            if found is None:
+                return True
+            many = len(found.memory_ids) > MANY or Change("memories") in found.changes
+            if not found.complete or many:
+                return False
+            _apply(user_id, entry, found)
+        self._bound(entry)
+        return True
+
+    def _bound(self, entry: Entry) -> None:
+        entry.size = entry.index.nbytes
+        with self._lock:
+            total = sum(held.size for held in self._entries.values())
+            while total > self._max_bytes and len(self._entries) > 1:
+                _, dropped = self._entries.popitem(last=False)
+                total -= dropped.size
+
+
+def _apply(user_id: int, entry: Entry, found: News) -> None:
+    index = entry.index
+    memory_ids = set(found.memory_ids) | {item.ref_id for item in found.changes if item.what == "memories"}
+    if memory_ids:
+        before = {("memory", memory_id) for memory_id in memory_ids if ("memory", memory_id) in index}
+        index.remove(before)
+        for block in load_memories(user_id, memory_ids):
+            _put(index, block)
+        if any(key not in index for key in before):
+            index.compact()  # what was forgotten leaves this process's memory too
+    starts: dict[int, int] = {}
+    for item in found.changes:
+        if item.what == "conversation":
+            starts[item.ref_id] = min(starts.get(item.ref_id, item.from_id), item.from_id)
+    for conversation_id, from_id in starts.items():
+        index.remove(index.keys_of("message", conversation_id, from_id))
+        index.remove(index.keys_of("chunk", conversation_id))
+        here = (Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
+        for block in load_conversations(*here, from_id=from_id):
+            _put(index, block)
+    if any(item.what == "verdicts" for item in found.changes):
+        entry.verdicts = load_verdicts(user_id)
+    entry.position = found.position
+
+
+def _put(index: UserIndex, block: Block) -> None:
+    index.add(block.passages)
+    for name, pairs in block.vectors.items():
+        index.put_vectors(name, [key for key, _ in pairs], np.stack([vector for _, vector in pairs]))
+
+
+def index_cache() -> IndexCache:
+    """The cache of the current application."""
+    return current_app.extensions["index_cache"]

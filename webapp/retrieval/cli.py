@@ -1,0 +1,54 @@
+"""`flask embeddings`: what vectors there are, and making them anew after the model changed."""
+
+from __future__ import annotations
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+
+from webapp.database import write_transaction
+from webapp.llm.errors import ModelError
+from webapp.model_clients import embedder
+from webapp.queueing import enqueue
+from webapp.retrieval import indexing
+
+embeddings = AppGroup("embeddings", help="Vectors for search.")
+
+
+@embeddings.command("status")
+def status() -> None:
+    """Vectors by kind and model."""
+    click.echo(f"model: {embedder().model}")
+    for kind, models in indexing.counts().items():
+        for model, count in sorted(models.items()):
+            click.echo(f"{kind}\t{model or 'none yet'}\t{count}")
+
+
+@embeddings.command("rebuild")
+@click.option("--now", "at_once", is_flag=True, help="Do it here instead of queueing it for the workers.")
+def rebuild(at_once: bool) -> None:
+    """Make all vectors anew with the present model; search uses the old ones until they are replaced."""
+    with write_transaction():
+        indexing.owe_all()
+    users = indexing.owed_users(limit=10**9)
+    if not at_once:
+        for user_id in users:
+            enqueue("index", user_id=user_id)
+        click.echo(f"queued for {len(users)} users")
+        return
+    made = 0
+    try:
+        for user_id in users:
+            while True:
+                done = indexing.index_user(user_id)
+                made += done.total
+                if not done.more:
+                    break
+    except ModelError as error:
+        raise click.ClickException(f"{error.detail} {made} vectors were made; the rest is owed.") from None
+    click.echo(f"{made} vectors by {embedder().model}")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the commands to an application."""
+    app.cli.add_command(embeddings)

@@ -1,0 +1,150 @@
+"""Vectors of queries: in time or not at all. A turn never waits for an embedder that is slow or away."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from dataclasses import dataclass, replace
+
+from flask import current_app
+
+from webapp.config import Settings
+from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
+from webapp.llm.errors import ModelError
+from webapp.retrieval.loading import generation, model_of
+
+log = logging.getLogger(__name__)
+
+THREADS = 4
+KEPT = 256
+MAX_CHARS = 2_000
+FAILURES = 3
+"""Failures in a row after which the embedder is left alone for REST_SECONDS."""
+REST_SECONDS = 10.0
+
+
+@dataclass(slots=True)
+class Asked:
+    """A query whose vector is being made: `text`, when it was asked for, and the vector to come."""
+
+    text: str
+    started: float
+    future: Future[Vector] | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.future is None or self.future.done()
+
+
+class QueryVectors:
+    """A small cache of query vectors over an embedder with a deadline; `make` gives an embedder for an older model.
+
+    Thread-safe. While the embedder fails it is asked only once in a while, so that nobody waits for it.
+    """
+
+    def __init__(self, current: Embedder, seconds: float, make: Callable[[str], Embedder | None]) -> None:
+        self._embedders: dict[str, Embedder | None] = {current.model: current}
+        self._model = current.model
+        self._seconds = seconds
+        self._make = make
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        self._failures = 0
+        self._rests_until = 0.0
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the embedder failed lately: what is found is found by its words alone."""
+        return self._failures >= FAILURES
+
+    def start(self, text: str) -> Asked:
+        """Begin to make a query's vector, unless the embedder rests or there is nothing to ask."""
+        text = " ".join(text.split())[:MAX_CHARS]
+        return Asked(text, time.monotonic(), self._submit(self._model, text) if text else None)
+
+    def result(self, asked: Asked, generations: Sequence[str] = ()) -> dict[str, Vector]:
+        """The query's vectors by generation, as far as they come within the deadline, which began with `start`.
+
+        `generations` are those an index holds: for vectors of an older model the query is embedded by that model too.
+        """
+        futures: dict[str, Future[Vector]] = {}
+        if asked.future is not None:
+            futures[self._model] = asked.future
+            older = {model_of(name) for name in generations} - {self._model}
+            futures |= {
+                model: future for model in sorted(older)[:2] if (future := self._submit(model, asked.text)) is not None
+            }
+        left = asked.started + self._seconds - time.monotonic()
+        done, late = wait_for(futures.values(), timeout=max(0.0, left))
+        if late:
+            self._failed("late")
+        vectors = [(model, future) for model, future in futures.items() if future in done and not future.exception()]
+        return {generation(model, len(future.result())): future.result() for model, future in vectors}
+
+    def _submit(self, model: str, text: str) -> Future[Vector] | None:
+        with self._lock:
+            kept = self._kept.get((model, text))
+            if kept is not None:
+                self._kept.move_to_end((model, text))
+                ready: Future[Vector] = Future()
+                ready.set_result(kept)
+                return ready
+            if self._failures >= FAILURES and time.monotonic() < self._rests_until:
+                return None
+            if self._failures >= FAILURES:  # one tries, the others go on without until it is answered
+                self._rests_until = time.monotonic() + REST_SECONDS
+            if self._pool is None or self._pool[0] != os.getpid():
+                self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
+            return self._pool[1].submit(self._embed, model, text)
+
+    def _embed(self, model: str, text: str) -> Vector:
+        try:
+            if model not in self._embedders:
+                self._embedders[model] = self._make(model)
+            embedder = self._embedders[model]
+            if embedder is None:
+                raise ModelError
+            # Beyond the deadline the answer still serves whoever asks the same again, but not for long.
+            vector = embedder.embed_query(text, timeout=max(1.0, 4 * self._seconds))
+        except ModelError as error:
+            if model == self._model:
+                self._failed(error.code)
+            else:
+                self._embedders[model] = None  # an older model that is no longer served
+            raise
+        with self._lock:
+            if model == self._model:
+                self._failures = 0
+            self._kept[model, text] = vector
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return vector
+
+    def _failed(self, why: str) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures == FAILURES:
+                self._rests_until = time.monotonic() + REST_SECONDS
+                log.warning("embedder left alone for a while", extra={"code": why})
+
+
+def make_query_vectors(current: Embedder, settings: Settings) -> QueryVectors:
+    """The query vectors of a process."""
+
+    def older(model: str) -> Embedder | None:
+        return OpenAIEmbedder(replace(settings.model, embedding_model=model)) if settings.embedder == "server" else None
+
+    return QueryVectors(current, settings.embedding_query_seconds, older)
+
+
+def query_vectors() -> QueryVectors:
+    """Those of the current application."""
+    return current_app.extensions["query_vectors"]

@@ -1,0 +1,152 @@
+"""Reading what was found from the tables, by id: whatever an index says, only what is there now and may be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now
+from webapp.memories.models import Memory
+from webapp.memories.ranking import RankedMemory, score
+from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
+from webapp.retrieval.models import ConversationChunk
+from webapp.retrieval.passages import Hit, Key
+from webapp.retrieval.scope import Scope, may_see
+
+_ORDINARY = 0.5
+"""Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them."""
+
+    kind: str
+    id: int
+    content: str
+    at: datetime
+    score: float = 0.0
+    reason: str = ""
+    revision: int | None = None
+    conversation_id: int | None = None
+    message_id: int | None = None
+    title: str | None = None
+    role: str | None = None
+    hit: Hit | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words for the model."""
+        day = f"{self.at.day} {self.at:%B %Y}"
+        place = f' in "{self.title}"' if self.title else ""
+        if self.kind == "message":
+            return f"{'said by the user' if self.role == 'user' else 'said by you'}{place}, {day}"
+        if self.kind == "chunk":
+            return f"summary of an earlier part{place}, {day}"
+        return f"remembered {day}"
+
+
+def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
+    """What the hits name, in their order, with the rank of memories taken into account; one query a kind.
+
+    Passages that are gone, closed, superseded, hidden or not in scope are left out.
+    """
+    rows = load_passages([hit.key for hit in hits], scope)
+    found = []
+    for hit in hits:
+        row = rows.get(hit.key)
+        if row is not None:
+            factor = row.extra.get("worth", _ORDINARY) / _ORDINARY
+            value = hit.score * factor if hit.score > 0 else hit.score
+            found.append(replace(row, score=value, reason=hit.reason, hit=hit))
+    # To a thousandth, as the ranking itself: of equals, the newest stays first.
+    return sorted(found, key=lambda item: -round(item.score, 3))
+
+
+def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
+    """Passages by kind and id, as they are now; those that may not be found or seen are missing."""
+    by_kind: dict[str, list[int]] = {}
+    for kind, number in keys:
+        by_kind.setdefault(kind, []).append(number)
+    found: dict[Key, Found] = {}
+    for kind, ids in by_kind.items():
+        for owner, space_id, shared, item in _READERS[kind](ids) if kind in _READERS else ():
+            if may_see(scope, owner, space_id, shared):
+                found[item.key] = item
+    return found
+
+
+def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> list[Found]:
+    """Usable memories that a statement selects, best first."""
+    found = [
+        replace(item, score=item.extra["worth"] / _ORDINARY, reason=reason)
+        for owner, space_id, shared, item in _memory_rows(statement)
+        if may_see(scope, owner, space_id, shared)
+    ]
+    return sorted(found, key=lambda item: (-item.score, item.id))
+
+
+def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    return _memory_rows(usable_memories().where(Memory.memory_id.in_(ids)))
+
+
+def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    at = now()
+    rows = db.session.execute(statement.with_only_columns(
+        Memory.memory_id, Memory.content, Memory.user_id, Memory.space_id, Memory.visibility, Memory.created_at,
+        Memory.updated_at, Memory.last_accessed_at, Memory.confidence, Memory.importance, Memory.is_pinned,
+        Memory.revision, Memory.source_conversation_id, Memory.source_message_id, Memory.memory_type, Memory.fact_key,
+    ))  # fmt: skip
+    for row in rows:
+        ranked = RankedMemory(
+            row.memory_id, row.content, 1.0 if row.confidence is None else row.confidence, row.importance,
+            row.created_at, row.updated_at, row.last_accessed_at, is_pinned=bool(row.is_pinned),
+        )
+        yield row.user_id, row.space_id, row.visibility == "shared", Found(
+            "memory", row.memory_id, row.content, row.created_at, revision=row.revision,
+            conversation_id=row.source_conversation_id, message_id=row.source_message_id,
+            extra={"worth": score(ranked, 1.0, at), "memory_type": row.memory_type, "fact_key": row.fact_key},
+        )
+
+
+def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    rows = db.session.execute(
+        searchable_messages().where(Message.message_id.in_(ids)).with_only_columns(
+            Message.message_id, Message.content, Message.created_at, Message.role, Conversation.user_id,
+            Conversation.conversation_id, Conversation.title,
+        )
+    )  # fmt: skip
+    for row in rows:
+        yield row.user_id, None, False, Found(
+            "message", row.message_id, row.content, row.created_at, conversation_id=row.conversation_id,
+            message_id=row.message_id, title=row.title, role=row.role,
+        )
+
+
+def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    rows = db.session.execute(
+        searchable_chunks().where(ConversationChunk.chunk_id.in_(ids)).with_only_columns(
+            ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.created_at,
+            ConversationChunk.space_id, ConversationChunk.message_range_start, Conversation.user_id,
+            Conversation.conversation_id, Conversation.title,
+        )
+    )  # fmt: skip
+    for row in rows:
+        yield row.user_id, row.space_id, False, Found(
+            "chunk", row.chunk_id, row.content, row.created_at, conversation_id=row.conversation_id,
+            message_id=row.message_range_start, title=row.title,
+        )
+
+
+_READERS = {"memory": _memories, "message": _messages, "chunk": _chunks}

@@ -1,0 +1,257 @@
+"""Making vectors in the background: of messages behind a watermark, of chunks and of memories, in batches.
+
+Nothing is held while the embedder works; what it could not do now it does later, for the watermark stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import delete, false, func, insert, or_, select, true, update
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.llm.embeddings import Embedder
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.model_clients import embedder
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.loading import FINISHED
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
+
+BATCH = 64
+RUN = 2_000
+"""Vectors made by one run; a longer backlog goes on with the next, so that other users' work comes in between."""
+MAX_CHARS = 8_000
+RECENT_CHANGES = 2_000
+
+
+@dataclass(slots=True)
+class Indexed:
+    """Vectors made, by kind, and whether some are still owed."""
+
+    messages: int = 0
+    chunks: int = 0
+    memories: int = 0
+    more: bool = False
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.messages + self.chunks + self.memories
+
+
+def index_user(user_id: int) -> Indexed:
+    """Make the vectors that are owed to a user's memories, chunks and messages. Raises ModelError, with what was
+    finished before it stored. Safe to run twice, at once too."""
+    client, done = embedder(), Indexed()
+    _index_memories(user_id, client, done)
+    due = db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(Conversation.user_id == user_id, Conversation.index_due == true())
+        .order_by(Conversation.updated_at.desc())
+        .limit(RUN)
+    ).all()
+    for conversation_id in due:
+        if done.total >= RUN:
+            done.more = True
+            break
+        _index_chunks(conversation_id, client, done)
+        while _index_messages(conversation_id, client, done):
+            if done.total >= RUN:
+                done.more = True
+                break
+    return done
+
+
+def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bool:
+    """One batch of a conversation's messages; whether there may be another."""
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or not conversation.index_due:
+        db.session.rollback()
+        return False
+    if conversation.is_temporary or conversation.deleted_at is not None:
+        with write_transaction():
+            db.session.execute(_conversation(conversation_id).values(index_due=False))
+        return False
+    user_id, after = conversation.user_id, conversation.indexed_through or 0
+    first_open = db.session.scalar(
+        select(func.min(Message.message_id)).where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
+            Message.message_id > after, Message.status == "streaming",
+        )
+    )
+    statement = (
+        select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
+        .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
+        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
+               Message.message_id > after)
+    )
+    if first_open is not None:
+        statement = statement.where(Message.message_id < first_open)
+    rows = db.session.execute(statement.order_by(Message.message_id).limit(BATCH)).all()
+    db.session.remove()  # no connection is held while the embedder works
+    wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
+    vectors = client.embed_passages([row.content[:MAX_CHARS] for row in wanted]) if wanted else np.empty((0, 0))
+    with write_transaction():
+        conversation = db.session.get(Conversation, conversation_id, with_for_update=True)
+        if conversation is None:
+            return False
+        if (conversation.indexed_through or 0) != after:
+            return True  # somebody else was here, or messages came back: look again
+        if wanted:
+            _store_messages(user_id, client.model, [row.message_id for row in wanted], vectors)
+            changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
+        conversation.indexed_through = rows[-1].message_id if rows else after or None
+        conversation.index_due = len(rows) == BATCH
+        done.messages += len(wanted)
+        return conversation.index_due
+
+
+def _store_messages(user_id: int, model: str, ids: Sequence[int], vectors: np.ndarray) -> None:
+    there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
+    db.session.execute(delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids)))
+    rows = [
+        {"message_id": number, "user_id": user_id, "model": model, "embedding": _bytes(vector)}
+        for number, vector in zip(ids, vectors, strict=True)
+        if number in there
+    ]
+    if rows:
+        db.session.execute(insert(MessageEmbedding), rows)
+
+
+def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None:
+    rows = db.session.execute(
+        select(ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.user_id)
+        .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
+        .where(
+            ConversationChunk.conversation_id == conversation_id, Conversation.is_temporary == false(),
+            or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != client.model),
+        )
+    ).all()
+    db.session.remove()
+    for batch in _batches(rows):
+        vectors = client.embed_passages([row.content[:MAX_CHARS] for row in batch])
+        with write_transaction():
+            for row, vector in zip(batch, vectors, strict=True):
+                db.session.execute(
+                    update(ConversationChunk)
+                    .where(ConversationChunk.chunk_id == row.chunk_id)
+                    .values(embedding=_bytes(vector), embedding_model=client.model)
+                )
+            changes.note(batch[0].user_id, Change("conversation", conversation_id, 2**31 - 1))
+        done.chunks += len(batch)
+
+
+def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
+    """Vectors of the memories that changed since the last time and have none by this model."""
+    through = db.session.scalar(select(PassageVersion.memories_through).where(PassageVersion.user_id == user_id))
+    newest = db.session.scalar(
+        select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user_id)
+    )
+    owed = select(Memory.memory_id, Memory.content, Memory.revision).where(
+        Memory.user_id == user_id, or_(Memory.embedding.is_(None), Memory.embedding_model != client.model)
+    )
+    last = 0
+    while newest is not None and (through is None or newest > through):
+        rows = db.session.execute(owed.where(Memory.memory_id > last).order_by(Memory.memory_id).limit(BATCH)).all()
+        db.session.remove()
+        vectors = client.embed_passages([row.content[:MAX_CHARS] for row in rows]) if rows else ()
+        with write_transaction():
+            if db.session.get(User, user_id) is None:
+                return
+            for row, vector in zip(rows, vectors, strict=True):
+                # A memory that says something else by now gets its vector from the next run.
+                db.session.execute(
+                    update(Memory)
+                    .where(Memory.memory_id == row.memory_id, Memory.revision == row.revision)
+                    .values(embedding=_bytes(vector), embedding_model=client.model)
+                    .execution_options(synchronize_session=False)
+                )
+            complete = len(rows) < BATCH
+            if rows:
+                few = [Change("memories", row.memory_id) for row in rows]
+                changes.note(user_id, *(few if done.memories < RUN // 4 else [Change("memories")]))
+            if complete:
+                _set_memories_through(user_id, newest)
+        done.memories += len(rows)
+        if complete:
+            return
+        last = rows[-1].memory_id
+        if done.memories >= RUN:
+            done.more = True
+            return
+
+
+def _set_memories_through(user_id: int, change_set_id: int) -> None:
+    moved = db.session.execute(
+        update(PassageVersion).where(PassageVersion.user_id == user_id).values(memories_through=change_set_id)
+    )
+    if not moved.rowcount and db.session.get(PassageVersion, user_id) is None:
+        db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=change_set_id))
+
+
+def owed_users(limit: int = 200) -> list[int]:
+    """Users to whom vectors are owed: of messages, or of memories changed lately."""
+    said = db.session.scalars(
+        select(Conversation.user_id)
+        .where(Conversation.index_due == true(), Conversation.is_temporary == false())
+        .group_by(Conversation.user_id)
+        .limit(limit)
+    ).all()
+    newest = db.session.scalar(select(func.max(MemoryChangeSet.change_set_id))) or 0
+    changed = db.session.scalars(
+        select(MemoryChangeSet.user_id)
+        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryChangeSet.user_id)
+        .where(
+            MemoryChangeSet.change_set_id > newest - RECENT_CHANGES,
+            or_(PassageVersion.memories_through.is_(None),
+                PassageVersion.memories_through < MemoryChangeSet.change_set_id),
+        )
+        .group_by(MemoryChangeSet.user_id)
+        .limit(limit)
+    ).all()
+    return list(dict.fromkeys([*said, *changed]))
+
+
+def owe_all() -> int:
+    """Owe everybody vectors by the present model; those by the model before stay in use until replaced. How many
+    users; the caller commits."""
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.is_temporary == false())
+        .values(index_due=True, indexed_through=None, updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)
+    )
+    db.session.execute(update(PassageVersion).values(memories_through=None))
+    return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
+
+
+def counts() -> dict[str, dict[str, int]]:
+    """How many vectors there are, by kind and model; "" counts what has none."""
+    found: dict[str, dict[str, int]] = {}
+    for kind, column in (
+        ("memories", Memory.embedding_model),
+        ("chunks", ConversationChunk.embedding_model),
+        ("messages", MessageEmbedding.model),
+    ):
+        rows = db.session.execute(select(column, func.count()).group_by(column))
+        found[kind] = {model or "": count for model, count in rows}
+    return found
+
+
+def _conversation(conversation_id: int):
+    return update(Conversation).where(Conversation.conversation_id == conversation_id).values(
+        updated_at=Conversation.updated_at
+    )
+
+
+def _bytes(vector: np.ndarray) -> bytes:
+    return np.asarray(vector, np.float32).tobytes()
+
+
+def _batches(rows: Sequence) -> list[Sequence]:
+    return [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]

@@ -1,0 +1,174 @@
+"""Rows into passages: the one place that says what of a user is searched."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Row, Select, false, func, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.models import Memory
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
+from webapp.retrieval.passages import Key, Passage
+
+BLOCK = 1_000
+"""Rows read at a time: a large user must not pass through memory as a whole."""
+FINISHED = ("complete", "stopped", "interrupted")
+"""States of messages that say something; one that failed, or is being written, does not."""
+
+
+@dataclass(slots=True)
+class Block:
+    """Passages with their vectors: (key, vector) by generation, which is the model's name and its width."""
+
+    passages: list[Passage] = field(default_factory=list)
+    vectors: dict[str, list[tuple[Key, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
+
+    def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
+        """Take on a passage and, if it has one, its vector."""
+        self.passages.append(passage)
+        if raw and model:
+            vector = np.frombuffer(raw, np.float32)
+            self.vectors[generation(model, len(vector))].append((passage.key, vector))
+
+
+def generation(model: str, width: int) -> str:
+    """Vectors with the same generation may be compared."""
+    return f"{model}/{width}"
+
+
+def model_of(name: str) -> str:
+    """The model of a generation."""
+    return name.rpartition("/")[0]
+
+
+def usable_memories() -> Select[Any]:
+    """Memories that may be found: neither closed, nor set aside, nor waiting for their user."""
+    return select(Memory).where(
+        Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
+    )
+
+
+def searchable_messages() -> Select[Any]:
+    """Messages that may be found, joined to their conversation: current, finished, in nothing hidden or temporary."""
+    return (
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(
+            Message.superseded_by_id.is_(None), Message.status.in_(FINISHED), Message.content != "",
+            Conversation.deleted_at.is_(None), Conversation.is_temporary == false(),
+        )
+    )
+
+
+def searchable_chunks() -> Select[Any]:
+    """Chunks that may be found, joined to their conversation."""
+    return (
+        select(ConversationChunk)
+        .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
+        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary == false())
+    )
+
+
+def load_user(user_id: int) -> Iterator[Block]:
+    """Everything a user can find, block by block."""
+    yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
+    yield from load_conversations(Conversation.user_id == user_id)
+
+
+def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
+    """The user's usable memories: those of these ids, or all."""
+    statement = _memories(Memory.user_id == user_id)
+    if memory_ids is not None:
+        statement = statement.where(Memory.memory_id.in_(memory_ids))
+    yield from _blocks(statement, Memory.memory_id, _memory)
+
+
+def load_conversations(*conditions: Any, from_id: int = 0) -> Iterator[Block]:
+    """Chunks, and messages from an id on, of the conversations that meet the conditions."""
+    chunks = searchable_chunks().with_only_columns(
+        ConversationChunk.chunk_id, ConversationChunk.content, Conversation.user_id, ConversationChunk.space_id,
+        Conversation.conversation_id, ConversationChunk.created_at, ConversationChunk.embedding_model,
+        ConversationChunk.embedding,
+    ).where(*conditions)  # fmt: skip
+    yield from _blocks(chunks, ConversationChunk.chunk_id, _chunk)
+    messages = (
+        searchable_messages()
+        .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
+        .with_only_columns(
+            Message.message_id, Message.content, Conversation.user_id, Conversation.conversation_id,
+            Message.created_at, MessageEmbedding.model, MessageEmbedding.embedding,
+        )
+        .where(*conditions, Message.message_id >= from_id)
+    )
+    yield from _blocks(messages, Message.message_id, _message)
+
+
+def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
+    """The words of the questions for which the user called a passage not relevant, by passage."""
+    found: dict[Key, list[frozenset[str]]] = defaultdict(list)
+    for kind, passage_id, terms in db.session.execute(
+        select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.terms).where(
+            PassageVerdict.user_id == user_id, PassageVerdict.verdict == "not_relevant"
+        )
+    ):
+        found[kind, passage_id].append(frozenset(terms))
+    return dict(found)
+
+
+def count_passages(user_id: int) -> int:
+    """About how many passages a user has, cheaply."""
+    memories = db.session.scalar(select(func.count()).select_from(Memory).where(Memory.user_id == user_id)) or 0
+    said = db.session.scalar(
+        select(func.sum(Conversation.message_count)).where(Conversation.user_id == user_id)
+    ) or 0
+    return memories + int(said)
+
+
+def _memories(*conditions: Any) -> Select[Any]:
+    return usable_memories().with_only_columns(
+        Memory.memory_id, Memory.content, Memory.user_id, Memory.space_id, Memory.visibility, Memory.created_at,
+        Memory.fact_value, Memory.embedding_model, Memory.embedding,
+    ).where(*conditions)  # fmt: skip
+
+
+def _memory(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+    memory_id, content, owner, space_id, visibility, at, value, model, vector = row
+    if value and value.casefold() not in content.casefold():
+        content = f"{content} {value}"
+    return Passage("memory", memory_id, content, owner, at, space_id, visibility == "shared"), model, vector
+
+
+def _chunk(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+    chunk_id, content, owner, space_id, conversation_id, at, model, vector = row
+    return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
+
+
+def _message(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+    message_id, content, owner, conversation_id, at, model, vector = row
+    return Passage("message", message_id, content, owner, at, group_id=conversation_id), model, vector
+
+
+def _blocks(statement: Select[Any], key: Any, convert: Any) -> Iterator[Block]:
+    """Page through a statement by its key, which is its first column."""
+    last = 0
+    while True:
+        rows = db.session.execute(statement.where(key > last).order_by(key).limit(BLOCK)).all()
+        if rows:
+            yield _block(map(convert, rows))
+            last = rows[-1][0]
+        if len(rows) < BLOCK:
+            return
+
+
+def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:
+    block = Block()
+    for passage, model, raw in found:
+        block.put(passage, model, raw)
+    return block

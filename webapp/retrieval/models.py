@@ -1,0 +1,131 @@
+"""What retrieval keeps: vectors of messages, chunks, what changed for whom, receipts, and what users said of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+
+CHANGES = ("conversation", "memories", "documents", "verdicts")
+VERDICTS = ("wrong", "outdated", "not_relevant", "forget")
+
+
+class ConversationChunk(Base):
+    """The summary of messages `message_range_start` to `message_range_end` (ids, both included) of a conversation.
+
+    The chunks of a conversation do not overlap and leave no current message out before the end of the last one.
+    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched.
+    """
+
+    __tablename__ = "conversation_chunks"
+    __table_args__ = (
+        UniqueConstraint("conversation_id", "message_range_start", "message_range_end",
+                         name="uq_conversation_chunks_range"),
+        Index("ix_conversation_chunks_user_id", "user_id", "space_id"),
+        Base.__table_args__,
+    )
+
+    chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    space_id: Mapped[int | None]
+    content: Mapped[str] = mapped_column(Text)
+    embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
+    embedding_model: Mapped[str | None] = mapped_column(String(200))
+    message_range_start: Mapped[int]
+    message_range_end: Mapped[int]
+    model: Mapped[str | None] = mapped_column(String(200))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class MessageEmbedding(Base):
+    """The vector of a message (float32 values) and the model that made it; replaced when the model changes."""
+
+    __tablename__ = "message_embeddings"
+    __table_args__ = (Index("ix_message_embeddings_user_id", "user_id", "model"), Base.__table_args__)
+
+    message_id: Mapped[int] = mapped_column(
+        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    model: Mapped[str] = mapped_column(String(200))
+    embedding: Mapped[bytes] = mapped_column(LargeBinary(65_535))
+
+
+class PassageVersion(Base):
+    """Counts the changes of what a user can find; its row is locked by whoever makes one, so that the numbers are in
+    the order of the commits. `memories_through` is the last memory change set whose memories have vectors."""
+
+    __tablename__ = "passage_versions"
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    memories_through: Mapped[int | None]
+
+
+class PassageChange(Base):
+    """What changed with a version: messages (from an id on) and chunks of the conversation `ref_id`, the vector of the
+    memory `ref_id` (0: of many), a document, or the user's verdicts. Old ones are pruned: who missed some builds anew.
+    """
+
+    __tablename__ = "passage_changes"
+    __table_args__ = (Index("ix_passage_changes_version", "user_id", "version"), Base.__table_args__)
+
+    change_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    version: Mapped[int]
+    what: Mapped[str] = mapped_column(one_of(*CHANGES, name="passage_change"))
+    ref_id: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    from_id: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+
+
+class TurnReceipt(Base):
+    """A memory or passage that was looked at for a reply; `injected` tells whether the model saw it.
+
+    It names the passage and, for a memory, the revision; never its text, so that what is forgotten is gone here too.
+    """
+
+    __tablename__ = "turn_receipts"
+    __table_args__ = (
+        Index("ix_turn_receipts_message", "message_id", "receipt_id"),
+        Index("ix_turn_receipts_passage", "kind", "passage_id"),
+        Base.__table_args__,
+    )
+
+    receipt_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(one_of("memory", "chunk", "message", "document", name="passage_kind"))
+    passage_id: Mapped[int]
+    revision: Mapped[int | None]
+    stage: Mapped[str] = mapped_column(String(20))
+    rank: Mapped[int]
+    score: Mapped[float] = mapped_column(Float)
+    reason: Mapped[str] = mapped_column(String(200))
+    injected: Mapped[bool] = mapped_column(Boolean)
+
+
+class PassageVerdict(Base):
+    """What a user said of a passage under a reply. `terms` are the words of the question it was found for: a passage
+    called not relevant ranks lower for questions in those words."""
+
+    __tablename__ = "passage_verdicts"
+    __table_args__ = (
+        UniqueConstraint("message_id", "kind", "passage_id", name="uq_passage_verdicts_passage"),
+        Index("ix_passage_verdicts_user_id", "user_id", "verdict"),
+        Base.__table_args__,
+    )
+
+    verdict_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(one_of("memory", "chunk", "message", "document", name="verdict_kind"))
+    passage_id: Mapped[int]
+    verdict: Mapped[str] = mapped_column(one_of(*VERDICTS, name="passage_verdict"))
+    terms: Mapped[list[Any]] = mapped_column(JSON, default=list)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

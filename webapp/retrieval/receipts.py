@@ -1,0 +1,186 @@
+"""What was looked at for a reply, and what the user says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from sqlalchemy import delete, insert, select
+
+from webapp.conversations import messages
+from webapp.conversations.models import Message
+from webapp.database import db, now
+from webapp.errors import Invalid, NotFound
+from webapp.memories import forgetting, service
+from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.schemas import MemoryChanges
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.found import Found, load_passages
+from webapp.retrieval.models import PassageVerdict, TurnReceipt
+from webapp.retrieval.passages import Key
+from webapp.retrieval.relevance import terms_of
+from webapp.retrieval.service import scope_of
+
+MAX_TERMS = 64
+
+
+class Item(Protocol):
+    """A line of a receipt, as the context builder makes it."""
+
+    kind: str
+    id: int
+    revision: int | None
+    stage: str
+    rank: int
+    score: float
+    reason: str
+    injected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a receipt as shown. `state` is current, changed (the memory says something else now), closed (set
+    aside, replaced, outdated or in review now) or gone; `content` is what the reply saw, None when that is gone."""
+
+    kind: str
+    id: int
+    revision: int | None
+    stage: str
+    rank: int
+    score: float
+    reason: str
+    injected: bool
+    state: str
+    content: str | None
+    at: datetime | None = None
+    conversation_id: int | None = None
+    message_id: int | None = None
+    title: str | None = None
+    role: str | None = None
+    verdict: str | None = None
+
+
+def store(message_id: int, items: Iterable[Item]) -> None:
+    """Keep the receipt of a reply, in the current transaction."""
+    rows = [
+        {
+            "message_id": message_id, "kind": item.kind, "passage_id": item.id, "revision": item.revision,
+            "stage": item.stage, "rank": item.rank, "score": float(item.score), "reason": item.reason[:200],
+            "injected": item.injected,
+        }
+        for item in items
+    ]
+    if rows:
+        db.session.execute(insert(TurnReceipt), rows)
+
+
+def receipt_of(user_id: int, message_id: int) -> list[Line]:
+    """The receipt of a reply, in the order of the prompt. Raises NotFound for what is not the user's."""
+    message = messages.get_message(user_id, message_id)
+    rows = db.session.scalars(
+        select(TurnReceipt).where(TurnReceipt.message_id == message.message_id).order_by(TurnReceipt.receipt_id)
+    ).all()
+    found = load_passages({(row.kind, row.passage_id) for row in rows}, scope_of(user_id))
+    remembered = _as_it_was(user_id, rows)
+    verdicts = {
+        tuple(key): verdict
+        for *key, verdict in db.session.execute(
+            select(PassageVerdict.kind, PassageVerdict.passage_id, PassageVerdict.verdict).where(
+                PassageVerdict.message_id == message.message_id
+            )
+        )
+    }
+    return [_line(row, found, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows]
+
+
+def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: str) -> dict[str, Any]:
+    """Carry out what the user says of a passage under a reply; what was done.
+
+    wrong: the memory is set aside. outdated: it is closed as of now. forget: it is forgotten for good. not_relevant:
+    it ranks lower for questions in these words. The first three are for memories. Raises NotFound, Invalid.
+    """
+    message = messages.get_message(user_id, message_id)
+    shown = db.session.scalar(
+        select(TurnReceipt.receipt_id)
+        .where(TurnReceipt.message_id == message.message_id, TurnReceipt.kind == kind,
+               TurnReceipt.passage_id == passage_id)
+        .limit(1)
+    )
+    if shown is None:
+        raise NotFound("That is not on this reply's receipt.")
+    if kind != "memory" and verdict != "not_relevant":
+        raise Invalid.field("verdict", "only a memory can be wrong, outdated or forgotten")
+    done: dict[str, Any] = {"verdict": verdict, "kind": kind, "id": passage_id}
+    if verdict == "forget":
+        service.get_memory(user_id, passage_id)
+        done["forgotten"] = forgetting.forget(user_id, [passage_id], cause="receipt").memory_ids
+    elif verdict == "wrong":
+        service.update_memory(user_id, passage_id, MemoryChanges(is_archived=True), cause="wrong")
+    elif verdict == "outdated":
+        service.update_memory(user_id, passage_id, MemoryChanges(valid_to=now()), cause="outdated")
+    _keep(user_id, message, kind, passage_id, verdict)
+    return done
+
+
+def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: str) -> None:
+    asked = db.session.get(Message, message.reply_to_id) if message.reply_to_id else None
+    db.session.execute(
+        delete(PassageVerdict).where(
+            PassageVerdict.message_id == message.message_id, PassageVerdict.kind == kind,
+            PassageVerdict.passage_id == passage_id,
+        )
+    )
+    db.session.add(
+        PassageVerdict(
+            user_id=user_id, message_id=message.message_id, kind=kind, passage_id=passage_id, verdict=verdict,
+            terms=sorted(terms_of(asked.content))[:MAX_TERMS] if asked is not None else [],
+        )
+    )
+    changes.note(user_id, Change("verdicts"))
+    db.session.flush()
+
+
+def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int], tuple[str, int, bool]]:
+    """By memory and revision: what it said then, its revision now, and whether it is in use."""
+    ids = {row.passage_id for row in rows if row.kind == "memory"}
+    if not ids:
+        return {}
+    statement = (
+        select(
+            MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot, Memory.revision,
+            Memory.valid_to, Memory.is_archived, Memory.needs_review,
+        )
+        .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
+        .where(Memory.user_id == user_id, MemoryRevision.memory_id.in_(ids))
+    )
+    return {
+        (memory_id, revision): (snapshot.get("content") or "", current, not (closed or archived or review))
+        for memory_id, revision, snapshot, current, closed, archived, review in db.session.execute(statement)
+    }
+
+
+def _line(
+    row: TurnReceipt, found: dict[Key, Found], remembered: dict[tuple[int, int], tuple[str, int, bool]],
+    verdict: str | None,
+) -> Line:
+    present = found.get((row.kind, row.passage_id))
+    content, state = (present.content, "current") if present else (None, "gone")
+    if row.kind == "memory" and row.revision is not None and (row.passage_id, row.revision) in remembered:
+        content, current, in_use = remembered[row.passage_id, row.revision]
+        changed = present is not None and present.content != content and current != row.revision
+        state = "closed" if not in_use else "changed" if changed else "current"
+    return Line(
+        row.kind, row.passage_id, row.revision, row.stage, row.rank, round(row.score, 4), row.reason, row.injected,
+        state, content, verdict=verdict,
+        **(
+            {
+                "at": present.at, "conversation_id": present.conversation_id, "message_id": present.message_id,
+                "title": present.title, "role": present.role,
+            }
+            if present
+            else {}
+        ),
+    )

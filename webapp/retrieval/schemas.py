@@ -1,0 +1,112 @@
+"""What comes in and goes out about searching and receipts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from webapp.retrieval.excerpt import excerpt
+from webapp.retrieval.found import Found
+from webapp.retrieval.passages import KINDS
+from webapp.retrieval.receipts import Line
+from webapp.validation import Id, Instant, SearchText
+
+EXCERPT = 240
+
+
+class SearchQuery(BaseModel):
+    q: SearchText = Field("", max_length=500, description="Words to look for; the last one may be unfinished.")
+    kinds: str = Field("", max_length=100, description="Some of memory, chunk, message, document, with commas; all.")
+    space_id: Id | None = None
+    limit: int = Field(20, ge=1, le=100)
+
+    @field_validator("kinds")
+    @classmethod
+    def _known_kinds(cls, kinds: str) -> str:
+        unknown = {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(KINDS)
+        if unknown:
+            raise ValueError(f"knows only {', '.join(KINDS)}")
+        return kinds
+
+    @property
+    def chosen(self) -> frozenset[str]:
+        """The kinds asked for."""
+        return frozenset(kind.strip() for kind in self.kinds.split(",") if kind.strip()) or frozenset(KINDS)
+
+
+class SearchHit(BaseModel):
+    kind: str
+    id: int
+    score: float
+    reason: str = Field(description="Why it was found: words, words nearby, meaning.")
+    excerpt: str
+    highlights: list[tuple[int, int]] = Field(description="Start and end of the words found, in `excerpt`.")
+    created_at: Instant
+    conversation_id: int | None
+    message_id: int | None = Field(description="Where to jump to in the conversation.")
+    title: str | None
+    role: str | None
+    memory_type: str | None = None
+    revision: int | None = None
+
+    @classmethod
+    def of(cls, item: Found, q: str) -> SearchHit:
+        """A passage with the part of it that shows why it was found."""
+        part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+        return cls(
+            kind=item.kind, id=item.id, score=round(item.score, 4), reason=item.reason, excerpt=part.text,
+            highlights=list(part.spans), created_at=item.at, conversation_id=item.conversation_id,
+            message_id=item.message_id, title=item.title, role=item.role, memory_type=item.extra.get("memory_type"),
+            revision=item.revision,
+        )
+
+
+class SearchResults(BaseModel):
+    results: list[SearchHit]
+    with_meaning: bool = Field(description="False when only words were looked for: the embedding model is away.")
+    indexed: bool = Field(description="False while the index is being built: ask again in a moment.")
+
+
+class ReceiptLine(BaseModel):
+    kind: str
+    id: int
+    revision: int | None = Field(description="Of a memory: the revision that the reply saw.")
+    stage: str = Field(description="known, summaries or retrieved.")
+    rank: int
+    score: float
+    reason: str
+    injected: bool = Field(description="Whether the model saw it.")
+    state: str = Field(description="current, changed, closed or gone.")
+    content: str | None = Field(description="As the reply saw it; null when that is gone.")
+    created_at: Instant | None
+    conversation_id: int | None
+    message_id: int | None
+    title: str | None
+    role: str | None
+    verdict: str | None = Field(description="What the user said of it here.")
+
+    @classmethod
+    def of(cls, line: Line) -> ReceiptLine:
+        values: dict[str, Any] = {name: getattr(line, name) for name in cls.model_fields if name != "created_at"}
+        return cls(created_at=line.at, **values)
+
+
+class Receipt(BaseModel):
+    message_id: int
+    items: list[ReceiptLine]
+
+
+class Verdict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["memory", "chunk", "message", "document"]
+    id: Id
+    verdict: Literal["wrong", "outdated", "not_relevant", "forget"]
+
+
+class VerdictDone(BaseModel):
+    verdict: str
+    kind: str
+    id: int
+    forgotten: list[int] | None = None

@@ -1,0 +1,168 @@
+"""Finding what a user said and what is known of them: for a reply, and for the search box."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webapp.database import db
+from webapp.retrieval.cache import Entry, index_cache
+from webapp.retrieval.embedding import query_vectors
+from webapp.retrieval.facts import by_words, exact_facts
+from webapp.retrieval.found import Found, load_found
+from webapp.retrieval.passages import KINDS, Filter
+from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
+from webapp.retrieval.scope import Scope
+
+FOR_REPLY = 12
+"""Passages that are offered to a prompt, whose budget decides."""
+PER_GROUP = 3
+SEARCH_WAIT = 5.0
+"""Seconds a search waits for an index that is being built; a reply waits for less (setting index_wait_seconds)."""
+FEW_TERMS = 3
+"""A message with fewer words of its own ("And in Berlin?") is looked up together with the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a reply wants to know. `verbatim_from`: the first message of the conversation that the prompt holds."""
+
+    user_id: int
+    text: str
+    conversation_id: int | None = None
+    before: str = ""
+    verbatim_from: int = 0
+    memories: bool = True
+    other_conversations: bool = True
+
+
+@dataclass(slots=True)
+class Result:
+    """What was found, best first. `with_meaning` is False when keywords alone decided, `indexed` while an index was
+    not ready; `took` in milliseconds by step."""
+
+    items: list[Found] = field(default_factory=list)
+    with_meaning: bool = False
+    indexed: bool = True
+    took: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """For the pipeline step."""
+        return {"found": len(self.items), "with_meaning": self.with_meaning, "indexed": self.indexed, "ms": self.took}
+
+
+def scope_of(user_id: int, space_id: int | None = None) -> Scope:
+    """Whose passages a user may find."""
+    return Scope(user_id, space_id=space_id)
+
+
+def retrieve(question: Question, wait: float) -> Result:
+    """Passages for a reply in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
+
+    Only what has something to do with the question. Never waits longer than `wait` seconds for an index or the
+    embedder's deadline for a vector; without them it goes on with what there is. May end the session's transaction.
+    """
+    scope = scope_of(question.user_id)
+    text = question.text
+    if question.before and len(terms_of(text)) < FEW_TERMS:
+        text = f"{question.before}\n{text}"
+    asked = terms_of(text)
+    result = Result()
+    if not asked:
+        return result
+    clock = _Clock(result.took)
+    vectors = query_vectors()
+    pending = vectors.start(text)
+    facts = exact_facts(text, scope) if question.memories else []
+    clock.lap("facts")
+    entry = index_cache().get(question.user_id, wait)
+    clock.lap("index")
+    if entry is None:
+        result.indexed = False
+        found = by_words(text, scope) if question.memories else []
+        clock.lap("scan")
+    else:
+        if not pending.is_ready:
+            db.session.rollback()  # no connection is held while the vector is awaited
+        meaning = vectors.result(pending, entry.index.generations)
+        clock.lap("embedding")
+        result.with_meaning = bool(meaning)
+        where = _filter(question, scope)
+        hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
+        clock.lap("search")
+        found = [item for item in load_found(relevant(hits), scope) if not _unwanted(entry, item, asked)]
+        clock.lap("load")
+    known = {item.key for item in facts}
+    result.items = [*facts, *(item for item in found if item.key not in known)][:FOR_REPLY]
+    return result
+
+
+def search(
+    user_id: int, q: str, *, kinds: Collection[str] = KINDS, space_id: int | None = None, limit: int = 20
+) -> Result:
+    """Everything of the user's with the words or the meaning of `q`, best first; its last word may be unfinished."""
+    result = Result()
+    if not q.strip():
+        return result
+    clock = _Clock(result.took)
+    scope = scope_of(user_id, space_id)
+    vectors = query_vectors()
+    pending = vectors.start(q)
+    entry = index_cache().get(user_id, SEARCH_WAIT)
+    clock.lap("index")
+    if entry is None:
+        result.indexed = False
+        result.items = by_words(q, scope)[:limit] if "memory" in kinds else []
+        return result
+    db.session.rollback()  # no connection is held while the vector is awaited
+    meaning = vectors.result(pending, entry.index.generations)
+    clock.lap("embedding")
+    result.with_meaning = bool(meaning)
+    where = Filter(scope, frozenset(kinds), archived=True)
+    hits = entry.index.search(q, meaning, where, limit + limit // 2 + 5, prefix=q[-1:].isalnum())
+    clock.lap("search")
+    asked = terms_of(q)
+    found = [
+        replace(item, score=item.score * UNWANTED) if item.score > 0 and _unwanted(entry, item, asked) else item
+        for item in load_found(hits, scope)
+    ]
+    clock.lap("load")
+    result.items = sorted(found, key=lambda item: -item.score)[:limit]
+    return result
+
+
+def warm(user_id: int) -> None:
+    """Begin to build the user's index, if it is not there, without waiting for it."""
+    index_cache().get(user_id, 0)
+
+
+def _filter(question: Question, scope: Scope) -> Filter:
+    kinds = set(KINDS) if question.memories else set(KINDS) - {"memory"}
+    return Filter(
+        scope,
+        frozenset(kinds),
+        archived=True,
+        only_conversation=None if question.other_conversations else question.conversation_id or -1,
+        verbatim=(question.conversation_id, question.verbatim_from) if question.conversation_id else None,
+    )
+
+
+def _unwanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+    return item.key in entry.verdicts and unwanted(asked, entry.verdicts[item.key])
+
+
+class _Clock:
+    """Writes the milliseconds between laps into a dictionary."""
+
+    def __init__(self, laps: dict[str, float]) -> None:
+        self._laps = laps
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        """Name the time since the last lap."""
+        at = time.perf_counter()
+        self._laps[name] = round((at - self._last) * 1000, 2)
+        self._last = at

@@ -1,0 +1,38 @@
+"""What retrieval needs in an application: the cache of indexes, query vectors, and its ears."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import event
+from sqlalchemy.orm import Session
+
+from webapp.config import Settings
+from webapp.database import db
+from webapp.memories.models import Memory
+from webapp.queueing import enqueue_after_commit
+from webapp.retrieval.cache import IndexCache
+from webapp.retrieval.changes import init_changes
+from webapp.retrieval.embedding import make_query_vectors
+
+
+def init_retrieval(app: Flask, settings: Settings) -> None:
+    """Make the process's caches; no thread and no connection yet."""
+    app.extensions["index_cache"] = IndexCache(app, settings.index_cache_mb * 2**20)
+    app.extensions["query_vectors"] = make_query_vectors(app.extensions["embedder"], settings)
+    init_changes()
+    if not event.contains(db.session, "after_flush", _flushed):
+        event.listen(db.session, "after_flush", _flushed)
+
+
+def _flushed(session: Session, _context: Any) -> None:
+    """A memory without a vector asks for one, whoever wrote it; what is lost on the way the sweep finds."""
+    owners = {
+        row.user_id
+        for row in (*session.new, *session.dirty)
+        if isinstance(row, Memory) and row.embedding is None and row.valid_to is None
+    }
+    asked = {request.ids.get("user_id") for request in session.info.get("jobs", ()) if request.name == "index"}
+    for user_id in owners - asked:
+        enqueue_after_commit("index", user_id=user_id)

@@ -1,0 +1,1 @@
+"""Rolling summaries: the oldest messages of a long conversation, in short."""

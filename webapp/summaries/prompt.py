@@ -1,0 +1,94 @@
+"""The summary call: what is asked, what is shown, and the shape of the answer; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+
+from webapp.prompts.catalogue import default_text
+
+NAME = "conversation_summary"
+INSTRUCTIONS = default_text("summaries")
+FACTS = """
+In `facts`, list durable facts that the messages state about the subject of this space: a category and one \
+sentence each."""
+MESSAGE_CHARS = 3_000
+CALL_CHARS = 36_000
+EARLIER_CHARS = 1_500
+SUMMARY_CHARS = 6_000
+MARK = " […] "
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message to be summarised."""
+
+    id: int
+    role: str
+    content: str
+    at: datetime
+
+
+class ConversationSummary(BaseModel):
+    """The model's answer."""
+
+    summary: str = Field(min_length=1, max_length=SUMMARY_CHARS)
+
+
+class SummaryFact(BaseModel):
+    """A fact about the subject of a space."""
+
+    category: str = Field(max_length=100)
+    content: str = Field(min_length=1, max_length=1_000)
+
+
+class SpaceSummary(ConversationSummary):
+    """The model's answer in a space: the same single call returns facts about its subject."""
+
+    facts: list[SummaryFact] = Field(default_factory=list, max_length=40)
+
+
+def build_messages(
+    said: Sequence[Said], earlier: str = "", *, in_space: bool = False, instructions: str = INSTRUCTIONS
+) -> list[dict[str, str]]:
+    """The messages of the call; what is very long is shortened in its middle, all of it stays within CALL_CHARS."""
+    limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
+    parts = []
+    if earlier:
+        parts.append(f"<earlier_summary>\n{_inside(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
+    parts += [
+        f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
+        f"{_inside(cut(item.content, limit))}</message>"
+        for number, item in enumerate(said, 1)
+    ]
+    return [
+        {"role": "system", "content": instructions + (FACTS if in_space else "")},
+        {"role": "user", "content": "\n".join(parts)},
+    ]
+
+
+def cut(text: str, limit: int) -> str:
+    """A text without its middle, if it is longer than `limit` characters; at word boundaries where there are some."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
+    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
+
+
+def tidy(summary: str) -> str:
+    """The summary as it is kept: no label, no fence, no empty lines; empty when nothing is left of it."""
+    lines = [line.strip() for line in summary.replace("```", "").strip().splitlines()]
+    text = "\n".join(line for line in lines if line)
+    for label in ("summary:", "**summary:**", "**summary**"):
+        if text.lower().startswith(label):
+            text = text[len(label) :].strip()
+    return text
+
+
+def _inside(text: str) -> str:
+    """A text that cannot end the block it stands in."""
+    return text.replace("<", "&lt;")

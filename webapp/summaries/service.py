@@ -1,0 +1,211 @@
+"""Rolling summaries: when too many messages are open, the oldest become a chunk, by one model call, all or nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from flask import current_app
+from sqlalchemy import delete, func, select, true
+
+from webapp.config import Settings
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import messages_changed
+from webapp.database import db, write_transaction
+from webapp.llm.errors import MalformedOutput
+from webapp.model_clients import completions, embedder
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.loading import FINISHED
+from webapp.retrieval.models import ConversationChunk
+from webapp.summaries.prompt import NAME, ConversationSummary, Said, build_messages, tidy
+
+log = logging.getLogger(__name__)
+
+MAX_TOKENS = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What a summary will cover: the range, what is said in it, and the summary before it."""
+
+    user_id: int
+    is_temporary: bool
+    start: int
+    end: int
+    ids: tuple[int, ...]
+    said: tuple[Said, ...]
+    earlier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A chunk that was made; `more` tells whether the next one is due already."""
+
+    chunk_id: int
+    start: int
+    end: int
+    more: bool
+
+
+def closed_through(conversation_id: int) -> int:
+    """The last message covered by a chunk; 0 when there is none. All later ones are open."""
+    return db.session.scalar(
+        select(func.max(ConversationChunk.message_range_end)).where(
+            ConversationChunk.conversation_id == conversation_id
+        )
+    ) or 0
+
+
+def chunks_of(conversation_id: int) -> Sequence[tuple[int, str, int, int]]:
+    """The chunks of a conversation, oldest first: id, content, first and last message."""
+    return db.session.execute(
+        select(
+            ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.message_range_start,
+            ConversationChunk.message_range_end,
+        )
+        .where(ConversationChunk.conversation_id == conversation_id)
+        .order_by(ConversationChunk.message_range_start)
+    ).all()
+
+
+def is_due(conversation_id: int, settings: Settings) -> bool:
+    """Whether more messages are open than the context should hold verbatim."""
+    return _open_count(conversation_id) > settings.summary_threshold
+
+
+def summarise(conversation_id: int) -> Closed | None:
+    """Close the oldest open messages of a conversation, if too many are open; None when there was nothing to do.
+
+    One model call and one embedding, with no connection held. The embedder is asked first: a summary that could not
+    be stored is not paid for. Raises ModelError with nothing stored.
+    """
+    settings: Settings = current_app.extensions["settings"]
+    found = _oldest(conversation_id, settings)
+    db.session.remove()
+    if found is None:
+        return None
+    client = embedder()
+    if not found.is_temporary:
+        client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
+    messages = build_messages(found.said, found.earlier)
+    answer, completion = completions().complete_structured(messages, ConversationSummary, NAME, max_tokens=MAX_TOKENS)
+    text = tidy(answer.summary)
+    if not text:
+        raise MalformedOutput
+    vector = None if found.is_temporary else client.embed_passages([text])[0]
+    with write_transaction():
+        return _store(conversation_id, found, text, vector, client.model, completion.model, settings)
+
+
+def owed(limit: int = 200) -> Sequence[int]:
+    """Conversations whose summary is due."""
+    return db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(Conversation.summary_due == true(), Conversation.deleted_at.is_(None))
+        .order_by(Conversation.updated_at.desc())
+        .limit(limit)
+    ).all()
+
+
+def init_summaries() -> None:
+    """Follow what happens to the messages that chunks stand for."""
+    messages_changed.connect(_messages_changed)
+
+
+def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
+    """A chunk over messages that changed is no longer true: they are verbatim again, in the same transaction."""
+    db.session.execute(
+        delete(ConversationChunk).where(
+            ConversationChunk.conversation_id == conversation.conversation_id,
+            ConversationChunk.message_range_end >= first_id,
+        )
+    )
+    settings: Settings = current_app.extensions["settings"]
+    conversation.summary_due = _open_count(conversation.conversation_id) > settings.summary_threshold
+
+
+def _open_count(conversation_id: int) -> int:
+    return db.session.scalar(
+        select(func.count())
+        .select_from(Message)
+        .where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
+            Message.message_id > closed_through(conversation_id),
+        )
+    ) or 0
+
+
+def _oldest(conversation_id: int, settings: Settings) -> Open | None:
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or conversation.deleted_at is not None:
+        return None
+    if _open_count(conversation_id) <= settings.summary_threshold:
+        if conversation.summary_due:
+            with write_transaction():
+                row = db.session.get(Conversation, conversation_id, with_for_update=True)
+                row.summary_due = _open_count(conversation_id) > settings.summary_threshold
+        return None
+    rows = _open_rows(conversation_id, settings.summary_batch)
+    if any(row.status == "streaming" for row in rows):
+        return None  # the end of that reply asks again
+    before = db.session.scalar(
+        select(ConversationChunk.content)
+        .where(ConversationChunk.conversation_id == conversation_id)
+        .order_by(ConversationChunk.message_range_end.desc())
+        .limit(1)
+    )
+    said = tuple(
+        Said(row.message_id, row.role, row.content, row.created_at) for row in rows
+        if row.content.strip() and (row.role == "user" or row.status in FINISHED)
+    )
+    return Open(
+        conversation.user_id, conversation.is_temporary, rows[0].message_id, rows[-1].message_id,
+        tuple(row.message_id for row in rows), said, before or "",
+    )
+
+
+def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
+    return db.session.scalars(
+        select(Message)
+        .where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
+            Message.message_id > closed_through(conversation_id),
+        )
+        .order_by(Message.message_id)
+        .limit(limit)
+        .execution_options(populate_existing=True)
+    ).all()
+
+
+def _store(
+    conversation_id: int, found: Open, text: str, vector: np.ndarray | None, embedding_model: str, model: str,
+    settings: Settings,
+) -> Closed | None:
+    """Insert the chunk, unless the messages it stands for changed while the model was writing, or it is there."""
+    conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+    if conversation is None:
+        return None
+    rows = _open_rows(conversation_id, len(found.ids))
+    if tuple(row.message_id for row in rows) != found.ids:
+        log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
+        return None
+    chunk = ConversationChunk(
+        conversation_id=conversation_id,
+        user_id=found.user_id,
+        content=text,
+        embedding=np.asarray(vector, np.float32).tobytes() if vector is not None else None,
+        embedding_model=embedding_model if vector is not None else None,
+        message_range_start=found.start,
+        message_range_end=found.end,
+        model=model[:200],
+    )
+    db.session.add(chunk)
+    db.session.flush()
+    more = _open_count(conversation_id) > settings.summary_threshold
+    conversation.summary_due = more
+    if not conversation.is_temporary:
+        changes.note(found.user_id, Change("conversation", conversation_id, 2**31 - 1))
+    return Closed(chunk.chunk_id, found.start, found.end, more)
