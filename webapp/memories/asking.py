@@ -46,10 +46,37 @@ class TitledAnswer(ExtractionAnswer):
     @classmethod
     def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """The schema that the model is shown."""
-        schema = response_schema()
-        schema["properties"]["title"] = {"type": "string"}
-        schema["required"] = [*schema["required"], "title"]
-        return schema
+        return _titled(response_schema())
+
+
+class GuidedAnswer(ExtractionAnswer):
+    """The answer for a guided conversation: all its open points in the same call."""
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The schema that the model is shown."""
+        return response_schema(with_points=True)
+
+
+class GuidedTitledAnswer(ExtractionAnswer):
+    """The answer for a guided conversation without a title."""
+
+    @classmethod
+    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The schema that the model is shown."""
+        return _titled(response_schema(with_points=True))
+
+
+def _titled(schema: dict[str, Any]) -> dict[str, Any]:
+    schema["properties"]["title"] = {"type": "string"}
+    schema["required"] = [*schema["required"], "title"]
+    return schema
+
+
+_ANSWERS: dict[tuple[bool, bool], type[ExtractionAnswer]] = {
+    (False, False): ExtractionAnswer, (True, False): TitledAnswer,
+    (False, True): GuidedAnswer, (True, True): GuidedTitledAnswer,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,7 +94,7 @@ class Answer:
 
 def ask(reading: Reading) -> Answer:
     """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors."""
-    schema = TitledAnswer if reading.wants_title else ExtractionAnswer
+    schema = _ANSWERS[reading.wants_title, reading.call.points > 0]
     parsed, completion = completions().complete_structured(
         reading.call.messages, schema, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
     )

@@ -23,10 +23,12 @@ from webapp.memories import reading, store, versions
 from webapp.memories.asking import Answer, ask
 from webapp.memories.decisions import decide
 from webapp.memories.forgetting import graveyard
+from webapp.memories.guided import guide as current_guide
 from webapp.memories.journal import Journal
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.plan import Plan
+from webapp.memories.points import ground_assessments
 from webapp.memories.reading import Reading
 from webapp.memories.state import State
 from webapp.prompts import service as prompts
@@ -54,6 +56,7 @@ class Result:
     read: bool = False
     more: bool = False
     calls: int = 0
+    summary_due: bool = False  # a guided conversation has covered its points
 
     def plus(self, later: Result) -> Result:
         """Both together; the change set is the last one."""
@@ -65,6 +68,7 @@ class Result:
             self.read or later.read,
             later.more,
             self.calls + later.calls,
+            self.summary_due or later.summary_due,
         )
 
 
@@ -138,11 +142,23 @@ def _write(found: Reading, answer: Answer | None) -> Result:
         result = Result(read=True)
         if answer is not None:
             versions.hold(conversation.user_id)
-            result = _apply(found, answer)
+            result = replace(_apply(found, answer), summary_due=_store_points(conversation, found, answer))
         through = max(found.watermark or 0, found.call.covers_through or 0)
         conversation.extracted_through = through or None
         conversation.extraction_due = found.call.is_partial or reading.has_newer(conversation, through)
         return replace(result, more=found.call.is_partial)
+
+
+def _store_points(conversation: Conversation, found: Reading, answer: Answer) -> bool:
+    """Hand what was said about open points to whoever asked for it; whether that calls for a summary."""
+    guide = current_guide()
+    if guide is None or not found.points:
+        return False
+    said = [source for source in found.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.extraction.points, said, len(found.points))
+    if rejected:
+        log.info("points rejected", extra={"conversation_id": found.conversation_id, "rejected": rejected})
+    return guide.store(conversation, found.points, grounded, len(said))
 
 
 def _apply(found: Reading, answer: Answer) -> Result:

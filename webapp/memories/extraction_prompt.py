@@ -56,6 +56,9 @@ class OpenPoint:
     title: str
     goals: str = ""
     known: tuple[str, ...] = ()
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -240,7 +243,9 @@ def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
 
 
 def _point(point: OpenPoint) -> dict[str, Any]:
-    return {"title": point.title, "goals": point.goals, "known": list(point.known)}
+    row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
+    more = {"description": point.description, "complete_when": point.criteria, "keywords": point.keywords}
+    return row | {name: value for name, value in more.items() if value}
 
 
 def _row(value: Mapping[str, Any]) -> str:

@@ -15,6 +15,8 @@ from webapp.llm.errors import ModelError
 from webapp.memories import store
 from webapp.memories.extraction_prompt import ConversationLine, ExtractionCall, build_extraction
 from webapp.memories.grounding import has_substance, user_words
+from webapp.memories.guided import Guided, PointKey
+from webapp.memories.guided import guide as current_guide
 from webapp.memories.known import current_profile, memory_is_on
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.state import KnownMemory
@@ -40,6 +42,7 @@ class Reading:
     has_substance: bool
     wants_title: bool
     first_words: str
+    points: tuple[PointKey, ...] = ()
 
 
 def read(conversation_id: int, after: int | None = None) -> Reading | None:
@@ -62,12 +65,17 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     if substance:
         profile = current_profile(user_id)
         related = _related(user_id, [line.message_id for line in lines if line.is_new], said)
+    guide, guided = current_guide(), Guided()
+    if guide is not None and substance:
+        guided = guide.open_points(conversation)
     instructions = prompts.active("extraction").text
+    if guided.points:
+        instructions += "\n\n" + prompts.active("points").text
     if wants_title:
         instructions += TITLE_TASK + prompts.active("titles").text
     db.session.rollback()
-    call = build_extraction(lines, related, profile, instructions=instructions)
-    return Reading(conversation_id, user_id, watermark, call, substance, wants_title, first)
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions)
+    return Reading(conversation_id, user_id, watermark, call, substance, wants_title, first, guided.keys[: call.points])
 
 
 def owner_of(conversation: Conversation) -> User:
