@@ -33,11 +33,13 @@ on("focusout", "#side-list", (event, element) => {
   if (waiting && !element.contains(event.relatedTarget)) setTimeout(refreshSoon);
 });
 document.addEventListener("conversations:changed", refreshSoon);
+// Whatever the work after a reply changed is in the list by then.
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && refreshSoon());
 for (const type of ["htmx:after:history:push", "htmx:after:history:replace", "htmx:after:swap", "popstate"]) {
   addEventListener(type, mark);
 }
 
-function act(verb, id, base) {
+export function act(verb, id, base) {
   const item = $(`#side-${id}`);
   const row = $(`#archived-${id}`);
   const isOpen = $(".conversation")?.dataset.conversation === id;

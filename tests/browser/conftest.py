@@ -103,6 +103,12 @@ def send(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
+def script_title(model: Any, title: str) -> None:
+    """The model's answer to whichever background call is to title the conversation."""
+    for schema in ("conversation_title", "memory_operations"):
+        model.script(match=schema, structured={"reasoning": "", "operations": [], "title": title})
+
+
 def replies(page: Page) -> Any:
     """The finished replies of a conversation."""
     return page.locator(".message-assistant[data-status]")
