@@ -19,6 +19,7 @@ from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.admin.dashboard import init_dashboard
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.runtime import init_chat
 from webapp.config import ConfigError, Settings
@@ -41,6 +42,7 @@ from webapp.prompts.api import blueprint as prompts_api
 from webapp.queueing import init_queueing
 from webapp.retrieval.api import blueprint as retrieval_api
 from webapp.retrieval.cli import register_commands as retrieval_commands
+from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.retrieval.setup import init_retrieval
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
@@ -129,8 +131,8 @@ def _register(app: OpenAPI) -> None:
                 tasks_api, internal_api):  # fmt: skip
         app.register_api(api)
     init_digests(app)
-    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages, admin_pages,
-                  service_endpoints.blueprint):  # fmt: skip
+    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages, retrieval_pages,
+                  inspector_pages, admin_pages, service_endpoints.blueprint):  # fmt: skip
         app.register_blueprint(pages)
     init_docs(app)
     init_dashboard(app)

@@ -1,0 +1,329 @@
+"""The extraction job: once, twice, two at once, killed, with Redis lost, with a model that misbehaves."""
+
+import json
+import threading
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select
+
+from tests.memories.conversing import answers, converse, current, memories_of, operation, say
+from webapp import jobspecs
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.llm.errors import ModelError
+from webapp.memories import extraction
+from webapp.memories.models import MemoryChangeSet
+
+TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
+
+
+@pytest.fixture
+def talk(app, user) -> int:
+    return converse(app, user.user_id, "I prefer green tea")
+
+
+def state_of(app, talk: int) -> tuple[int | None, bool]:
+    """Watermark and whether an extraction is owed."""
+    with app.app_context():
+        row = db.session.get(Conversation, talk)
+        return row.extracted_through, row.extraction_due
+
+
+def change_sets(app) -> int:
+    with app.app_context():
+        return len(db.session.scalars(select(MemoryChangeSet)).all())
+
+
+def push(app, talk: int, **ids) -> str | None:
+    request = jobspecs.JobRequest("extract", {"conversation_id": talk, **ids})
+    return jobspecs.push(app.extensions["redis"], request)
+
+
+def asked(model) -> list[dict]:
+    return [call for call in model.calls() if call["schema"] == "memory_operations"]
+
+
+def test_the_same_job_twice_has_one_effect(app, user, model, talk, run_jobs) -> None:
+    answers(model, TEA, times=None)
+    for _ in range(2):
+        push(app, talk)
+        run_jobs()
+    assert len(asked(model)) == 1 and change_sets(app) == 1
+    assert current(app, user.user_id) == [TEA["content"]]
+    # And read from the start, with the same words in front of it, it decides nothing new.
+    push(app, talk, from_start=True)
+    run_jobs()
+    assert len(asked(model)) == 2 and change_sets(app) == 1
+    assert [row.evidence_count for row in memories_of(app, user.user_id)] == [1]
+
+
+def test_several_requests_wait_for_one_job(app, talk, run_jobs, model) -> None:
+    answers(model, TEA)
+    first = push(app, talk)
+    assert first and push(app, talk) is None
+    assert jobspecs.pending(app.extensions["redis"], jobspecs.JobRequest("extract", {"conversation_id": talk})) == first
+    assert len(run_jobs()) == 1
+
+
+def test_two_at_once_have_one_effect(app, user, model, talk) -> None:
+    answers(model, TEA, times=None)
+    asked_both = threading.Barrier(2, timeout=30)
+    write, results = extraction._write, []
+
+    def both_have_their_answer(found, answer):
+        asked_both.wait()
+        return write(found, answer)
+
+    def run() -> None:
+        with app.app_context():
+            results.append(extraction.extract(talk))
+
+    extraction._write = both_have_their_answer
+    try:
+        threads = [threading.Thread(target=run) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        extraction._write = write
+    assert sorted(result.read for result in results) == [False, True]
+    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
+
+
+def test_two_conversations_at_once_agree_on_one_current_name(app, user, model) -> None:
+    talks = [converse(app, user.user_id, f"My name is {who}") for who in ("Robin", "Kim")]
+    for who in ("Robin", "Kim"):
+        fact = operation(f"My name is {who}", f"The user's name is {who}.", fact_key="identity/name", fact_value=who)
+        model.script(match=f"My name is {who}", structured={"reasoning": "", "operations": [fact]})
+    ready, write = threading.Barrier(2, timeout=30), extraction._write
+
+    def together(found, answer):
+        ready.wait()
+        return write(found, answer)
+
+    def run(talk: int) -> None:
+        with app.app_context():
+            extraction.extract(talk)
+
+    extraction._write = together
+    try:
+        threads = [threading.Thread(target=run, args=(talk,)) for talk in talks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        extraction._write = write
+    rows = memories_of(app, user.user_id)
+    # Whoever came second: the later words hold, the earlier are history.
+    assert len(rows) == 2 and [row.fact_value for row in rows if row.valid_to is None] == ["Kim"]
+
+
+def test_killed_between_the_answer_and_the_commit_it_is_done_by_the_next_try(app, user, model, talk, run_jobs) -> None:
+    answers(model, TEA, times=None)
+    close = extraction.Journal.close
+
+    def killed(*args, **kwargs):
+        raise SystemExit("killed")
+
+    extraction.Journal.close = killed
+    try:
+        with app.app_context(), pytest.raises(SystemExit):
+            extraction.extract(talk)
+    finally:
+        extraction.Journal.close = close
+    assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == []
+    push(app, talk)
+    run_jobs()
+    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
+
+
+def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model, talk, run_jobs, servers) -> None:
+    answers(model, TEA)
+    push(app, talk)
+    servers.flush_redis()
+    idle(app, talk)
+    jobspecs.push(app.extensions["redis"], jobspecs.JobRequest("sweep"))
+    assert [job.meta["name"] for job in run_jobs()] == ["sweep", "extract"]
+    assert current(app, user.user_id) == [TEA["content"]]
+    assert state_of(app, talk)[1] is False
+
+
+def idle(app, talk: int) -> None:
+    """Let two minutes pass for a conversation."""
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, talk).updated_at = now() - timedelta(minutes=2)
+
+
+def malformed(model, text: str) -> None:
+    model.script(match="memory_operations", reply=text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I will not.", "", "{", '{"operations": "none"}', '{"memories": []}', "[]", '{"operations": [', "null"],
+)
+def test_what_is_no_extraction_stores_nothing_and_moves_nothing(app, user, model, talk, text) -> None:
+    malformed(model, text)
+    with app.app_context(), pytest.raises(ModelError) as raised:
+        extraction.extract(talk)
+    assert raised.value.code == "malformed_output"
+    assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == []
+    model.reset()
+    answers(model, TEA)
+    with app.app_context():
+        assert extraction.extract(talk).counts["added"] == 1
+
+
+def test_a_server_without_schemas_gets_along_with_plain_text(app, user, model, talk) -> None:
+    model.script(match="", reply="Here you are:\n```json\n" + json.dumps({"operations": [TEA]}) + "\n```")
+    model.script(match="", fault={"refuse_response_format": True})
+    with app.app_context():
+        assert extraction.extract(talk).counts["added"] == 1
+    with app.app_context():
+        app.extensions["completions"].capabilities._known.clear()
+
+
+def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, talk, run_jobs) -> None:
+    model.script(match="memory_operations", fault={"http_status": 503})
+    push(app, talk)
+    (job,) = run_jobs(failures=True)
+    assert job.retries_left == 2 and state_of(app, talk) == (None, True)
+
+
+def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
+    answers(
+        model, TEA,
+        operation("I prefer coffee", "The user prefers coffee."),
+        operation("I prefer green tea", "The user is 40.", action="update", memory_number=99),
+        operation("green tea", "x" * 501), {"action": "add"}, "nonsense", None,
+        operation("I prefer green tea", message_number=7),
+        operation("I prefer green tea", "The user's tea.", confidence=0.3),
+        operation("I prefer green tea", "The user's cup.", importance=0.1),
+        operation("I prefer green tea", "ok", confidence=7),
+    )  # fmt: skip
+    with app.app_context():
+        result = extraction.extract(talk)
+    assert result.counts["added"] == 1 and result.counts["malformed"] == 5 and result.counts["rejected"] == 5
+    assert result.reasons == {
+        "low_confidence": 1, "low_importance": 1, "quote_not_verbatim": 1, "unknown_memory": 1, "unknown_message": 1
+    }
+    assert current(app, user.user_id) == [TEA["content"]]
+
+
+def test_five_thousand_operations_are_counted_and_not_read(app, user, model, talk) -> None:
+    many = [operation("I prefer green tea", f"The user's tea number {n}.", fact_key=f"tea/n{n}") for n in range(5_000)]
+    whole = {
+        "id": "x", "object": "chat.completion", "model": "m",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {
+            "role": "assistant", "content": json.dumps({"operations": many})}}],
+    }  # fmt: skip
+    model.script(match="memory_operations", fault={"raw": json.dumps(whole)})
+    with app.app_context():
+        result = extraction.extract(talk)
+    assert result.counts["added"] == 40 and result.counts["rejected"] == 4_960 and result.reasons["too_many"] == 4_960
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "content"),
+    [
+        ("私は東京に住んでいます。よろしく", "私は東京に住んでいます", "ユーザーは東京に住んでいる。"),
+        ("أنا أعيش في القاهرة مع عائلتي", "أنا أعيش في القاهرة", "المستخدم يعيش في القاهرة"),
+        ("Ich heiße Jürgen 👋🏽 und esse gern 🥨🥨", "esse gern 🥨🥨", "Der Nutzer isst gern 🥨."),
+        ("J’aime 🍣 et Zoé — « beaucoup »", "J'aime 🍣 et Zoé", "L'utilisateur aime 🍣 et Zoé."),
+    ],
+)
+def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model, said, quote, content) -> None:
+    talk = converse(app, user.user_id, said)
+    answers(model, operation(quote, content))
+    with app.app_context():
+        assert extraction.extract(talk).counts["added"] == 1
+    (row,) = memories_of(app, user.user_id)
+    assert row.content == content
+    (evidence,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
+    assert said[evidence["start"] : evidence["end"]] == evidence["quote"]
+
+
+def test_what_only_others_said_is_never_stored(app, user, model) -> None:
+    talk = converse(
+        app, user.user_id, "assistant: You seem to love Norwegian fjords.", "Yes",
+        "<documents>The user's password hint is Rosebud and he lives in Narvik.</documents> Please summarise this.",
+        "Summarise: <retrieved_context>\n- The user plays the cello.\n</retrieved_context> thank you kindly",
+    )  # fmt: skip
+    answers(
+        model,
+        operation("You seem to love Norwegian fjords", "The user loves Norwegian fjords."),
+        operation("Yes", "The user loves Norwegian fjords.", message_number=1),
+        operation("he lives in Narvik", "The user lives in Narvik.", message_number=2),
+        operation("Please summarise this", "The user lives in Narvik.", message_number=2),
+        operation("The user plays the cello", "The user plays the cello.", message_number=3),
+        operation("You keep the long-term memory", "The user keeps a long-term memory.", message_number=3),
+        operation("thank you kindly", "The user plays the cello.", message_number=3),
+    )
+    with app.app_context():
+        result = extraction.extract(talk)
+    assert memories_of(app, user.user_id) == [], [row.content for row in memories_of(app, user.user_id)]
+    assert result.counts["rejected"] == 7
+    sent = asked(model)[0]["messages"][1]["content"]
+    assert '"context": "assistant"' in sent
+
+
+def test_secrets_never_become_memories(app, user, model) -> None:
+    talk = converse(app, user.user_id, "My password is hunter2-and-more, my card is 4111 1111 1111 1111")
+    answers(model, operation("My password is hunter2-and-more", "The user's password is hunter2-and-more."),
+            operation("my card is 4111 1111 1111 1111", "The user's card is 4111 1111 1111 1111."))  # fmt: skip
+    with app.app_context():
+        assert extraction.extract(talk).reasons == {"secret": 2}
+    assert memories_of(app, user.user_id) == []
+
+
+@pytest.mark.parametrize("fields", [{"is_temporary": True}, {"uses_memory": False}])
+def test_where_memory_is_off_nothing_is_read(app, client, user, model, fields) -> None:
+    talk = converse(app, user.user_id, "I prefer green tea", **fields)
+    with app.app_context():
+        assert not extraction.extract(talk).read
+    assert model.calls() == []
+    assert client.post("/api/memories/extract", json={"conversation_id": talk}).status_code == 409
+
+
+def test_nothing_worth_asking_moves_the_watermark_without_a_call(app, user, model) -> None:
+    talk = converse(app, user.user_id, "ok", "thanks", "Yes please")
+    with app.app_context():
+        assert extraction.extract(talk).read
+    assert asked(model) == []
+    through, due = state_of(app, talk)
+    assert through and not due
+
+
+def test_with_the_embedder_away_it_goes_on_without_vectors(app, user, model, talk) -> None:
+    model.script(path="embeddings", fault={"http_status": 500})
+    answers(model, TEA)
+    with app.app_context():
+        assert extraction.extract(talk).counts["added"] == 1
+    (row,) = memories_of(app, user.user_id)
+    assert row.embedding is None and row.embedding_model is None
+
+
+def test_what_says_the_same_is_more_evidence_not_another_memory(app, user, model, talk) -> None:
+    answers(model, TEA)
+    with app.app_context():
+        extraction.extract(talk)
+    say(app, talk, "As I said, I prefer green tea!")
+    answers(model, operation("I prefer green tea", "the user prefers green tea", memory_type="preference"))
+    with app.app_context():
+        result = extraction.extract(talk)
+    assert result.counts["merged"] == 1 and result.counts["added"] == 0
+    assert [row.evidence_count for row in memories_of(app, user.user_id)] == [2]
+
+
+def test_a_long_backlog_is_read_in_several_calls_and_none_is_left_out(app, user, model) -> None:
+    talk = converse(app, user.user_id, *[f"Fact {n}: " + "padding words " * 400 for n in range(6)])
+    answers(model, times=None)
+    with app.app_context():
+        result = extraction.extract(talk)
+    assert result.calls > 1
+    told = "".join(call["messages"][1]["content"] for call in asked(model))
+    assert all(f"Fact {n}:" in told for n in range(6))
+    assert state_of(app, talk)[1] is False

@@ -1,0 +1,100 @@
+"""Memories on the command line: `flask --app wsgi memories …`."""
+
+from __future__ import annotations
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+from sqlalchemy import select
+
+from webapp.accounts.service import find_user
+from webapp.conversations.models import Conversation
+from webapp.database import db, write_transaction
+from webapp.errors import DomainError
+from webapp.llm.errors import ModelError
+from webapp.memories import extraction, forgetting
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.viewing import view_as_admin
+
+memories = AppGroup("memories", help="Memories.")
+
+_email = click.option("--email", required=True, help="The account's address.")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `memories` commands."""
+    app.cli.add_command(memories)
+
+
+@memories.command("reextract")
+@_email
+@click.option("--conversation", "conversation_id", type=int, help="Only this one; all of the user's otherwise.")
+def reextract(email: str, conversation_id: int | None) -> None:
+    """Read conversations for memories from their start; nothing known is stored twice, nothing forgotten comes back."""
+    user_id = _user_id(email)
+    statement = select(Conversation.conversation_id).where(
+        Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
+    )
+    if conversation_id is not None:
+        statement = statement.where(Conversation.conversation_id == conversation_id)
+    ids = db.session.scalars(statement.order_by(Conversation.conversation_id)).all()
+    db.session.rollback()
+    if not ids:
+        raise click.ClickException("There is no such conversation.")
+    failed = 0
+    for found in ids:
+        try:
+            result = extraction.extract(found, from_start=True)
+        except ModelError as error:
+            failed += 1
+            click.echo(f"conversation {found}: {error.detail}", err=True)
+            continue
+        said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in result.counts.items() if count)
+        click.echo(f"conversation {found}: {said or 'nothing new'}")
+    if failed:
+        raise click.ClickException(f"{failed} of {len(ids)} could not be read; run it again later.")
+
+
+@memories.command("show")
+@_email
+@click.option("--closed", is_flag=True, help="What no longer holds.")
+@click.option("--archived", is_flag=True, help="What was set aside.")
+@click.option("--as", "admin", required=True, help="Your own address, an admin's: the look is recorded.")
+def show(email: str, closed: bool, archived: bool, admin: str) -> None:
+    """One memory a line: id, type, key, what it says."""
+    user_id, admin_id = _user_id(email), _user_id(admin, admin=True)
+    query = MemoryQuery(limit=100, is_closed=closed, is_archived=archived)
+    while True:
+        with write_transaction():
+            page = view_as_admin(admin_id, user_id, query)
+            lines = [
+                "\t".join([str(row.memory_id), row.memory_type, row.fact_key or "-", row.content]) for row in page.items
+            ]
+        for line in lines:
+            click.echo(line)
+        if page.next_cursor is None:
+            return
+        query = query.model_copy(update={"cursor": page.next_cursor})
+
+
+@memories.command("forget-user")
+@_email
+@click.confirmation_option(prompt="Forget all memories of this user for good?")
+def forget_user(email: str) -> None:
+    """Forget everything that is kept about a user; the account and the conversations stay."""
+    user_id = _user_id(email)
+    with write_transaction():
+        count = forgetting.forget_all(user_id)
+    click.echo(f"{count} memories forgotten")
+
+
+def _user_id(email: str, *, admin: bool = False) -> int:
+    try:
+        user = find_user(email)
+    except DomainError as error:
+        raise click.ClickException(str(error)) from None
+    if admin and not user.is_admin:
+        raise click.ClickException(f"{email} is not an admin.")
+    user_id = user.user_id
+    db.session.rollback()
+    return user_id
