@@ -13,11 +13,12 @@ from flask import Flask, Request, Response, current_app, g, redirect, request, s
 from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts import service, throttle, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
-from webapp.database import db, expect_writes, now, write_transaction
+from webapp.database import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, Unauthenticated
 from webapp.extensions import csrf, login
 from webapp.validation import MAX_ID
@@ -149,13 +150,24 @@ def _admit() -> Response | None:
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
     access = _access(view)
     if access != "static":
-        g.identity = current_user._get_current_object() if current_user.is_authenticated else None
+        g.identity = _whoever(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
         _check_csrf(g.identity)
         _note(g.identity)
     check_json_request()
     return None
+
+
+def _whoever(access: str) -> Identity | None:
+    """Who is asking. What anybody may ask, such as whether the database is there, does not need the database for it."""
+    try:
+        return current_user._get_current_object() if current_user.is_authenticated else None
+    except SQLAlchemyError as error:
+        if access != "public" or not database_is_away(error):
+            raise
+        db.session.rollback()
+        return None
 
 
 def _access(view: Callable[..., Any]) -> str:
