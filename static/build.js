@@ -23,9 +23,10 @@ const FONTS = {
 const RANGES = /-(latin|latin-ext|cyrillic|greek|vietnamese)-wght-/;
 
 const ICONS = `archive archive-restore arrow-down arrow-up check chevron-down chevron-left chevron-right circle-alert
-  circle-help copy ellipsis feather flask-conical history info key-round keyboard list-restart log-out menu monitor moon
-  panel-left panel-right pencil plus refresh-cw rotate-ccw search settings shield-check square sun trash-2 undo-2 user
-  users wifi-off x`.split(/\s+/);
+  circle-help copy diamond ellipsis eraser feather file-text flask-conical history hourglass info key-round
+  keyboard list-restart log-out maximize-2 menu message-square monitor moon notebook-pen panel-left panel-right
+  pencil pin pin-off plus refresh-cw rotate-ccw scroll-text search settings shield-check sliders-horizontal square
+  sun text-quote trash-2 undo-2 user users wifi-off x`.split(/\s+/);
 
 function copyScripts() {
   for (const [name, source] of Object.entries(SCRIPTS)) {

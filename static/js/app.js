@@ -3,11 +3,14 @@
 import "./announce.js";
 import "./composer.js";
 import "./copy.js";
+import "./deleting.js";
 import "./drawers.js";
 import "./keyboard.js";
 import "./list.js";
+import "./memory.js";
 import "./menus.js";
 import "./palette.js";
+import "./quotes.js";
 import "./rename.js";
 import "./requests.js";
 import "./scroll.js";

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from flask import render_template
 from markupsafe import Markup
 
+from webapp.accounts.auth import current_user_id
 from webapp.chat import sse, turnlog
 from webapp.chat.turnlog import FINAL_KINDS, SETTLED, TEXT_KINDS, Entry
 from webapp.conversations.models import Message
@@ -15,9 +16,13 @@ from webapp.conversations.presenting import view_of
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
+from webapp.memories.history import get_change_set
 
 # As long as a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0
+# Named events, which the page's scripts hear; they carry nothing.
+REPLY_FINISHED = "reply:finished"
+MEMORIES_CHANGED = "memories:changed"
 
 
 class _Page:
@@ -101,13 +106,33 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     if item.kind in FINAL_KINDS:
         try:
             yield from _message(page.finish(), item.id)
+            yield sse.event(REPLY_FINISHED, "", item.id)
         except NotFound:
             return
     elif item.kind == "title":
         shown = {"conversation_id": conversation_id, "title": item.data.get("title", "")}
         yield from _message(render_template("chat/_stream.html", part="title", **shown), item.id)
+    elif item.kind == "extraction_complete":
+        yield from _message(_remembered(page.turn_id, item), item.id)
+        yield sse.event(MEMORIES_CHANGED, "", item.id)
+    elif item.kind == "summary_complete":
+        yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == SETTLED:
         yield sse.event(SETTLED, "", item.id)
+
+
+def _remembered(turn_id: int, item: Entry) -> str:
+    """HTML of what was remembered from the turn, for the line under its reply; empty when nothing was."""
+    change_set_id = item.data.get("change_set_id")
+    if not isinstance(change_set_id, int):
+        return ""
+    try:
+        view = get_change_set(current_user_id(), change_set_id)
+        return render_template("chat/_stream.html", part="remembered", id=turn_id, view=view)
+    except NotFound:
+        return ""  # undone or forgotten in the meantime
+    finally:
+        db.session.remove()
 
 
 def _message(html: str, event_id: str) -> Iterator[bytes]:

@@ -27,6 +27,7 @@ from webapp.chat.schemas import EditedMessage, NewMessage
 from webapp.conversations import messages, presenting
 from webapp.conversations.models import Conversation
 from webapp.conversations.pages import CHANGED, render_conversation, render_new
+from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Invalid, NotFound
@@ -56,7 +57,8 @@ def start():
         body = read_form(NewMessage)
     except Invalid as error:
         return _refused(error, render_new)
-    started = service.start_turn(current_user_id(), body.content)
+    new = NewConversation(is_temporary="is_temporary" in request.form)
+    started = service.start_turn(current_user_id(), body.content, new=new)
     return _launch(started, is_new=True)
 
 

@@ -1,0 +1,149 @@
+// The memory panel: kept up to date without moving what is under the pointer, tabs, folding, the drawer.
+import { $, $$, on, setCookie } from "./dom.js";
+
+const panel = () => $("#panel");
+const isOver = () => matchMedia("(max-width: 1099px)").matches;
+let opener = null;
+let waiting = false;
+
+const conversation = () => $(".conversation")?.dataset.conversation ?? "";
+const filters = () => $("#memory-filters");
+
+/** What must not move now: a card that is read, edited or asked about. */
+function isBusy() {
+  const list = $("#memory-list, .mem-list");
+  return Boolean(list && (list.matches(":hover") || list.contains(document.activeElement))) || $(".mem-editing, .mem-asking, .mem-until[open]") !== null;
+}
+
+function refresh({ moved = false } = {}) {
+  waiting = false;
+  if (!filters()) return;
+  const query = new URLSearchParams(new FormData(filters()));
+  query.set("conversation", conversation());
+  query.set("limit", Math.min(100, Math.max(20, $$("#memory-list > .mem").length)));
+  if (moved) query.set("moved", "1");
+  htmx.ajax("GET", `/memories/panel?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
+}
+
+function refreshSoon() {
+  waiting = isBusy();
+  if (!waiting) refresh();
+  else countOnly();
+}
+
+/** Counts change at once, whatever the pointer is over. */
+function countOnly() {
+  const place = $("[data-memory-count]");
+  if (!place) return;
+  const options = { target: "[data-memory-count]", swap: "none", source: "[data-memory-count]", select: "none" };
+  htmx.ajax("GET", `/memories/counts`, options);
+}
+
+document.addEventListener("memories:changed", refreshSoon);
+for (const type of ["pointerout", "focusout"]) {
+  document.addEventListener(type, () => {
+    if (waiting) setTimeout(() => waiting && !isBusy() && refresh(), 60);
+  });
+}
+
+// Another conversation: its switches, its filters, what its replies used.
+function follow() {
+  const aside = panel();
+  if (!aside || !$(".conversation") || aside.dataset.conversation === conversation()) return;
+  aside.dataset.conversation = conversation();
+  refresh({ moved: true });
+  document.dispatchEvent(new CustomEvent("panel:moved"));
+}
+document.addEventListener("htmx:after:settle", follow);
+
+// Folding, and the drawer where there is no room.
+export function closePanel() {
+  const aside = $("#panel.drawer-open");
+  if (!aside) return false;
+  aside.classList.remove("drawer-open");
+  $("#main").inert = false;
+  if (opener?.isConnected) opener.focus();
+  opener = null;
+  return true;
+}
+
+export function openPanel(tab = "") {
+  const aside = panel();
+  if (!aside) return;
+  if (isOver()) {
+    opener ??= document.activeElement;
+    aside.classList.add("drawer-open");
+    $("#main").inert = true;
+  } else if ($("#workspace").dataset.panel === "closed") {
+    $("#workspace").dataset.panel = "open";
+    setCookie("panel", "open");
+  }
+  if (tab) choose($(`#tab-${tab}`));
+}
+
+on("click", "[data-toggle-panel]", (event, button) => {
+  event.preventDefault();
+  if (isOver()) {
+    if (closePanel()) return;
+    opener = button;
+    openPanel();
+    $("[role='tab'][aria-selected='true']", panel()).focus();
+    return;
+  }
+  const workspace = $("#workspace");
+  const closed = workspace.dataset.panel !== "closed";
+  workspace.dataset.panel = closed ? "closed" : "open";
+  setCookie("panel", workspace.dataset.panel);
+  (closed ? $(".open-panel") : $("[role='tab'][aria-selected='true']", panel()))?.focus();
+});
+on("click", "[data-close-panel]", closePanel);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || $("dialog[open]") || event.target.closest?.("form[data-esc]")) return;
+  if (closePanel()) event.stopImmediatePropagation();
+}, { capture: true });
+
+// Tabs
+function choose(tab) {
+  if (!tab) return;
+  for (const other of $$("[role='tab']", panel())) {
+    const chosen = other === tab;
+    other.setAttribute("aria-selected", String(chosen));
+    other.tabIndex = chosen ? 0 : -1;
+    $(`#${other.getAttribute("aria-controls")}`).hidden = !chosen;
+  }
+  htmx.trigger($(`#${tab.getAttribute("aria-controls")}`), "panel:shown");
+}
+on("click", ".panel-tabs [role='tab']", (_event, tab) => choose(tab));
+on("keydown", ".panel-tabs [role='tab']", (event, tab) => {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const tabs = $$("[role='tab']", panel());
+  const next = tabs.at((tabs.indexOf(tab) + step) % tabs.length);
+  choose(next);
+  next.focus();
+});
+
+// Cards
+on("click", "[data-remove-card]", (_event, button) => {
+  const card = button.closest(".mem");
+  const next = card.nextElementSibling ?? card.previousElementSibling;
+  card.remove();
+  (next?.matches(".mem") ? next : panel())?.focus();
+  if (waiting) refresh();
+});
+
+// Esc in the form for a new one puts the link back.
+on("keydown", "[data-close-add]", (event, form) => {
+  if (event.key !== "Escape") return;
+  event.stopPropagation();
+  $("[data-cancel-add]", form).click();
+});
+
+// Links that open in a dialog over the page.
+on("click", "a[data-dialog]", async (event, link) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const dialog = $(`#${link.dataset.dialog}`);
+  await htmx.ajax("GET", link.getAttribute("href"), { target: `#${dialog.id} [data-dialog-body]`, swap: "innerHTML", source: dialog });
+  dialog.showModal();
+});

@@ -1,0 +1,76 @@
+// From a quotation to the words: opens the message, in whatever conversation, and marks them for a moment.
+import { $, on } from "./dom.js";
+import { closePanel } from "./memory.js";
+
+const SECONDS = 4;
+let wanted = null;
+let timer = 0;
+
+/** The range of the characters from..to of a message's text. */
+function rangeOf(element, from, to) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  const range = new Range();
+  let passed = 0;
+  let begun = false;
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const end = passed + node.length;
+    if (!begun && from < end) {
+      range.setStart(node, from - passed);
+      begun = true;
+    }
+    if (begun && to <= end) {
+      range.setEnd(node, to - passed);
+      return range;
+    }
+    passed = end;
+  }
+  return null;
+}
+
+function mark({ message, from, to }) {
+  const place = $(`[data-message="${message}"]`);
+  if (!place) return false;
+  // The server counts whole characters, the browser UTF-16 units.
+  const text = $(".message-text", place);
+  const units = (count) => [...text.textContent].slice(0, count).join("").length;
+  const range = text && to > from ? rangeOf(text, units(from), units(to)) : null;
+  clearTimeout(timer);
+  if (range && CSS.highlights) {
+    CSS.highlights.set("said", new Highlight(range));
+    timer = setTimeout(() => CSS.highlights.delete("said"), SECONDS * 1000);
+  }
+  place.classList.add("said");
+  place.addEventListener("animationend", () => place.classList.remove("said"), { once: true });
+  place.tabIndex = -1;
+  place.scrollIntoView({ block: "center" });
+  place.focus({ preventScroll: true });
+  return true;
+}
+
+function read(link) {
+  const [from, to] = (link.dataset.said ?? "0-0").split("-").map(Number);
+  return { message: link.dataset.jump, from, to };
+}
+
+on("click", "a[data-jump]", (event, link) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  closePanel();
+  if (mark(read(link))) return;
+  wanted = read(link);
+  const href = link.getAttribute("href");
+  if ($("#main .conversation")) htmx.ajax("GET", href, { target: "#main", swap: "innerHTML", push: "true", source: "#main" });
+  else location.assign(href);
+});
+
+// A page that was opened for a quotation: ?at=12&said=10-34
+function arrive() {
+  if (wanted && mark(wanted)) wanted = null;
+}
+document.addEventListener("htmx:after:settle", () => setTimeout(arrive));
+
+const query = new URLSearchParams(location.search);
+if (query.get("said") && query.get("at")) {
+  const [from, to] = query.get("said").split("-").map(Number);
+  mark({ message: query.get("at"), from, to });
+}

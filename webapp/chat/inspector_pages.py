@@ -1,0 +1,62 @@
+"""The inspector: the whole prompt of a reply by sections, with what each cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, render_template
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import service
+from webapp.conversations import messages
+from webapp.errors import NotFound
+from webapp.web import wants_partial
+
+blueprint = Blueprint("inspector", __name__)
+
+SECTIONS = {
+    "instructions": "Instructions", "known": "Always known", "summaries": "Summaries of earlier parts",
+    "messages": "Messages, word for word", "retrieved": "Found for this message", "question": "Your message",
+}  # fmt: skip
+STEPS = {
+    "context": "Putting the prompt together", "retrieval": "Looking things up", "model": "Writing the reply",
+    "reply": "Writing the reply",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the prompt and its share; tokens and budget as the model counts."""
+
+    label: str
+    tokens: int
+    budget: int
+    percent: int
+
+
+@blueprint.get("/messages/<int:message_id>/prompt")
+@signed_in
+def prompt(message_id: int):
+    """What the model was sent for a reply."""
+    user_id = current_user_id()
+    reply = messages.get_message(user_id, message_id)
+    if reply.role != "assistant":
+        raise NotFound("There is no such reply.")
+    steps = service.pipeline_steps(user_id, message_id)
+    context = next((step for step in steps if step.name == "context"), None)
+    data: dict[str, Any] = context.data if context else {}
+    total = max(1, int(data.get("tokens") or 0))
+    sections = [
+        Section(SECTIONS.get(item["name"], item["name"].capitalize()), item["tokens"], item.get("budget") or 0,
+                round(100 * item["tokens"] / total))
+        for item in data.get("sections", ())
+        if item.get("tokens")
+    ]  # fmt: skip
+    took = [(STEPS.get(step.name, step.name.capitalize()), step.duration_ms) for step in steps if step.duration_ms]
+    shown = {
+        "message": reply, "sections": sections, "total": data.get("tokens"), "budget": data.get("budget"),
+        "prompt": data.get("prompt") or [], "left_out": data.get("left_out") or [], "took": took,
+    }
+    template = "chat/_inspector.html" if wants_partial() else "chat/inspector.html"
+    return render_template(template, **shown)

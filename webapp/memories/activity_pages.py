@@ -1,0 +1,261 @@
+"""Pages and fragments of what happens to memories: review, the change log, extraction, switches, health."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+from pydantic import ValidationError
+from rq.exceptions import NoSuchJobError
+from rq.job import Job
+from rq.serializers import JSONSerializer
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations.pages import CHANGED as LIST_CHANGED
+from webapp.conversations.service import get_conversation, hide_conversation
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.extensions import redis
+from webapp.memories import dependents, extraction, forgetting, history, reviewing, service, switches, views, wording
+from webapp.memories.models import Memory
+from webapp.memories.pages import CHANGED
+from webapp.memories.schemas import ReviewDecision
+from webapp.rendering import reader_zone
+from webapp.web import PageQuery, wants_partial
+
+blueprint = Blueprint("memory_activity", __name__)
+
+WORKING = ("queued", "started", "scheduled", "deferred", "created")
+
+
+@blueprint.get("/memories/review")
+@signed_in
+def review():
+    """Everything that waits for a decision."""
+    page = views.waiting(current_user_id(), 20, request.args.get("cursor", "")[:500] or None)
+    template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
+    return render_template(template, waiting=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.post("/memories/<int:memory_id>/review")
+@signed_in
+def decide(memory_id: int):
+    """Carry out a decision, and say in its place what it did."""
+    try:
+        decided = reviewing.decide_review(current_user_id(), memory_id, _decision())
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        if not wants_partial():
+            raise
+        row = service.get_memory(current_user_id(), memory_id)
+        items = [item for item in views.waiting(current_user_id(), 100).items if item.memory.memory_id == memory_id]
+        shown = {"item": items[0] if items else reviewing.Waiting(row, ()), "error": _said(error)}
+        return render_template("memories/_review_item.html", **shown), 422
+    db.session.commit()
+    if not wants_partial():
+        flash("Decided.", "message")
+        return redirect(url_for(".review"), 303)
+    shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
+    if isinstance(decided, Memory):
+        return _fragment("memories/_reviewed.html", card=views.card(current_user_id(), decided.memory_id), **shown)
+    return _fragment("memories/_reviewed.html", report=decided, **shown)
+
+
+@blueprint.get("/memories/changes")
+@signed_in
+def changes():
+    """The change log."""
+    query = PageQuery(limit=20, cursor=request.args.get("cursor", "")[:500] or None)
+    page = history.list_change_sets(current_user_id(), query)
+    template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
+    return render_template(template, changes=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.get("/memories/changes/<int:change_set_id>")
+@signed_in
+def change(change_set_id: int):
+    """What one change did."""
+    view = history.get_change_set(current_user_id(), change_set_id)
+    if not wants_partial():
+        return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True)
+    return render_template("memories/_change_body.html", view=view)
+
+
+@blueprint.post("/memories/changes/<int:change_set_id>/undo")
+@signed_in
+def undo(change_set_id: int):
+    """Undo a change as a whole, or say what stands in the way."""
+    user_id = current_user_id()
+    refused: list[tuple[str, str, int | None]] = []
+    try:
+        history.undo(user_id, change_set_id)
+    except Conflict as error:
+        db.session.rollback()
+        refused = _obstacles(user_id, error)
+    db.session.commit()
+    view = history.get_change_set(user_id, change_set_id)
+    shown = {"view": view, "refused": refused, "opened": True}
+    if not wants_partial():
+        if not refused:
+            flash("Undone.", "message")
+        return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused)
+    where = request.form.get("place", "")
+    if where.startswith("reply-"):
+        return _fragment("memories/_remembered.html", turn_id=where.removeprefix("reply-"), views=[view],
+                         refused=refused, opened=True)  # fmt: skip
+    return _fragment("memories/_change.html", **shown)
+
+
+@blueprint.post("/c/<int:conversation_id>/memory/extract")
+@signed_in
+def extract(conversation_id: int):
+    """Read a conversation for memories now; the answer follows the work."""
+    job_id = extraction.request_extraction(current_user_id(), conversation_id)
+    if not wants_partial():
+        flash("Reading the conversation. What is found appears in Memory.", "message")
+        return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id,
+                           job_id=job_id)  # fmt: skip
+
+
+@blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
+@signed_in
+def extraction_state(conversation_id: int, job_id: str):
+    """How an extraction goes: working, done with its numbers, or failed with nothing lost."""
+    get_conversation(current_user_id(), conversation_id)
+    shown: dict[str, Any] = {"conversation_id": conversation_id, "job_id": job_id, "state": "failed", "counts": {}}
+    try:
+        job = Job.fetch(job_id, connection=redis(), serializer=JSONSerializer)
+    except NoSuchJobError:
+        job = None
+    if job is not None and job.kwargs.get("conversation_id") == conversation_id:
+        status = job.get_status()
+        result = job.return_value() if status == "finished" else None
+        if status in WORKING:
+            shown["state"] = "working"
+        elif isinstance(result, dict) and "failed" not in result:
+            shown |= {"state": "done", "counts": result}
+    if shown["state"] == "done" and any(shown["counts"].get(name) for name in extraction.COUNTS):
+        return _fragment("memories/_extraction.html", **shown)
+    return render_template("memories/_extraction.html", **shown)
+
+
+@blueprint.post("/c/<int:conversation_id>/memory")
+@signed_in
+def switch_here(conversation_id: int):
+    """Switch memory on or off in one conversation."""
+    switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
+    db.session.commit()
+    return _switched(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
+
+
+@blueprint.post("/memory/switch")
+@signed_in
+def switch_everywhere():
+    """Switch memory on or off altogether."""
+    switches.switch_memory(current_user_id(), request.form.get("on") == "1")
+    db.session.commit()
+    return _switched(url_for("memories.page"), request.form.get("conversation", type=int))
+
+
+@blueprint.get("/memory/health")
+@signed_in
+def health():
+    """What may want tidying."""
+    return render_template("memories/health.html", groups=views.health(current_user_id()),
+                           counts=views.counts(current_user_id()))  # fmt: skip
+
+
+@blueprint.post("/memory/health/keep/<int:memory_id>")
+@signed_in
+def keep_one(memory_id: int):
+    """Archive the other memories of a group of duplicates."""
+    user_id = current_user_id()
+    service.get_memory(user_id, memory_id)
+    others = {int(number) for number in request.form.getlist("others") if number.isdecimal()} - {memory_id}
+    for other in sorted(others):
+        service.archive_memory(user_id, other)
+    db.session.commit()
+    flash(f"Kept one; {wording.counted(len(others), 'other')} archived.", "message")
+    return redirect(url_for(".health"), 303)
+
+
+@blueprint.get("/c/<int:conversation_id>/delete")
+@signed_in
+def ask_to_delete(conversation_id: int):
+    """What rests on a conversation that is to be deleted."""
+    user_id = current_user_id()
+    conversation = get_conversation(user_id, conversation_id)
+    resting = dependents.of_conversation(user_id, conversation_id)
+    shown = {"conversation": conversation, "resting": resting, "cards": views.cards_of(user_id, resting.memories)}
+    if wants_partial():
+        return render_template("memories/_delete.html", **shown)
+    return render_template("memories/delete.html", **shown)
+
+
+@blueprint.post("/c/<int:conversation_id>/delete-with-memories")
+@signed_in
+def delete_conversation(conversation_id: int):
+    """Delete a conversation and forget what rests on it alone; the conversation can be brought back for a while,
+    the memories cannot."""
+    user_id = current_user_id()
+    resting = dependents.of_conversation(user_id, conversation_id)
+    report = forgetting.forget(user_id, resting.only_here, cause="conversation_deleted")
+    hide_conversation(user_id, conversation_id)
+    db.session.commit()
+    said = f"Deleted, and {wording.counted(len(report.memory_ids), 'memory', 'memories')} forgotten."
+    undo_at = url_for("conversations_pages.undelete", conversation_id=conversation_id)
+    if not wants_partial():
+        flash(said, undo_at)
+        return redirect(url_for("conversations_pages.new"), 303)
+    shown = {"detail": said, "action": ("Bring back the conversation", undo_at), "seconds": 10}
+    response = Response(render_template("errors/_toast.html", **shown))
+    trigger = f"{LIST_CHANGED}, {CHANGED}"
+    response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
+    return response
+
+
+def _decision() -> ReviewDecision:
+    form = request.form
+    until = None
+    if form.get("decision") == "until" and form.get("until"):
+        try:
+            day = date.fromisoformat(form["until"])
+        except ValueError:
+            raise Invalid("Give the date as year, month and day.") from None
+        until = datetime.combine(day, time(12), reader_zone()).astimezone(UTC)
+    try:
+        return ReviewDecision(decision=form.get("decision"), other_id=form.get("other_id") or None, until=until)
+    except ValidationError:
+        raise Invalid("Choose one of the answers.") from None
+
+
+def _said(error: Invalid | Conflict) -> str:
+    if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
+        return "Say until when it was true."
+    return error.detail or "That does not fit these memories any more."
+
+
+def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
+    """Every memory that stands in the way: what it says, why, and its id while it exists."""
+    found: list[tuple[str, str, int | None]] = []
+    for item in error.errors or []:
+        row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
+        words = wording.OBSTACLES.get(item.get("reason", ""), "stands in the way")
+        found.append((row.content if row else "A memory", words, row.memory_id if row else None))
+    return found or [("This", "was undone already" if "already" in error.detail else "cannot be undone any more", None)]
+
+
+def _switched(then: str, conversation_id: int | None) -> Any:
+    if not wants_partial():
+        return redirect(then, 303)
+    conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
+    state = switches.switches(current_user_id(), conversation)
+    return _fragment("memories/_here.html", switches=state, conversation=conversation)
+
+
+def _fragment(template: str, **shown: Any) -> Any:
+    response = make_response(render_template(template, **shown))
+    response.headers["HX-Trigger"] = CHANGED
+    return response

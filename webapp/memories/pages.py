@@ -1,0 +1,275 @@
+"""Pages and fragments of memories: the panel, the list, one memory and what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.forms import first_sentence, read_form, sentences
+from webapp.memories import forgetting, history, service, views, wording
+from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
+from webapp.memories.views import Filters
+from webapp.problems import field_errors
+from webapp.web import wants_partial
+
+blueprint = Blueprint("memories", __name__)
+
+CHANGED = "memories:changed"
+"""The browser event after which the panel is fetched again."""
+LABELS = {"content": "The memory", "category": "The category", "memory_type": "The kind"}
+
+
+@blueprint.app_context_processor
+def _panel() -> dict[str, Any]:
+    """What the templates of any page may ask for; nothing is loaded unless one does."""
+    return {
+        "load_panel": _load_panel,
+        "remembered_under": remembered_under,
+        "memory_words": wording,
+        "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
+    }
+
+
+def _load_panel(conversation: Conversation | None = None) -> views.Panel:
+    return views.panel(current_user_id(), conversation, read_filters(conversation))
+
+
+def read_filters(conversation: Conversation | None = None) -> Filters:
+    """The filters of the request; those that make no sense are as if they were not set."""
+    given = {name: value for name, value in request.args.items() if value != ""}
+    given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")
+    given = {name: value for name, value in given.items() if name in Filters.model_fields and value}
+    try:
+        return Filters(**given)
+    except ValidationError as error:
+        wrong = {str(item["loc"][0]) for item in field_errors(error)}
+        return Filters(**{name: value for name, value in given.items() if name not in wrong})
+
+
+def remembered_under(message: Any) -> list[history.ChangeSetView]:
+    """What was remembered from the turn of a reply; one query for all messages that a page shows from there on."""
+    if current_identity() is None:
+        return []
+    known: dict[int, list[history.ChangeSetView]] = g.setdefault("remembered", {})
+    if message.message_id not in known:
+        ids = [key for key in (message.reply_to_id, message.message_id) if key]
+        found = views.remembered_by(current_user_id(), ids)
+        known[message.message_id] = [view for key in ids for view in found.get(key, ())]
+    return known[message.message_id]
+
+
+def note_messages(messages: list[Any]) -> None:
+    """Load what `remembered_under` will be asked for, for all of these messages at once."""
+    ids = [message.message_id for message in messages]
+    found = views.remembered_by(current_user_id(), ids) if ids else {}
+    known = g.setdefault("remembered", {})
+    for message in messages:
+        keys = (message.reply_to_id, message.message_id)
+        known[message.message_id] = [view for key in keys if key for view in found.get(key, ())]
+
+
+@blueprint.get("/memory")
+@signed_in
+def page():
+    """All of memory in full width."""
+    shown = views.panel(current_user_id(), None, read_filters())
+    return render_template("memories/page.html", panel=shown, has_any=views.has_any(current_user_id()))
+
+
+@blueprint.get("/memories/panel")
+@signed_in
+def panel():
+    """The panel anew, as fragments for the parts of it that a page has."""
+    number = request.args.get("conversation", type=int)
+    conversation = get_conversation(current_user_id(), number) if number else None
+    if not wants_partial():
+        return redirect(url_for(".page"), 303)
+    shown = views.panel(current_user_id(), conversation, read_filters(conversation))
+    return render_template("memories/_refresh.html", panel=shown)
+
+
+@blueprint.get("/memories/counts")
+@signed_in
+def counts():
+    """The badges alone."""
+    return render_template("memories/_counts.html", counts=views.counts(current_user_id()))
+
+
+@blueprint.get("/memories/list")
+@signed_in
+def listed():
+    """A page of the list."""
+    filters = read_filters()
+    if not wants_partial():
+        return redirect(url_for(".page", **filters.as_args()), 303)
+    return render_template("memories/_list.html", filters=filters, cards=views.cards(current_user_id(), filters))
+
+
+@blueprint.get("/memories/new")
+@signed_in
+def new():
+    """The form for writing one by hand."""
+    template = "memories/_add.html" if wants_partial() else "memories/add.html"
+    return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
+
+
+@blueprint.post("/memories")
+@signed_in
+def create():
+    """Keep what the user wrote; it takes the place of what says the same."""
+    try:
+        row = service.create_memory(current_user_id(), read_form(MemoryFields))
+    except Invalid as error:
+        shown = {"errors": sentences(error, LABELS), "values": request.form, "is_open": True}
+        template = "memories/_add.html" if wants_partial() else "memories/add.html"
+        return render_template(template, **shown), 422
+    db.session.commit()
+    if not wants_partial():
+        flash("Remembered.", "message")
+        return redirect(url_for(".page"), 303)
+    card = views.card(current_user_id(), row.memory_id)
+    return _fragment("memories/_added.html", card=card, note="Remembered")
+
+
+@blueprint.get("/memories/<int:memory_id>")
+@signed_in
+def show(memory_id: int):
+    """One memory: its card, or a page with its quotes and history."""
+    card = views.card(current_user_id(), memory_id)
+    if wants_partial():
+        return render_template("memories/_card.html", card=card)
+    return _whole(card)
+
+
+@blueprint.get("/memories/<int:memory_id>/edit")
+@signed_in
+def edit(memory_id: int):
+    """A memory, being edited in its place."""
+    card = views.card(current_user_id(), memory_id)
+    if wants_partial():
+        return render_template("memories/_edit.html", card=card, errors={}, values={})
+    return _whole(card, editing=True)
+
+
+@blueprint.post("/memories/<int:memory_id>/edit")
+@signed_in
+def save(memory_id: int):
+    """Save an edit as a new revision; one made on an older wording is refused, with both kept in sight."""
+    card = views.card(current_user_id(), memory_id)
+    seen = request.form.get("revision", type=int)
+    try:
+        if seen is not None and seen != card.memory.revision:
+            raise Conflict("This memory was changed in the meantime. It now says what stands above.")
+        row = service.update_memory(current_user_id(), memory_id, read_form(MemoryChanges))
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        card = views.card(current_user_id(), memory_id)
+        said = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
+        shown = {"card": card, "errors": said, "values": request.form, "clash": isinstance(error, Conflict)}
+        if wants_partial():
+            return render_template("memories/_edit.html", **shown), 422
+        return _whole(card, editing=True, **{key: shown[key] for key in ("errors", "values", "clash")}), 422
+    db.session.commit()
+    return _done(memory_id, f"Saved as revision {row.revision}")
+
+
+@blueprint.post("/memories/<int:memory_id>/pin")
+@signed_in
+def pin(memory_id: int):
+    """Put a memory into every prompt, or no longer."""
+    pinned = request.form.get("on") != "0"
+    service.pin_memory(current_user_id(), memory_id, pinned)
+    db.session.commit()
+    return _done(memory_id, "Pinned: every reply sees it" if pinned else "No longer pinned")
+
+
+@blueprint.post("/memories/<int:memory_id>/archive")
+@signed_in
+def archive(memory_id: int):
+    """Set a memory aside, or take it up again."""
+    archived = request.form.get("on") != "0"
+    service.archive_memory(current_user_id(), memory_id, archived)
+    db.session.commit()
+    return _done(memory_id, "Archived: no reply uses it" if archived else "Back in use")
+
+
+@blueprint.get("/memories/<int:memory_id>/forget")
+@signed_in
+def ask_to_forget(memory_id: int):
+    """What forgetting takes away, asked once."""
+    card = views.card(current_user_id(), memory_id)
+    shown = {"card": card, "wordings": len(history.revisions_of(current_user_id(), memory_id)) - 1}
+    if wants_partial():
+        return render_template("memories/_forget.html", **shown)
+    return _whole(card, forgetting=True, **shown)
+
+
+@blueprint.post("/memories/<int:memory_id>/forget")
+@signed_in
+def forget(memory_id: int):
+    """Forget for good, and say what went."""
+    user_id = current_user_id()
+    service.get_memory(user_id, memory_id)
+    report = forgetting.forget(user_id, [memory_id], whole_key="whole_key" in request.form)
+    db.session.commit()
+    shown = {"memory_id": memory_id, "report": report}
+    if not wants_partial():
+        return render_template("memories/forgotten.html", **shown)
+    return _fragment("memories/_forgotten.html", **shown)
+
+
+@blueprint.get("/memories/<int:memory_id>/history")
+@signed_in
+def revisions(memory_id: int):
+    """Every wording a memory has had, newest first."""
+    if not wants_partial():
+        return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
+    return render_template("memories/_history.html", **_past(memory_id))
+
+
+@blueprint.post("/memories/<int:memory_id>/restore")
+@signed_in
+def restore(memory_id: int):
+    """Give a memory an earlier wording."""
+    row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
+    db.session.commit()
+    return _done(memory_id, f"Put back, as revision {row.revision}")
+
+
+def _whole(card: views.Card, **more: Any) -> str:
+    return render_template("memories/memory.html", **({"card": card, **_past(card.memory.memory_id)} | more))
+
+
+def _past(memory_id: int) -> dict[str, Any]:
+    user_id = current_user_id()
+    rows = history.revisions_of(user_id, memory_id)
+    others = [row for row in history.values_of(user_id, memory_id) if row.memory_id != memory_id]
+    return {"memory_id": memory_id, "revisions": list(reversed(rows)), "others": others}
+
+
+def _done(memory_id: int, note: str) -> Any:
+    """The card as it is now, with what has just happened to it; or the page that shows it."""
+    if not wants_partial():
+        flash(note + ".", "message")
+        return redirect(url_for(".show", memory_id=memory_id), 303)
+    return _fragment("memories/_card.html", card=views.card(current_user_id(), memory_id), note=note)
+
+
+def _fragment(template: str, **shown: Any) -> Any:
+    response = current_app.make_response(render_template(template, **shown))
+    response.headers["HX-Trigger"] = CHANGED
+    return response
+
+
+def _reason(error: Conflict) -> str:
+    if error.errors:
+        return "Another memory holds this place already. Change that one, or archive it first."
+    return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
+

@@ -1,0 +1,46 @@
+"""Whether memory is read and made at all, and in one conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.accounts.service import update_account, user_settings
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Memory of the account, and of one conversation when there is one."""
+
+    everywhere: bool
+    here: bool = True
+    is_temporary: bool = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether memory is read and made in this place."""
+        return self.everywhere and self.here and not self.is_temporary
+
+
+def switches(user_id: int, conversation: Conversation | None) -> Switches:
+    """How the switches stand."""
+    everywhere = user_settings(user_id).memory_enabled
+    if conversation is None:
+        return Switches(everywhere)
+    return Switches(everywhere, conversation.uses_memory, conversation.is_temporary)
+
+
+def switch_memory(user_id: int, on: bool) -> None:
+    """Read and make memories everywhere, or nowhere; what is there stays."""
+    update_account(user_id, AccountChanges(settings=SettingsChanges(memory_enabled=on)))
+
+
+def switch_conversation(user_id: int, conversation_id: int, on: bool) -> Conversation:
+    """Read and make memories in a conversation, or not. Raises NotFound."""
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    conversation.uses_memory = on
+    db.session.flush()
+    return conversation

@@ -1,0 +1,88 @@
+"""Pages and fragments of what replies used, and of search over everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.conversations import messages
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.memories.pages import CHANGED
+from webapp.retrieval import receipts, shown
+from webapp.retrieval.schemas import Verdict
+from webapp.web import wants_partial
+
+blueprint = Blueprint("retrieval", __name__)
+
+
+@blueprint.app_context_processor
+def _used() -> dict[str, Any]:
+    """What the templates of any page may ask for."""
+    return {"used_under": used_under, "load_used": _newest}
+
+
+def _newest(conversation: Any) -> tuple[int | None, shown.Receipt]:
+    return shown.newest_receipt(current_user_id(), conversation)
+
+
+def used_under(message: Any) -> shown.UsedCounts:
+    """How much a reply used; one query for the whole page that shows it."""
+    if current_identity() is None:
+        return shown.UsedCounts()
+    known: dict[int, shown.UsedCounts] = g.setdefault("used", {})
+    if message.message_id not in known:
+        known |= shown.used_counts(message.conversation_id, message.message_id)
+    return known.get(message.message_id, shown.UsedCounts())
+
+
+@blueprint.get("/messages/<int:message_id>/used")
+@signed_in
+def used(message_id: int):
+    """The receipt of a reply."""
+    lines = receipts.receipt_of(current_user_id(), message_id)
+    receipt = shown.receipt(current_user_id(), lines)
+    if wants_partial():
+        return render_template("retrieval/_receipt.html", message_id=message_id, receipt=receipt)
+    message = messages.get_message(current_user_id(), message_id)
+    return render_template("retrieval/receipt.html", message=message, message_id=message_id, receipt=receipt)
+
+
+@blueprint.post("/messages/<int:message_id>/used")
+@signed_in
+def judge(message_id: int):
+    """Say that something is wrong, outdated, not relevant here, or to be forgotten; the line says what was done."""
+    try:
+        body = Verdict(kind=request.form.get("kind"), id=request.form.get("id"), verdict=request.form.get("verdict"))
+    except ValidationError:
+        raise Invalid("Choose one of the answers.") from None
+    user_id = current_user_id()
+    refused = ""
+    try:
+        receipts.judge(user_id, message_id, body.kind, body.id, body.verdict)
+        db.session.commit()
+    except Conflict as error:
+        db.session.rollback()
+        refused = error.detail
+    if not wants_partial():
+        flash(refused or shown.DONE[body.verdict], "message")
+        return redirect(url_for(".used", message_id=message_id), 303)
+    lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
+    found = shown.receipt(user_id, lines[:1])
+    line = (found.memories + found.passages + found.passed_over)[0]
+    body = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
+    return Response(body, headers={"HX-Trigger": CHANGED})
+
+
+@blueprint.get("/c/<int:conversation_id>/used")
+@signed_in
+def used_here(conversation_id: int):
+    """What the newest reply of a conversation used."""
+    conversation = get_conversation(current_user_id(), conversation_id)
+    if not wants_partial():
+        return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+    return render_template("retrieval/_used_tab.html", conversation=conversation)

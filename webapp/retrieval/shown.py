@@ -1,0 +1,135 @@
+"""What the templates of receipts and search show: lines with their reason, quote and age, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup, escape
+from sqlalchemy import func, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories import history
+from webapp.memories.history import Quoted
+from webapp.retrieval import receipts
+from webapp.retrieval.models import TurnReceipt
+from webapp.retrieval.receipts import Line
+
+DONE = {
+    "wrong": "Set aside as wrong", "outdated": "Marked as no longer true",
+    "not_relevant": "Noted: it counts less for questions like this one", "forget": "Forgotten for good",
+}  # fmt: skip
+
+KINDS = {"memory": "Memory", "message": "Past message", "chunk": "Conversation summary", "document": "Document"}
+
+_REASONS = {
+    "profile": "Your profile, always known", "pinned": "Pinned by you", "fact": "An important fact, always known",
+    "space": "A fact of this space", "recent": "Learned recently",
+    "earlier part of this conversation": "An earlier part of this conversation",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class UsedCounts:
+    """How many memories and other passages a reply saw."""
+
+    memories: int = 0
+    passages: int = 0
+
+    @property
+    def label(self) -> str:
+        """For the line under the reply; empty when it used nothing."""
+        if self.memories:
+            return f"Used {self.memories} {'memory' if self.memories == 1 else 'memories'}"
+        if self.passages:
+            return f"Used {self.passages} {'passage' if self.passages == 1 else 'passages'}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of a receipt with the quotes of its memory."""
+
+    line: Line
+    evidence: Sequence[Quoted] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why it was there, as a sentence."""
+        return _REASONS.get(self.line.reason) or self.line.reason[:1].upper() + self.line.reason[1:]
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return KINDS[self.line.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the reply saw, memories first, and what was looked at and left out."""
+
+    memories: list[Item] = field(default_factory=list)
+    passages: list[Item] = field(default_factory=list)
+    passed_over: list[Item] = field(default_factory=list)
+
+
+def receipt(user_id: int, lines: Iterable[Line]) -> Receipt:
+    """Lines in their groups, each thing once."""
+    lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
+    ids = [line.id for line in lines if line.kind == "memory"]
+    quotes = history.evidence_of(user_id, ids) if ids else {}
+    found = Receipt()
+    for line in lines:
+        item = Item(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
+        if not line.injected:
+            found.passed_over.append(item)
+        else:
+            (found.memories if line.kind == "memory" else found.passages).append(item)
+    return found
+
+
+def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, Receipt]:
+    """The newest reply of a conversation that used something, with its receipt."""
+    if conversation is None:
+        return None, Receipt()
+    message_id = db.session.scalar(
+        select(Message.message_id)
+        .where(
+            Message.conversation_id == conversation.conversation_id, Message.role == "assistant",
+            Message.superseded_by_id.is_(None), Message.status != "streaming",
+        )
+        .order_by(Message.message_id.desc())
+        .limit(1)
+    )
+    if message_id is None:
+        return None, Receipt()
+    return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
+
+
+def used_counts(conversation_id: int, first_id: int) -> dict[int, UsedCounts]:
+    """How much each reply of a conversation used, from one on; the caller has checked whose conversation it is."""
+    rows = db.session.execute(
+        select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
+        .join(Message, Message.message_id == TurnReceipt.message_id)
+        .where(
+            Message.conversation_id == conversation_id, Message.message_id >= first_id,
+            Message.message_id < first_id + 5_000, TurnReceipt.injected,
+        )
+        .group_by(TurnReceipt.message_id, TurnReceipt.kind)
+    )
+    found: dict[int, UsedCounts] = {}
+    for message_id, kind, count in rows:
+        seen = found.get(message_id, UsedCounts())
+        memories, passages = (count, 0) if kind == "memory" else (0, count)
+        found[message_id] = UsedCounts(seen.memories + memories, seen.passages + passages)
+    return found
+
+
+def marked(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
+    """A text with its spans as <mark>."""
+    html, at = Markup(""), 0
+    for start, end in spans:
+        html += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start:end])
+        at = end
+    return html + escape(text[at:])
