@@ -1,0 +1,140 @@
+"""Digests in the tables: writing, history, staleness, and which conversations need one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from tests.conversations.rows import add_conversation, add_messages
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.digests import service
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.errors import NotFound
+
+HOUR = timedelta(hours=1)
+DATA = ConversationMemoryData(main_topics=["tides"], action=["look them up"], typical_observation="Asks why.")
+
+
+def quiet(app, user, *, hours=2.0, messages=2, **fields):
+    """A conversation of two messages that has been quiet for some hours."""
+    conversation_id = add_conversation(app, user.user_id, at=now() - HOUR * hours, **fields)
+    if messages:
+        add_messages(app, conversation_id, messages)
+    return conversation_id
+
+
+def needing(user=None, **filters):
+    """What needs a digest after an hour."""
+    if user is None:
+        return service.get_conversations_needing_memory(idle=HOUR, **filters)
+    return service.get_conversations_needing_memory_for_user(user.user_id, idle=HOUR, **filters)
+
+
+def test_writing_keeps_every_version(app, user, app_context):
+    conversation_id = quiet(app, user)
+    with write_transaction():
+        first = service.upsert_digest(user.user_id, conversation_id, DATA)
+        assert (first.version, first.memory_data) == (1, DATA.model_dump())
+    with write_transaction():
+        assert service.upsert_digest(user.user_id, conversation_id, DATA).version == 1, "the same again is no version"
+    with write_transaction():
+        changed = DATA.model_copy(update={"main_topics": ["ebb"]})
+        assert service.upsert_digest(None, conversation_id, changed, source="service").version == 2
+    with write_transaction():
+        back = service.restore_digest(user.user_id, conversation_id, 1)
+        assert (back.version, back.memory_data["main_topics"]) == (3, ["tides"])
+    assert [(row.version, row.source) for row in service.history(conversation_id)] == [
+        (3, "user"), (2, "service"), (1, "user"),
+    ]  # fmt: skip
+    with pytest.raises(NotFound), write_transaction():
+        service.restore_digest(user.user_id, conversation_id, 9)
+
+
+def test_somebody_elses_is_unknown(app, user, make_user, app_context):
+    conversation_id = quiet(app, user)
+    with pytest.raises(NotFound), write_transaction():
+        service.upsert_digest(make_user().user_id, conversation_id, DATA)
+    with pytest.raises(NotFound), write_transaction():
+        service.upsert_digest(None, 2_000_000_000, DATA)
+    with pytest.raises(NotFound):
+        service.get_digest(conversation_id)
+
+
+def test_writing_one_is_no_activity(app, user, app_context):
+    conversation_id = quiet(app, user)
+    before = db.session.get(Conversation, conversation_id).updated_at
+    with write_transaction():
+        service.upsert_digest(user.user_id, conversation_id, DATA)
+    assert db.session.get(Conversation, conversation_id, populate_existing=True).updated_at == before
+
+
+def test_absent_then_fresh_then_stale(app, user, app_context):
+    conversation_id = quiet(app, user)
+    assert needing() == needing(user) == [conversation_id]
+    with write_transaction():
+        service.upsert_digest(user.user_id, conversation_id, DATA)
+    assert needing() == needing(user) == []
+    with write_transaction():
+        digest = service.get_digest(conversation_id)
+        digest.as_of = now() - HOUR * 3
+    assert needing() == needing(user) == [conversation_id]
+    assert service.is_stale(service.get_digest(conversation_id), db.session.get(Conversation, conversation_id))
+
+
+def test_only_idle_ones_with_something_said(app, user, app_context):
+    quiet(app, user, hours=0.5)
+    empty = quiet(app, user, hours=5, messages=0)
+    said = quiet(app, user, hours=4)
+    assert needing(user) == [said]
+    assert needing(user, include_empty=True) == [empty, said]
+    assert needing() == [said]
+
+
+def test_not_needing_means_all(app, user, app_context):
+    talking, said = quiet(app, user, hours=0), quiet(app, user, hours=3)
+    with write_transaction():
+        service.upsert_digest(user.user_id, said, DATA)
+    assert needing(user, only_needing=False) == [said, talking]
+
+
+@pytest.mark.parametrize(("limit", "count"), [(-1, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
+def test_the_limit(app, user, app_context, limit, count):
+    found = [quiet(app, user, hours=9 - number) for number in range(3)]
+    assert needing(user, limit=limit) == needing(limit=limit) == found[:count], "the longest quiet come first"
+
+
+def test_where_there_is_to_be_no_memory_there_is_no_digest(app, user, make_user, app_context):
+    quiet(app, user, is_temporary=True)
+    quiet(app, user, uses_memory=False)
+    quiet(app, user, deleted_at=now())
+    without, away = make_user(), make_user()
+    quiet(app, without)
+    quiet(app, away)
+    with write_transaction():
+        off = update(User).where(User.user_id == without.user_id)
+        db.session.execute(off.values(settings={"memory_enabled": False}))
+        db.session.execute(update(User).where(User.user_id == away.user_id).values(is_active=False))
+    wanted = quiet(app, user)
+    assert needing() == [wanted]
+    assert needing(user, only_needing=False, include_empty=True) == [wanted]
+    assert needing(without, only_needing=False) == []
+
+
+def test_other_users_are_not_chosen(app, user, make_user, app_context):
+    other = make_user()
+    mine, theirs = quiet(app, user, hours=3), quiet(app, other)
+    assert (needing(user), needing(other), needing()) == ([mine], [theirs], [mine, theirs])
+
+
+def test_deleting_the_conversation_deletes_it(app, user, app_context):
+    conversation_id = quiet(app, user)
+    with write_transaction():
+        service.upsert_digest(user.user_id, conversation_id, DATA)
+        db.session.flush()
+        db.session.delete(db.session.get(Conversation, conversation_id))
+    assert service.find_digest(conversation_id) is None
+    assert service.history(conversation_id) == []

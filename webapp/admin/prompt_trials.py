@@ -1,0 +1,186 @@
+"""Trying a prompt before it is used: what would be sent for a real conversation, and one stored turn made again.
+
+Nothing here is stored. Reading somebody else's conversation is recorded first (webapp/digests/access.py).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.accounts.models import User
+from webapp.chat.assembly import compose
+from webapp.chat.budget import BudgetTooSmall, estimate_tokens
+from webapp.chat.context_types import Chunk
+from webapp.chat.context_types import Message as ContextMessage
+from webapp.config import Settings
+from webapp.conversations.messages import current_messages
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.digests.generation import prompt_messages
+from webapp.digests.service import existing_conversation
+from webapp.errors import Conflict, NotFound
+from webapp.llm.complete import CompletionClient
+from webapp.llm.errors import ModelError
+from webapp.model_clients import completions
+from webapp.prompts import service as prompts
+from webapp.prompts.values import fill_for
+from webapp.summaries.service import chunks_of
+
+log = logging.getLogger(__name__)
+
+RECENT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would be sent: chat messages and their tokens. `note` says what is added that cannot be shown here."""
+
+    conversation_id: int
+    title: str | None
+    messages: list[dict[str, Any]]
+    tokens: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that was made for comparison, or why there is none."""
+
+    version: int
+    text: str = ""
+    model: str = ""
+    seconds: float = 0.0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One stored turn, made again with each version."""
+
+    conversation_id: int
+    message_id: int
+    asked: str
+    stored: str
+    stored_version: str | None
+    replies: list[Reply] = field(default_factory=list)
+
+
+def recent_conversations(user_id: int) -> Sequence[Conversation]:
+    """The admin's own conversations to choose from."""
+    return db.session.scalars(
+        select(Conversation)
+        .where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.message_count > 0)
+        .order_by(Conversation.updated_at.desc())
+        .limit(RECENT)
+    ).all()
+
+
+def preview(name: str, text: str, conversation_id: int, settings: Settings) -> Preview:
+    """What would be sent with this text as the prompt. Raises NotFound, Conflict."""
+    conversation = existing_conversation(conversation_id)
+    note = ""
+    if name == "chat":
+        rows = [
+            ContextMessage(row.message_id, row.role, row.content, row.status)
+            for row in current_messages(conversation_id)
+        ]
+        asked = max((place for place, row in enumerate(rows) if row.role == "user"), default=-1)
+        title = conversation.title
+        sent = _composed(conversation, rows[: asked + 1], text, settings)
+        return Preview(conversation_id, title, sent, _tokens(sent))
+    if name == "digests":
+        sent = prompt_messages(conversation_id, text)
+    else:
+        sent = [{"role": "system", "content": fill_for(conversation, text)}]
+        note = "After it comes what the prompt is about, chosen when the work is done."
+    return Preview(conversation_id, conversation.title, sent, _tokens(sent), note)
+
+
+def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Replay:
+    """Make a stored reply again with each version of the chat prompt, at the same time, with no connection held.
+
+    The messages before the reply are as they were when it was written; memory is as it is now. Raises NotFound.
+    """
+    reply = find_reply(message_id)
+    conversation = existing_conversation(reply.conversation_id)
+    branch = _before(reply)
+    texts = [(version, prompts.get_version("chat", version).prompt_text) for version in versions]
+    found = Replay(
+        conversation_id=conversation.conversation_id, message_id=message_id,
+        asked=next((row.content for row in reversed(branch) if row.role == "user"), ""), stored=reply.content,
+        stored_version=reply.prompt_version,
+    )
+    prompted = []
+    for version, text in texts:
+        conversation = existing_conversation(found.conversation_id)  # looking things up may have let go of it
+        prompted.append((version, _composed(conversation, branch, text, settings)))
+    client = completions()
+    db.session.rollback()
+    db.session.remove()
+    with ThreadPoolExecutor(len(prompted)) as pool:
+        replies = pool.map(lambda pair: _answer(client, *pair, settings.reply_tokens), prompted)
+        found.replies.extend(replies)
+    return found
+
+
+def find_reply(message_id: int) -> Message:
+    """A stored reply of anybody's. Raises NotFound."""
+    row = db.session.get(Message, message_id)
+    if row is None or row.role != "assistant" or not row.content:
+        raise NotFound("There is no such reply.")
+    return row
+
+
+def _before(reply: Message) -> list[ContextMessage]:
+    """The messages a reply followed, oldest first, through whatever was edited since."""
+    rows = {
+        row.message_id: row
+        for row in db.session.scalars(select(Message).where(Message.conversation_id == reply.conversation_id))
+    }
+    branch: list[Message] = []
+    parent = rows.get(reply.parent_id or 0)
+    while parent is not None and len(branch) < len(rows):
+        branch.append(parent)
+        parent = rows.get(parent.parent_id or 0)
+    return [ContextMessage(row.message_id, row.role, row.content, row.status) for row in reversed(branch)]
+
+
+def _composed(
+    conversation: Conversation, messages: Sequence[ContextMessage], text: str, settings: Settings
+) -> list[dict[str, Any]]:
+    last = messages[-1].id if messages else 0
+    chunks = [Chunk(*row) for row in chunks_of(conversation.conversation_id)]
+    chunks = [chunk for chunk in chunks if chunk.end < last]
+    closed = chunks[-1].end if chunks else 0
+    history = [message for message in messages if message.id > closed]
+    try:
+        owner = db.session.get(User, conversation.user_id)
+        return compose(conversation, owner, history, chunks, text, settings).context.messages
+    except BudgetTooSmall:
+        raise Conflict("With this prompt the last message does not fit into what the model can read.") from None
+
+
+def _tokens(messages: Sequence[dict[str, Any]]) -> int:
+    return sum(estimate_tokens(message["content"]) for message in messages)
+
+
+def _answer(client: CompletionClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
+    started = time.perf_counter()
+    try:
+        made = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)
+    except ModelError as error:
+        log.info("replay failed", extra={"code": error.code})
+        return Reply(version, error=error.detail)
+    return Reply(
+        version, made.text, made.model, round(time.perf_counter() - started, 1), made.usage.prompt_tokens,
+        made.usage.completion_tokens,
+    )

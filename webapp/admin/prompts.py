@@ -1,0 +1,171 @@
+"""Pages of the prompt editor: versions, comparison, preview on a real conversation, replay of a stored turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, current_app, flash, redirect, render_template, request, url_for
+from sqlalchemy import select
+
+from webapp.accounts.auth import admin_only, current_identity, current_user_id
+from webapp.accounts.models import User
+from webapp.admin import prompt_trials as trials
+from webapp.database import db
+from webapp.digests.access import note_look
+from webapp.digests.service import existing_conversation
+from webapp.errors import DomainError, Invalid, NotFound
+from webapp.forms import read_form, sentences
+from webapp.prompts import service
+from webapp.prompts.catalogue import changes_the_prefix
+from webapp.prompts.diffing import compare as compare_texts
+from webapp.prompts.schemas import NewPromptVersion
+from webapp.validation import MAX_ID
+from webapp.web import wants_partial
+
+blueprint = Blueprint("admin_prompts", __name__, url_prefix="/admin/prompts")
+
+
+@blueprint.get("")
+@admin_only
+def index():
+    """Every prompt, with the version in use."""
+    states = service.list_prompts()
+    return render_template("prompts/index.html", prompts=states, people=_people(state.activated_by for state in states))
+
+
+@blueprint.get("/<name>")
+@admin_only
+def editor(name: str):
+    """One prompt: its text to edit, its versions, and what can be tried with it."""
+    return _render(name, version=_number(request.args.get("version")))
+
+
+@blueprint.post("/<name>/versions")
+@admin_only
+def save(name: str):
+    """Save the text as a new version, and put it into use if that was the button."""
+    try:
+        data = read_form(NewPromptVersion)
+        row = service.add_version(
+            current_user_id(), name, data.prompt_text, set_active=request.form.get("set_active") == "1", note=data.note
+        )
+    except Invalid as error:
+        errors = sentences(error, {"prompt_text": "The prompt", "note": "The note"}, otherwise="prompt_text")
+        db.session.rollback()
+        return _render(name, draft=_draft(), errors=errors), 422
+    db.session.commit()
+    used = service.get_prompt(name).active_version == row.version
+    flash(f"Version {row.version} is saved and in use." if used else f"Version {row.version} is saved, not in use yet.")
+    return redirect(url_for(".editor", name=name, version=row.version), 303)
+
+
+@blueprint.post("/<name>/versions/<int:version>/activate")
+@admin_only
+def activate(name: str, version: int):
+    """Put a version into use."""
+    service.activate(current_user_id(), name, _existing(version))
+    db.session.commit()
+    flash(f"Version {version} is in use.")
+    return redirect(url_for(".editor", name=name), 303)
+
+
+@blueprint.get("/<name>/compare")
+@admin_only
+def compare(name: str):
+    """What changed between two versions."""
+    before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
+    lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
+    shown = {"lines": lines, "before": before, "after": after}
+    if wants_partial():
+        return render_template("prompts/_comparison.html", **shown)
+    return _render(name, **shown)
+
+
+@blueprint.post("/<name>/preview")
+@admin_only
+def preview(name: str):
+    """What would be sent for a conversation with the text as it stands in the editor."""
+    found = service.definition(name)
+    text = _draft()
+    shown: dict[str, Any] = {}
+    try:
+        service.check(name, text)
+        conversation_id = _existing(_number(request.form.get("conversation_id")), "conversation")
+        note_look(current_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
+        shown["preview"] = trials.preview(found.name, text, conversation_id, _settings())
+    except DomainError as error:
+        db.session.rollback()
+        shown["preview_error"] = _said(error)
+    return _part("prompts/_preview.html", name, draft=text, **shown)
+
+
+@blueprint.post("/<name>/replay")
+@admin_only
+def replay(name: str):
+    """One stored reply made again with two versions, side by side."""
+    if service.definition(name).name != "chat":
+        raise NotFound("Only replies can be made again.")
+    shown: dict[str, Any] = {}
+    try:
+        versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]
+        message_id = _existing(_number(request.form.get("message_id")), "reply")
+        of = trials.find_reply(message_id).conversation_id
+        note_look(current_identity(), existing_conversation(of).user_id, f"conversation {of}")
+        shown["replay"] = trials.replay(message_id, versions, _settings())
+    except DomainError as error:
+        db.session.rollback()
+        shown["replay_error"] = _said(error)
+    return _part("prompts/_replay.html", name, **shown)
+
+
+def _part(template: str, name: str, **shown: Any):
+    status = 422 if any(key.endswith("_error") for key in shown) else 200
+    return (render_template(template, **shown) if wants_partial() else _render(name, **shown)), status
+
+
+def _render(name: str, *, version: int | None = None, draft: str | None = None, **more: Any) -> str:
+    state = service.get_prompt(name)
+    versions = list(service.versions(name))
+    shown_version = version if version in {row.version for row in versions} else state.active_version
+    source = next(row for row in versions if row.version == shown_version)
+    text = source.prompt_text if draft is None else draft
+    activations = service.activations(name)
+    people = _people([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
+    shown: dict[str, Any] = {
+        "prompt": state, "definition": state.definition, "versions": versions, "shown_version": shown_version,
+        "text": text, "volatile": changes_the_prefix(text), "activations": activations, "people": people, "errors": {},
+        "conversations": trials.recent_conversations(current_user_id()), "form": request.form,
+    }  # fmt: skip
+    return render_template("prompts/editor.html", **{**shown, **more})
+
+
+def _people(ids: Any) -> dict[int, str]:
+    wanted = {user_id for user_id in ids if user_id is not None}
+    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(wanted)))
+    return {user_id: name or email for user_id, name, email in rows}
+
+
+def _draft() -> str:
+    return request.form.get("prompt_text", "").replace("\r\n", "\n")
+
+
+def _number(value: str | None) -> int | None:
+    found = (value or "").strip().lstrip("#")
+    return int(found) if found.isascii() and found.isdecimal() and len(found) < 11 and int(found) <= MAX_ID else None
+
+
+def _existing(number: int | None, what: str = "version") -> int:
+    """An id that a row can have. Raises NotFound."""
+    if number is None or not 1 <= number <= MAX_ID:
+        raise NotFound(f"There is no such {what}.")
+    return number
+
+
+def _said(error: DomainError) -> str:
+    if isinstance(error, Invalid):
+        return " ".join(sentences(error, {"prompt_text": "The prompt"}).values())
+    return error.detail or error.title
+
+
+def _settings():
+    return current_app.extensions["settings"]

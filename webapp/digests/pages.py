@@ -1,0 +1,133 @@
+"""The digest of a conversation for its owner: in the header, as a page, being edited, and its history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.digests import generation, service
+from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored
+from webapp.errors import Conflict, Invalid, NotFound, Unavailable
+from webapp.forms import sentences
+from webapp.problems import field_errors
+from webapp.validation import MAX_ID
+from webapp.web import wants_partial
+
+blueprint = Blueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest")
+
+LABELS = {"main_topics": "A topic", "action": "A suggestion", "typical_observation": "The observation"}
+
+
+@blueprint.app_context_processor
+def _header() -> dict[str, Any]:
+    """What the header of a conversation asks for; nothing is loaded unless a template does."""
+    return {"load_digest": _shown}
+
+
+@blueprint.get("")
+@signed_in
+def show(conversation_id: int):
+    """The digest, or with `edit` the form to change it."""
+    conversation = _own(conversation_id)
+    return _render(conversation, editing="edit" in request.args)
+
+
+@blueprint.post("")
+@signed_in
+def save(conversation_id: int):
+    """Save the digest as its owner wrote it."""
+    conversation = _own(conversation_id)
+    try:
+        data = _form()
+    except Invalid as error:
+        errors = sentences(error, LABELS, otherwise="typical_observation")
+        return _render(conversation, editing=True, errors=errors, typed=request.form), 422
+    service.upsert_digest(current_user_id(), conversation_id, data)
+    db.session.commit()
+    return _done(conversation_id, "The digest is saved.")
+
+
+@blueprint.post("/generate")
+@signed_in
+def generate(conversation_id: int):
+    """Make the digest now."""
+    _own(conversation_id)
+    try:
+        generation.generate_now(conversation_id)
+    except (Conflict, Unavailable) as error:
+        return _render(_own(conversation_id), error=error.detail), error.status
+    return _done(conversation_id, "The digest is made.")
+
+
+@blueprint.get("/history")
+@signed_in
+def history(conversation_id: int):
+    """The versions the digest had."""
+    conversation = _own(conversation_id)
+    rows = [ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)]
+    return render_template("digests/history.html", conversation=conversation, versions=rows, partial=wants_partial())
+
+
+@blueprint.post("/versions/<int:version>/restore")
+@signed_in
+def restore(conversation_id: int, version: int):
+    """Bring back a version."""
+    _own(conversation_id)
+    service.restore_digest(current_user_id(), conversation_id, version)
+    db.session.commit()
+    flash("That version is back.")
+    return redirect(url_for(".show", conversation_id=conversation_id), 303)
+
+
+def _own(conversation_id: int) -> Conversation:
+    if not 1 <= conversation_id <= MAX_ID:
+        raise NotFound("There is no such conversation.")
+    return get_conversation(current_user_id(), conversation_id)
+
+
+def _shown(conversation: Conversation) -> dict[str, Any]:
+    """The digest of a conversation for its templates."""
+    row = service.find_digest(conversation.conversation_id)
+    if row is None:
+        return {"data": None, "is_stale": False, "version": 0, "updated_at": None}
+    return {
+        "data": stored(row.memory_data), "is_stale": service.is_stale(row, conversation), "version": row.version,
+        "updated_at": row.updated_at,
+    }
+
+
+def _render(conversation: Conversation, **more: Any) -> str:
+    shown: dict[str, Any] = {
+        "conversation": conversation, "digest": _shown(conversation), "editing": False, "errors": {}, "typed": None,
+    }  # fmt: skip
+    template = "digests/_digest.html" if wants_partial() else "digests/page.html"
+    return render_template(template, **{**shown, **more})
+
+
+def _done(conversation_id: int, said: str):
+    if wants_partial():
+        return _render(_own(conversation_id))
+    flash(said)
+    return redirect(url_for(".show", conversation_id=conversation_id), 303)
+
+
+def _form() -> ConversationMemoryData:
+    """The posted digest: lists one item a line. Raises Invalid."""
+    def lines(name: str) -> list[str]:
+        return [line.strip() for line in request.form.get(name, "").splitlines() if line.strip()]
+
+    try:
+        return ConversationMemoryData(
+            main_topics=lines("main_topics"), action=lines("action"),
+            typical_observation=" ".join(request.form.get("typical_observation", "").split()),
+        )
+    except ValueError as error:
+        found = field_errors(error)
+        for item in found:
+            item["loc"] = item["loc"][:1]
+        raise Invalid("", errors=found) from None
