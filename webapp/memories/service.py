@@ -154,10 +154,10 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         memory.statement_hash = statement_hash(memory.content)
     if "valid_to" in given and memory.valid_to is None:
         memory.superseded_by_id = None
+    check_key(memory)  # before anything else is asked of the database, which would write it unchecked
     if {"content", "fact_key", "fact_value"} & given.keys():
         forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
     journal = Journal(user_id, cause)
-    check_key(memory)
     journal.changed(memory)
     journal.close({"updated": 1})
     return memory
