@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import func, select, update
 
@@ -107,6 +108,52 @@ def add_reply(conversation: Conversation, asked: Message) -> Message:
     conversation.message_count += 1
     db.session.flush()
     return reply
+
+
+def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetime]]) -> list[Message]:
+    """Messages (role, content, time) that were said elsewhere, behind what is in the conversation; none is answered.
+
+    The conversation takes the time of the last one.
+    """
+    rows: list[Message] = []
+    parent_id = last_message_id(conversation.conversation_id)
+    asked_id = None
+    for role, content, at in lines:
+        row = Message(
+            conversation_id=conversation.conversation_id, role=role, content=content, status="complete",
+            parent_id=parent_id, reply_to_id=asked_id if role == "assistant" else None, created_at=at,
+        )
+        db.session.add(row)
+        db.session.flush()
+        parent_id = row.message_id
+        asked_id = row.message_id if role == "user" else asked_id
+        rows.append(row)
+    if rows:
+        conversation.updated_at = lines[-1][2]
+        conversation.message_count += len(rows)
+        messages_changed.send(None, conversation=conversation, first_id=rows[0].message_id)
+        db.session.flush()
+    return rows
+
+
+def add_opening(conversation: Conversation, payload: dict, *, parent_id: int | None) -> Message:
+    """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
+    at = now()
+    row = Message(
+        conversation_id=conversation.conversation_id, role="assistant", content="", status="streaming",
+        parent_id=parent_id, created_at=at, custom_payload=payload,
+    )
+    db.session.add(row)
+    conversation.updated_at = at
+    conversation.message_count += 1
+    db.session.flush()
+    return row
+
+
+def opened_point(message: Message) -> str | None:
+    """The slug of the point that a message opens, if it does."""
+    slug = (message.custom_payload or {}).get("point") if message.role == "assistant" else None
+    return slug if isinstance(slug, str) and message.reply_to_id is None else None
 
 
 def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:

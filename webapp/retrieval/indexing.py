@@ -103,7 +103,7 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         if (conversation.indexed_through or 0) != after:
             return True  # somebody else was here, or messages came back: look again
         if wanted:
-            _store_messages(user_id, client.model, [row.message_id for row in wanted], vectors)
+            store_message_vectors(user_id, client.model, [row.message_id for row in wanted], vectors)
             changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
         conversation.indexed_through = rows[-1].message_id if rows else after or None
         conversation.index_due = len(rows) == BATCH
@@ -111,7 +111,8 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         return conversation.index_due
 
 
-def _store_messages(user_id: int, model: str, ids: Sequence[int], vectors: np.ndarray) -> None:
+def store_message_vectors(user_id: int, model: str, ids: Sequence[int], vectors: np.ndarray) -> None:
+    """Keep the vectors (n × dimensions) of messages, replacing what there was; messages gone meanwhile are ignored."""
     there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
     db.session.execute(delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids)))
     rows = [

@@ -12,6 +12,8 @@ MEANING = 0.40
 COVERAGE = 0.34
 """Share of the question's words, by rarity, from which on a passage is taken for its words alone."""
 SOME_MEANING, SOME_COVERAGE = 0.25, 0.15
+MANY_WORDS = 0.5
+"""The same share by number of words."""
 NEARBY = 0.5
 """Keyword score, relative to the best, of a message that answers what the one before it asked."""
 ALIKE = 0.5
@@ -24,14 +26,16 @@ def terms_of(text: str) -> frozenset[str]:
     return frozenset(stems(words(text[:4_000])))
 
 
-def relevant(hits: Sequence[Hit]) -> list[Hit]:
-    """Those of a ranking that have something to do with the question, in their order."""
+def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
+    """Those of a ranking that have something to do with the question, whose words are `asked`, in their order."""
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
-    return [hit for hit in hits if _relevant(hit, covered)]
+    return [hit for hit in hits if _relevant(hit, len(asked), covered)]
 
 
-def _relevant(hit: Hit, covered: bool) -> bool:
-    cosine, coverage = hit.parts.get("cosine", 0.0), hit.parts.get("coverage", 0.0)
+def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
+    # By rarity or by number: among a few passages every word of the subject is common.
+    coverage = max(hit.parts.get("coverage", 0.0), len(hit.matched) / asked - MANY_WORDS + COVERAGE if asked else 0.0)
+    cosine = hit.parts.get("cosine", 0.0)
     if cosine >= MEANING or coverage >= COVERAGE:
         return True
     if cosine >= SOME_MEANING and coverage >= SOME_COVERAGE:

@@ -15,6 +15,7 @@ from webapp.retrieval.found import Found, load_found
 from webapp.retrieval.passages import KINDS, Filter
 from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
 from webapp.retrieval.scope import Scope
+from webapp.spaces.service import member_space_ids
 
 FOR_REPLY = 12
 """Passages that are offered to a prompt, whose budget decides."""
@@ -36,6 +37,7 @@ class Question:
     verbatim_from: int = 0
     memories: bool = True
     other_conversations: bool = True
+    space_id: int | None = None
 
 
 @dataclass(slots=True)
@@ -55,8 +57,8 @@ class Result:
 
 
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:
-    """Whose passages a user may find."""
-    return Scope(user_id, space_id=space_id)
+    """Whose passages a user may find: asked anew every time, so that a membership that ended counts at once."""
+    return Scope(user_id, member_space_ids(user_id), space_id)
 
 
 def retrieve(question: Question, wait: float) -> Result:
@@ -65,7 +67,7 @@ def retrieve(question: Question, wait: float) -> Result:
     Only what has something to do with the question. Never waits longer than `wait` seconds for an index or the
     embedder's deadline for a vector; without them it goes on with what there is. May end the session's transaction.
     """
-    scope = scope_of(question.user_id)
+    scope = scope_of(question.user_id, question.space_id)
     text = question.text
     if question.before and len(terms_of(text)) < FEW_TERMS:
         text = f"{question.before}\n{text}"
@@ -93,7 +95,7 @@ def retrieve(question: Question, wait: float) -> Result:
         where = _filter(question, scope)
         hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
         clock.lap("search")
-        found = [item for item in load_found(relevant(hits), scope) if not _unwanted(entry, item, asked)]
+        found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
         clock.lap("load")
     known = {item.key for item in facts}
     result.items = [*facts, *(item for item in found if item.key not in known)][:FOR_REPLY]

@@ -1,0 +1,124 @@
+"""Retrieval at 1 k, 10 k and 100 k passages: milliseconds and bytes of the product's own search over its own tables."""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from bench.product import product
+from bench.report import percentile, table, verdict
+from webapp.accounts.models import User
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+from webapp.llm.embeddings import normalised
+from webapp.memories.journal import statement_hash
+from webapp.memories.models import Memory
+from webapp.model_clients import embedder
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.indexing import store_message_vectors
+from webapp.retrieval.service import Question, retrieve, search
+
+SIZES = (1_000, 10_000, 100_000)
+PER_CONVERSATION = 50
+QUERIES = 60
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def main() -> bool:
+    """Fill a user at each size with memories and messages, with vectors, and ask; whether 10 k stays quick."""
+    rows, quick = [], True
+    with product() as app, app.app_context():
+        vocabulary = _vocabulary()
+        for size in SIZES:
+            user_id = _fill(size, vocabulary)
+            app.extensions["index_cache"].drop()
+            started = time.perf_counter()
+            entry = index_cache().get(user_id, 600)
+            built = time.perf_counter() - started
+            db.session.rollback()
+            replies, typed, steps = _ask(user_id, vocabulary)
+            rows.append((size, built, entry.index.nbytes / 2**20, percentile(replies, 50), percentile(replies, 95),
+                         percentile(typed, 50), percentile(typed, 95), *(percentile(steps[name], 50) for name in steps)))
+            quick &= size != 10_000 or percentile(replies, 50) < 15
+    table("Retrieval, one user, half memories and half messages, 384 dimensions", (
+        "passages", "built s", "index MB", "for a reply p50 ms", "p95", "search p50 ms", "p95",
+        *(f"{name} p50 ms" for name in steps)), rows)
+    return verdict("10,000 passages: retrieval for a reply under 15 ms p50, embedding included", quick)
+
+
+def _vocabulary() -> list[str]:
+    maker = random.Random(7)
+    parts = ["ka", "lo", "mi", "ren", "sta", "vor", "del", "pin", "gra", "tu", "ves", "nor", "bal", "qui", "zen", "fo"]
+    return list(dict.fromkeys("".join(maker.choices(parts, k=maker.randint(2, 4))) for _ in range(9_000)))
+
+
+def _sentence(maker: random.Random, vocabulary: list[str], length: int) -> str:
+    # Words as frequent as they are in a language: the n-th about 1/n as often as the first.
+    return " ".join(vocabulary[min(int(maker.paretovariate(0.6)), len(vocabulary)) - 1] for _ in range(length))
+
+
+def _fill(size: int, vocabulary: list[str]) -> int:
+    """A user with that many passages; vectors are random, for it is time that is measured."""
+    maker, numbers = random.Random(size), np.random.default_rng(size)
+    model, width = embedder().model, embedder().dim
+    with write_transaction():
+        user = User(email=f"bench{size}@example.org", name="", password_hash="-")
+        db.session.add(user)
+        db.session.flush()
+        user_id = user.user_id
+    for first in range(0, size // 2, 1_000):
+        count = min(1_000, size // 2 - first)
+        vectors = normalised(numbers.standard_normal((count, width)).astype(np.float32))
+        texts = [_sentence(maker, vocabulary, 12) for _ in range(count)]
+        with write_transaction():
+            db.session.add_all(
+                Memory(user_id=user_id, memory_type="fact", content=text, statement_hash=statement_hash(text),
+                       embedding=vector.tobytes(), embedding_model=model, importance=0.4)
+                for text, vector in zip(texts, vectors, strict=True)
+            )
+    for number in range(size // 2 // PER_CONVERSATION):
+        at = START + timedelta(hours=number)
+        lines = [
+            (("user", "assistant")[place % 2], _sentence(maker, vocabulary, 40), at + timedelta(minutes=place))
+            for place in range(PER_CONVERSATION)
+        ]
+        vectors = normalised(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
+        with write_transaction():
+            conversation: Conversation = create_conversation(user_id, NewConversation())
+            rows = messages.add_past(conversation, lines)
+            store_message_vectors(user_id, model, [row.message_id for row in rows], vectors)
+            conversation.index_due = False
+    return user_id
+
+
+def _ask(user_id: int, vocabulary: list[str]) -> tuple[list[float], list[float], dict[str, list[float]]]:
+    maker = random.Random(1)
+    replies: list[float] = []
+    typed: list[float] = []
+    steps: dict[str, list[float]] = {}
+    for number in range(QUERIES + 5):
+        question = _sentence(maker, vocabulary, 8)
+        started = time.perf_counter()
+        found = retrieve(Question(user_id, question), 600)
+        replies.append((time.perf_counter() - started) * 1000)
+        db.session.rollback()
+        started = time.perf_counter()
+        search(user_id, question[: maker.randint(3, 20)])
+        typed.append((time.perf_counter() - started) * 1000)
+        db.session.rollback()
+        if number == 4:  # the first ones warm everything up
+            replies, typed, steps = [], [], {}
+        elif number > 4:
+            for name, took in found.took.items():
+                steps.setdefault(name, []).append(took)
+    return replies, typed, steps
+
+
+if __name__ == "__main__":
+    main()

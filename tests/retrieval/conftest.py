@@ -1,0 +1,24 @@
+"""What tests of retrieval and of summaries share: conversations written straight into the tables, at their dates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+
+from tests.support.dialogue import Dialogue, write_dialogue
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def tell(app: Flask) -> Callable[..., Dialogue]:
+    """`tell(person, [(role, text), ...], day=0, title=…, is_temporary=False)`: a conversation that was had."""
+
+    def make(person, lines: Sequence[tuple[str, str]], *, day: int = 0, title: str = "A talk", **fields) -> Dialogue:
+        with app.app_context():
+            return write_dialogue(person.user_id, lines, START + timedelta(days=day), title=title, **fields)
+
+    return make

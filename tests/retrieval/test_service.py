@@ -1,0 +1,102 @@
+"""Retrieval over the real tables: what is found, by words and by meaning, and what never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.database import db, write_transaction
+from webapp.memories import forgetting
+from webapp.memories.schemas import NewMemory
+from webapp.memories.service import create_memory, update_memory
+from webapp.retrieval.cache import IndexCache, index_cache
+from webapp.retrieval.service import Question, retrieve, search
+
+OSLO = [("user", "I am planning a trip to Oslo in June"), ("assistant", "Oslo is lovely in June.")]
+CELLO = [("user", "Which instrument does my sister play?"), ("assistant", "She plays the cello.")]
+
+
+def keys(result):
+    return [(item.kind, item.id) for item in result.items]
+
+
+def remember(user_id: int, content: str, **fields) -> int:
+    with write_transaction():
+        return create_memory(user_id, NewMemory(memory_type="fact", content=content, **fields)).memory_id
+
+
+def test_messages_are_found_at_once_by_words_and_after_the_job_by_meaning(app, user, tell, run_jobs):
+    talk = tell(user, OSLO)
+    with app.app_context():
+        found = search(user.user_id, "oslo trip")
+        assert ("message", talk.ids[0]) in keys(found)
+        assert "cosine" not in found.items[0].hit.parts
+        db.session.remove()
+        run_jobs()
+        found = search(user.user_id, "holiday in Norway's capital")
+        assert found.with_meaning and found.items[0].key == ("message", talk.ids[0])
+        assert found.items[0].hit.parts["cosine"] > 0.3
+
+
+def test_a_forgotten_memory_is_never_found_by_any_process(app, user, run_jobs):
+    with app.app_context():
+        kept = remember(user.user_id, "My cat is called Luna")
+        gone = remember(user.user_id, "My safe word is heliotrope")
+        run_jobs()
+        other = IndexCache(app, 2**20)
+        first, second = index_cache().get(user.user_id, 5), other.get(user.user_id, 5)
+        assert ("memory", gone) in first.index and ("memory", gone) in second.index
+        with write_transaction():
+            forgetting.forget(user.user_id, [gone])
+        # Before any index has heard of it: by id it is gone.
+        assert ("memory", gone) in first.index
+        assert ("memory", gone) not in keys(search(user.user_id, "heliotrope safe word"))
+        for cache in (index_cache(), other):
+            index = cache.get(user.user_id, 5).index
+            assert ("memory", gone) not in index and ("memory", kept) in index
+
+
+@pytest.mark.parametrize("change", [{"is_archived": True}, {"content": "My bicycle is blue"}])
+def test_a_changed_memory_is_found_as_it_is(app, user, run_jobs, change):
+    from webapp.memories.schemas import MemoryChanges
+
+    with app.app_context():
+        memory_id = remember(user.user_id, "My bicycle is red")
+        run_jobs()
+        assert ("memory", memory_id) in keys(search(user.user_id, "bicycle red"))
+        with write_transaction():
+            update_memory(user.user_id, memory_id, MemoryChanges(**change))
+        found = {item.key: item.content for item in search(user.user_id, "bicycle").items}
+        assert found.get(("memory", memory_id)) == change.get("content")
+
+
+def test_switches_and_scope(app, user, make_user, tell):
+    stranger = make_user()
+    mine, theirs = tell(user, OSLO), tell(stranger, OSLO)
+    hidden = tell(user, [("user", "Oslo secret"), ("assistant", "Oslo noted")], is_temporary=True)
+    with app.app_context():
+        memory_id = remember(user.user_id, "The user wants to see Oslo")
+        found = keys(retrieve(Question(user.user_id, "my Oslo trip"), 5))
+        assert ("message", mine.ids[0]) in found and ("memory", memory_id) in found
+        assert not {("message", number) for number in theirs.ids + hidden.ids} & set(found)
+        found = keys(retrieve(Question(user.user_id, "my Oslo trip", memories=False), 5))
+        assert ("memory", memory_id) not in found and ("message", mine.ids[0]) in found
+        found = keys(retrieve(Question(user.user_id, "my Oslo trip", other_conversations=False), 5))
+        assert found == [("memory", memory_id)]
+        here = Question(user.user_id, "my Oslo trip", conversation_id=mine.conversation_id, verbatim_from=mine.ids[1])
+        found = keys(retrieve(here, 5))
+        assert ("message", mine.ids[0]) in found and ("message", mine.ids[1]) not in found
+        assert keys(retrieve(Question(user.user_id, "How are you?"), 5)) == []
+        assert keys(retrieve(Question(user.user_id, "quantum chromodynamics"), 5)) == []
+
+
+def test_keyed_facts_are_found_by_their_key_whatever_is_away(app, user, monkeypatch):
+    with app.app_context():
+        memory_id = remember(
+            user.user_id, "The user likes teal best", category="preference", fact_key="preference/favourite_colour",
+            fact_value="teal", importance=0.3,
+        )
+        monkeypatch.setattr(IndexCache, "get", lambda *_: None)
+        found = retrieve(Question(user.user_id, "What is my favourite colour?"), 0)
+        assert keys(found) == [("memory", memory_id)] and not found.indexed
+        assert found.items[0].reason == "exact fact"
+        assert keys(retrieve(Question(user.user_id, "teal curtains"), 0)) == [("memory", memory_id)]

@@ -1,0 +1,51 @@
+"""Conversations that were had, written through the services at their own dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webapp.chat.finish import Outcome, finish_turn
+from webapp.conversations import messages
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+
+
+@dataclass(frozen=True)
+class Dialogue:
+    """A conversation and its messages, in order."""
+
+    conversation_id: int
+    ids: list[int]
+
+
+def write_dialogue(
+    user_id: int, lines: Sequence[tuple[str, str]], at: datetime, *, title: str = "A talk", is_temporary: bool = False
+) -> Dialogue:
+    """A conversation of (role, text) lines, a minute apart; each reply is finished as a turn's is."""
+    with write_transaction():
+        conversation = create_conversation(user_id, NewConversation(title=title, is_temporary=is_temporary))
+        conversation_id = conversation.conversation_id
+    ids: list[int] = []
+    for number in range(0, len(lines), 2):
+        asked, answered = lines[number][1], lines[number + 1][1] if number + 1 < len(lines) else "Noted."
+        ids += add_turn(user_id, conversation_id, asked, answered, at + timedelta(minutes=number))
+    return Dialogue(conversation_id, ids[: len(lines)])
+
+
+def add_turn(user_id: int, conversation_id: int, asked: str, answered: str, at: datetime | None = None) -> list[int]:
+    """One exchange, through the services that a turn uses."""
+    with write_transaction():
+        from webapp.conversations.models import Conversation
+
+        conversation = db.session.get(Conversation, conversation_id)
+        first, reply = messages.add_exchange(
+            conversation, asked, parent_id=messages.last_message_id(conversation_id)
+        )
+        if at is not None:
+            first.created_at = reply.created_at = at
+        db.session.flush()
+        finish_turn(reply.message_id, Outcome("complete", answered))
+        return [first.message_id, reply.message_id]
