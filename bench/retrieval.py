@@ -43,8 +43,9 @@ def main() -> bool:
             built = time.perf_counter() - started
             db.session.rollback()
             replies, typed, steps = _ask(user_id, vocabulary)
-            rows.append((size, built, entry.index.nbytes / 2**20, percentile(replies, 50), percentile(replies, 95),
-                         percentile(typed, 50), percentile(typed, 95), *(percentile(steps[name], 50) for name in steps)))
+            times = [percentile(values, share) for values in (replies, typed) for share in (50, 95)]
+            rows.append((size, built, entry.index.nbytes / 2**20, *times,
+                         *(percentile(values, 50) for values in steps.values())))  # fmt: skip
             quick &= size != 10_000 or percentile(replies, 50) < 15
     table("Retrieval, one user, half memories and half messages, 384 dimensions", (
         "passages", "built s", "index MB", "for a reply p50 ms", "p95", "search p50 ms", "p95",

@@ -1,0 +1,199 @@
+"""Rolling summaries: one call a batch, all or nothing, and true to the messages they stand for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+
+from tests.support.dialogue import write_dialogue
+from webapp.chat.assembly import assemble
+from webapp.chat.finish import Outcome, finish_turn
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.llm.errors import ModelError
+from webapp.retrieval.models import ConversationChunk
+from webapp.retrieval.service import search
+from webapp.summaries import service
+
+AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+SUMMARY = "The user keeps bees near Porto and will harvest on 4 June 2026."
+
+
+def lines(turns: int) -> list[tuple[str, str]]:
+    return [line for n in range(turns) for line in (("user", f"Question {n}?"), ("assistant", f"Answer {n}."))]
+
+
+def chunks(conversation_id: int) -> list[ConversationChunk]:
+    db.session.rollback()
+    return list(
+        db.session.scalars(
+            select(ConversationChunk)
+            .where(ConversationChunk.conversation_id == conversation_id)
+            .order_by(ConversationChunk.message_range_start)
+        )
+    )
+
+
+def script(model, **more) -> None:
+    model.script(match="conversation_summary", structured={"summary": SUMMARY}, **more)
+
+
+@pytest.fixture
+def long_talk(app, user):
+    """32 messages: two more than may be open."""
+    with app.app_context():
+        return write_dialogue(user.user_id, lines(16), AT)
+
+
+def test_nothing_is_summarised_up_to_the_threshold(app, user, model):
+    with app.app_context():
+        talk = write_dialogue(user.user_id, lines(15), AT)
+        assert service.summarise(talk.conversation_id) is None and chunks(talk.conversation_id) == []
+        assert not db.session.get(Conversation, talk.conversation_id).summary_due
+
+
+def test_the_oldest_messages_become_a_chunk_with_a_vector_that_is_found(app, user, model, long_talk, run_jobs):
+    script(model)
+    with app.app_context():
+        assert db.session.get(Conversation, long_talk.conversation_id).summary_due
+        closed = service.summarise(long_talk.conversation_id)
+        assert (closed.start, closed.end, closed.more) == (long_talk.ids[0], long_talk.ids[19], False)
+        (chunk,) = chunks(long_talk.conversation_id)
+        assert chunk.content == SUMMARY and len(np.frombuffer(chunk.embedding, np.float32)) == 384
+        assert service.summarise(long_talk.conversation_id) is None  # run twice, done once
+        assert not db.session.get(Conversation, long_talk.conversation_id).summary_due
+        db.session.rollback()
+        found = search(user.user_id, "bee hives in Portugal")
+        assert ("chunk", chunk.chunk_id) in [item.key for item in found.items]
+
+
+@pytest.mark.parametrize(
+    "broken", [{"reply": "not json"}, {"structured": {"summary": "   "}}, {"fault": {"http_status": 503}}]
+)
+def test_what_is_malformed_or_fails_stores_nothing_and_is_tried_again(app, model, long_talk, broken):
+    script(model)
+    model.script(match="conversation_summary|not valid", times=2, **broken)
+    with app.app_context():
+        with pytest.raises(ModelError) as failed:
+            service.summarise(long_talk.conversation_id)
+        assert failed.value.retryable and chunks(long_talk.conversation_id) == []
+        assert db.session.get(Conversation, long_talk.conversation_id).summary_due
+        db.session.rollback()
+        model.reset()
+        script(model)
+        assert service.summarise(long_talk.conversation_id) is not None
+
+
+def test_while_the_embedder_is_away_no_summary_is_paid_for(app, model, long_talk):
+    script(model)
+    model.script(path="embeddings", fault={"http_status": 503})
+    with app.app_context():
+        with pytest.raises(ModelError):
+            service.summarise(long_talk.conversation_id)
+        assert chunks(long_talk.conversation_id) == []
+    assert not [call for call in model.calls() if "conversation_summary" in str(call)]
+
+
+def test_a_chunk_goes_with_the_messages_it_stood_for(app, user, model, long_talk):
+    script(model)
+    with app.app_context():
+        service.summarise(long_talk.conversation_id)
+        with write_transaction():
+            conversation = db.session.get(Conversation, long_talk.conversation_id)
+            edited = db.session.get(Message, long_talk.ids[10])
+            asked, reply = messages.add_exchange(conversation, "Another question", parent_id=edited.parent_id)
+            messages.supersede_from(conversation, edited.message_id, asked, keep=[reply.message_id])
+        assert chunks(long_talk.conversation_id) == []
+        assert service.closed_through(long_talk.conversation_id) == 0
+
+
+def test_a_chunk_before_the_change_stays(app, user, model):
+    script(model)
+    with app.app_context():
+        talk = write_dialogue(user.user_id, lines(17), AT)
+        service.summarise(talk.conversation_id)
+        with write_transaction():
+            conversation = db.session.get(Conversation, talk.conversation_id)
+            asked = db.session.get(Message, talk.ids[32])
+            again = messages.add_reply(conversation, asked)
+            messages.supersede_from(conversation, asked.message_id + 1, again)
+        assert [chunk.message_range_end for chunk in chunks(talk.conversation_id)] == [talk.ids[19]]
+
+
+def test_what_changes_while_the_model_writes_is_not_summarised(app, user, model, long_talk, monkeypatch):
+    script(model)
+    with app.app_context():
+        ask = service.completions
+
+        def edited_meanwhile():
+            with write_transaction():
+                conversation = db.session.get(Conversation, long_talk.conversation_id)
+                asked, reply = messages.add_exchange(conversation, "No, this", parent_id=None)
+                messages.supersede_from(conversation, long_talk.ids[0], asked, keep=[reply.message_id])
+            return ask()
+
+        monkeypatch.setattr(service, "completions", edited_meanwhile)
+        assert service.summarise(long_talk.conversation_id) is None and chunks(long_talk.conversation_id) == []
+
+
+def test_temporary_conversations_are_summarised_but_never_searched(app, user, model):
+    script(model)
+    with app.app_context():
+        talk = write_dialogue(user.user_id, lines(16), AT, is_temporary=True)
+        service.summarise(talk.conversation_id)
+        (chunk,) = chunks(talk.conversation_id)
+        assert chunk.embedding is None
+        assert search(user.user_id, "bees Porto").items == []
+
+
+def test_turn_by_turn_the_job_keeps_the_prompt_short_and_no_message_is_lost(app, user, model, run_jobs, settings):
+    """150 exchanges: every message verbatim or covered, the prompt within budget, one call in ten turns."""
+    script(model)
+    with app.app_context():
+        talk = write_dialogue(user.user_id, [("user", "My bee hives stand near Porto."), ("assistant", "Lovely.")], AT)
+        summaries = 0
+        for number in range(149):
+            reply = _begin(talk.conversation_id, f"Remark {number}: " + "word " * 40)
+            if number % 7 == 0 or number > 140:
+                _check_cover(talk.conversation_id, reply, settings)
+            _end(reply, "Fine. " * 20)
+            while service.summarise(talk.conversation_id) is not None:
+                summaries += 1
+        # 300 messages: with more than 30 open the oldest 20 are closed.
+        assert summaries == 14 == len(chunks(talk.conversation_id))
+        assert len([call for call in model.calls() if "conversation_summary" in str(call)]) == summaries
+
+
+def _begin(conversation_id: int, text: str) -> int:
+    with write_transaction():
+        conversation = db.session.get(Conversation, conversation_id)
+        _, reply = messages.add_exchange(conversation, text, parent_id=messages.last_message_id(conversation_id))
+        return reply.message_id
+
+
+def _end(reply_id: int, text: str) -> None:
+    with write_transaction():
+        finish_turn(reply_id, Outcome("complete", text))
+
+
+def _check_cover(conversation_id: int, reply_id: int, settings) -> None:
+    assembled = assemble(reply_id, settings)
+    data = assembled.step.data
+    assert data["tokens"] <= data["budget"]
+    prompt = str(assembled.messages)
+    closed = service.closed_through(conversation_id)
+    covered = [(chunk.message_range_start, chunk.message_range_end) for chunk in chunks(conversation_id)]
+    for row in messages.current_messages(conversation_id):
+        if row.message_id >= reply_id:
+            continue
+        if row.message_id <= closed:
+            assert any(start <= row.message_id <= end for start, end in covered)
+        else:
+            assert row.content in prompt
+    if covered:
+        assert SUMMARY in prompt
+    db.session.rollback()
