@@ -10,7 +10,7 @@ import sys
 
 from bench.report import machine
 
-PARTS = ("relay", "lists", "footprint", "retrieval", "prefix")
+PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep")
 WITH_DATA = ("recall",)
 
 

@@ -1,0 +1,125 @@
+"""What memory, titles and summaries cost: background model calls and tokens of 100 scripted turns."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Flask
+from flask_migrate import upgrade
+
+from bench.report import table, verdict
+from tests.support.people import Person, api_client, make_person
+from tests.support.servers import test_servers
+from tests.support.work import work_off
+from webapp import create_app
+from webapp.config import Settings
+from webapp.llm.complete import Completion, CompletionClient
+from webapp.llm.offline.testing import serve_in_thread
+from webapp.llm.offline.wire import EMBEDDING_MODEL
+
+CONVERSATIONS = (60, 20, 10, 5, 3, 2)
+"""Turns of each conversation, 100 in all: one long enough for summaries, most of them short."""
+LIMIT = 1.0
+SAID = (
+    "My name is Robin and I live in Lisbon",
+    "What should I see in Porto in two days?",
+    "I prefer tea over coffee, and I'm allergic to walnuts",
+    "thanks",
+    "My project is called Heron; it is a small sailing app",
+    "Can you explain how tides work near a river mouth?",
+    "We decided to use SQLite for the first version of Heron",
+    "ok",
+    "Actually, I live in Porto now",
+    "Write me a haiku about grey water and patient birds",
+    "Always answer in British English",
+    "And what does a spring tide change about that?",
+)
+
+
+class Counting:
+    """A client for background work that counts what it is asked."""
+
+    def __init__(self, client: CompletionClient) -> None:
+        self._client = client
+        self.calls: list[tuple[str, int, int]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def complete_structured(self, messages: Any, schema: Any, name: str, **wishes: Any) -> tuple[Any, Completion]:
+        """Ask, and note the request's name and tokens."""
+        answer, completion = self._client.complete_structured(messages, schema, name, **wishes)
+        self._note(name, completion)
+        return answer, completion
+
+    def complete_text(self, messages: Any, **wishes: Any) -> Completion:
+        """Ask, and note the tokens."""
+        completion = self._client.complete_text(messages, **wishes)
+        self._note("text", completion)
+        return completion
+
+    def _note(self, name: str, completion: Completion) -> None:
+        usage = completion.usage
+        # A malformed answer is asked for again: that is a request more.
+        self.calls += [(name, usage.prompt_tokens or 0, usage.completion_tokens or 0)]
+        self.calls += [(f"{name}, repaired", 0, 0)] * (usage.requests - 1)
+
+
+def main() -> bool:
+    """Say 100 things, run the jobs of every turn, and count; whether there is at most one background call a turn."""
+    with test_servers() as servers, serve_in_thread(scripted=True) as model:
+        app = create_app(Settings(
+            var_dir=servers.directory, database_url=servers.database_url, redis_url=servers.redis_url,
+            secret_key="only for benchmarks, and long enough", log_level="ERROR", rate_limits=False,
+            openai_base_url=model.base_url, openai_api_key="bench", chat_model="bench", background_model="bench",
+            embedding_model=EMBEDDING_MODEL, turn_coalesce_ms=0,
+        ))
+        app.testing = True
+        with app.app_context():
+            upgrade()
+        counting = app.extensions["completions"] = Counting(app.extensions["completions"])
+        per_turn = list(_turns(app, make_person(app), counting))
+        embeddings = sum(call["path"] == "embeddings" for call in model.calls())
+        app.extensions["chat"].runner.drain(5)
+    return _report(counting, per_turn, embeddings)
+
+
+def _turns(app: Flask, person: Person, counting: Counting) -> Iterator[int]:
+    """Background calls that each turn brought about."""
+    client = api_client(app, person)
+    said = 0
+    for turns in CONVERSATIONS:
+        conversation = client.post("/api/conversations", json={}).json["conversation_id"]
+        for _ in range(turns):
+            before = len(counting.calls)
+            text = f"{SAID[said % len(SAID)]}" + ("" if said < len(SAID) else f" ({said})")
+            sent = client.post(f"/api/conversations/{conversation}/messages", json={"content": text})
+            client.get(f"/api/messages/{sent.json['message']['id']}/response?wait=30")
+            work_off(app)
+            said += 1
+            yield len(counting.calls) - before
+
+
+def _report(counting: Counting, per_turn: list[int], embeddings: int) -> bool:
+    tokens: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for name, prompt, completion in counting.calls:
+        tokens[name].append((prompt, completion))
+    turns = len(per_turn)
+    rows = [
+        (name, len(found), f"{len(found) / turns:.2f}", round(sum(p for p, _ in found) / turns),
+         round(sum(c for _, c in found) / turns), max(p for p, _ in found))
+        for name, found in sorted(tokens.items())
+    ]  # fmt: skip
+    total = len(counting.calls)
+    rows.append(("all", total, f"{total / turns:.2f}", round(sum(p for _, p, _ in counting.calls) / turns),
+                 round(sum(c for *_, c in counting.calls) / turns), max(p for _, p, _ in counting.calls)))  # fmt: skip
+    table(
+        f"Background model calls of {turns} turns",
+        ("request", "calls", "a turn", "prompt tokens a turn", "answer tokens a turn", "longest prompt"), rows,
+    )
+    spread = Counter(per_turn)
+    print(f"turns by calls: {', '.join(f'{spread[n]} with {n}' for n in sorted(spread))}; "
+          f"requests for embeddings: {embeddings / turns:.2f} a turn")  # fmt: skip
+    return verdict("at most one background model call a turn on average", total / turns <= LIMIT)
