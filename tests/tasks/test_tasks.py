@@ -1,0 +1,196 @@
+"""Digests by jobs and at once: what they make, when nothing is made, what a job's state says."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.conversations.rows import add_conversation, add_messages
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.digests import generation, service
+from webapp.digests.schemas import ConversationMemoryData
+
+DATA = {"main_topics": ["tides"], "action": ["look them up"], "typical_observation": "Asks why."}
+NAME = "conversation_digest"
+
+
+@pytest.fixture
+def talked(app, user):
+    """A conversation of two messages that has been quiet for two hours."""
+    return quiet(app, user)
+
+
+def quiet(app, user, *, messages=2, **fields):
+    """A conversation that has been quiet for two hours."""
+    conversation_id = add_conversation(app, user.user_id, at=now() - timedelta(hours=2), **fields)
+    if messages:
+        add_messages(app, conversation_id, messages)
+    return conversation_id
+
+
+def digest_calls(model):
+    """The calls for digests."""
+    return [call for call in model.calls() if NAME in str(call)]
+
+
+def test_a_digest_is_made_from_the_messages_with_the_active_prompt(app, client, model, talked, api, make_user):
+    model.script(match=NAME, structured={**DATA, "main_topics": [" tides\n", "", "x" * 400]})
+    prompt = {"prompt_text": "Say what it was about.\n{{CONVERSATION}}"}
+    assert api(make_user(is_admin=True)).post("/api/prompts/digests/versions?set_active=1", json=prompt).status_code == 201
+    made = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
+    assert made.status_code == 200, made.text
+    assert made.json["memory_data"]["main_topics"] == ["tides", "x" * 300], "what is too long is cut, not refused"
+    with app.app_context():
+        (version,) = service.history(talked)
+        assert (version.source, version.prompt_version, version.model) == ("model", "digests/2", "test-background")
+        sent = generation.prompt_messages(talked, prompt["prompt_text"])
+    assert sent[0]["content"].startswith("Say what it was about.\nEarlier digest: {")
+    assert sent[0]["content"].endswith(
+        '<message role="user">Message 0</message>\n<message role="assistant">Message 1</message>'
+    )
+    assert len(digest_calls(model)) == 1
+
+
+def test_a_job_makes_it_and_says_so(client, model, talked, run_jobs):
+    model.script(match=NAME, structured=DATA)
+    path = f"/api/tasks/generate-memory-for-conversation/{talked}"
+    job_id = client.post(path).json["job_id"]
+    assert client.post(path).json["job_id"] == job_id, "one job waits, a second request joins it"
+    queued = client.get(f"/api/tasks/{job_id}").json
+    assert queued == {"job_id": job_id, "name": "digest", "status": "queued", "result": None, "error": None}
+    run_jobs()
+    done = client.get(f"/api/tasks/{job_id}").json
+    assert (done["status"], done["result"]) == ("finished", {"conversation_id": talked, "version": 1, "is_new": True})
+    assert client.get(f"/api/conversations/{talked}/memory").json["memory_data"] == DATA
+
+
+def test_a_job_that_fails_for_good_says_why_in_our_words(client, model, talked, run_jobs):
+    model.script(match=NAME, fault={"http_status": 401, "body": {"error": {"message": "secret sk-123"}}})
+    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}").json["job_id"]
+    run_jobs(failures=True)
+    found = client.get(f"/api/tasks/{job_id}")
+    assert found.json["status"] == "failed"
+    assert "did not accept the API key" in found.json["error"]
+    assert "sk-123" not in found.text and "Traceback" not in found.text
+    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+
+
+def test_without_a_model_sync_is_503_and_nothing_is_stored(client, model, talked):
+    model.script(match=NAME, fault={"http_status": 500})
+    answer = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
+    assert answer.status_code == 503 and answer.headers["Retry-After"]
+    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+
+
+def test_malformed_output_stores_nothing(client, model, talked):
+    model.script(match=NAME, reply="no JSON at all")
+    assert client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true").status_code == 503
+    assert client.get(f"/api/conversations/{talked}/memory").status_code == 404
+
+
+@pytest.mark.parametrize("fields", [{"uses_memory": False}, {"is_temporary": True}])
+def test_where_memory_is_off_none_is_made(app, user, client, model, fields):
+    conversation_id = quiet(app, user, **fields)
+    assert client.post(f"/api/tasks/generate-memory-for-conversation/{conversation_id}?sync=1").status_code == 409
+    assert digest_calls(model) == []
+
+
+def test_nothing_said_costs_no_call(app, user, client, model):
+    conversation_id = quiet(app, user, messages=0)
+    made = client.post(f"/api/tasks/generate-memories-for-user/{user.user_id}?include_empty=true&sync=true")
+    assert made.json == {"conversation_ids": [conversation_id], "failed": []}
+    data = client.get(f"/api/conversations/{conversation_id}/memory").json["memory_data"]
+    assert data == {"main_topics": [], "action": [], "typical_observation": ""}
+    assert digest_calls(model) == []
+
+
+def test_filters_of_a_users(app, user, client, model):
+    model.script(match=NAME, structured=DATA)
+    first, second = quiet(app, user), quiet(app, user)
+    path = f"/api/tasks/generate-memories-for-user/{user.user_id}?sync=true"
+    assert client.post(f"{path}&clamp=0").json["conversation_ids"] == []
+    assert client.post(f"{path}&clamp=1").json["conversation_ids"] == [first]
+    assert client.post(path).json["conversation_ids"] == [second]
+    assert client.post(path).json["conversation_ids"] == []
+    assert client.post(f"{path}&only_needing=false&clamp=-1").json["conversation_ids"] == [first, second]
+    assert client.post(f"{path}&clamp=-2").status_code == 422
+    assert client.get(f"/api/conversations/{first}/memory").json["version"] == 1, "the same again is no new version"
+
+
+def test_one_that_fails_costs_no_other(app, user, client, model):
+    first, second = quiet(app, user), quiet(app, user)
+    with app.app_context(), write_transaction():
+        row = db.session.query(Message).filter_by(conversation_id=first).first()
+        row.content = "Poison"
+    model.script(match=NAME, structured=DATA)
+    model.script(match="Poison", fault={"http_status": 500})
+    made = client.post(f"/api/tasks/generate-memories-for-user/{user.user_id}?sync=true").json
+    assert made == {"conversation_ids": [second], "failed": [first]}
+
+
+def test_the_nightly_job_queues_one_for_each(app, user, make_user, model, run_jobs, api):
+    model.script(match=NAME, structured=DATA)
+    found = [quiet(app, user), quiet(app, make_user())]
+    watcher = api(make_user(is_service=True))
+    job_id = watcher.post("/api/tasks/trigger-memory-generation").json["job_id"]
+    assert [job.meta["name"] for job in run_jobs()] == ["digests", "digest", "digest"]
+    result = watcher.get(f"/api/tasks/{job_id}").json["result"]
+    assert result["conversation_ids"] == found
+    states = {watcher.get(f"/api/tasks/{one}").json["status"] for one in result["job_ids"]}
+    assert states == {"finished"}
+    with app.app_context():
+        assert all(service.find_digest(conversation_id) for conversation_id in found)
+
+
+def test_an_edit_during_the_model_call_stays(app, user, model, talked, monkeypatch):
+    """The user writes while the model is asked: theirs is kept."""
+    model.script(match=NAME, structured=DATA)
+    mine = ConversationMemoryData(main_topics=["mine"], action=[], typical_observation="")
+    read = generation._read
+
+    def read_then_somebody_writes(conversation_id):
+        source = read(conversation_id)
+        with write_transaction():
+            service.upsert_digest(user.user_id, conversation_id, mine)
+        return source
+
+    monkeypatch.setattr(generation, "_read", read_then_somebody_writes)
+    with app.app_context():
+        made = generation.generate(talked)
+        assert (made.version, made.is_new) == (1, False)
+        assert service.get_digest(talked).memory_data["main_topics"] == ["mine"]
+
+
+def test_a_message_during_the_model_call_leaves_it_stale(app, user, model, talked, monkeypatch):
+    model.script(match=NAME, structured=DATA)
+    read = generation._read
+
+    def read_then_somebody_speaks(conversation_id):
+        source = read(conversation_id)
+        with write_transaction():
+            db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=90)
+        return source
+
+    monkeypatch.setattr(generation, "_read", read_then_somebody_speaks)
+    with app.app_context():
+        generation.generate(talked)
+        assert service.get_conversations_needing_memory(idle=timedelta(hours=1)) == [talked]
+
+
+def test_what_the_user_corrected_is_shown_to_the_model(app, user, model, talked):
+    model.script(match=NAME, structured=DATA)
+    with app.app_context():
+        with write_transaction():
+            service.upsert_digest(user.user_id, talked, ConversationMemoryData(**DATA))
+        text = generation.prompt_messages(talked, "{{CONVERSATION}}")[0]["content"]
+        assert text.startswith('Earlier digest as corrected by the user: {"main_topics": ["tides"]')
+
+
+def test_jobs_unknown_and_forgotten(client, servers, talked):
+    assert client.get("/api/tasks/0000").status_code == 404
+    assert client.get("/api/tasks/with%20blank").status_code == 422
+    job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}").json["job_id"]
+    servers.flush_redis()
+    assert client.get(f"/api/tasks/{job_id}").status_code == 404
