@@ -18,6 +18,7 @@ from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.admin.dashboard import init_dashboard
 from webapp.admin.pages import blueprint as admin_pages
+from webapp.admin.prompts import blueprint as admin_prompts
 from webapp.chat.api import blueprint as chat_api
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
@@ -28,6 +29,7 @@ from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, engine_options, prepare_engine
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
+from webapp.digests.pages import blueprint as digests_pages
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
 from webapp.internal.api import blueprint as internal_api
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
@@ -132,7 +134,7 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     init_digests(app)
     for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages, retrieval_pages,
-                  inspector_pages, admin_pages, service_endpoints.blueprint):  # fmt: skip
+                  inspector_pages, admin_pages, service_endpoints.blueprint, digests_pages, admin_prompts):  # fmt: skip
         app.register_blueprint(pages)
     init_docs(app)
     init_dashboard(app)
