@@ -38,7 +38,8 @@ def digest_calls(model):
 def test_a_digest_is_made_from_the_messages_with_the_active_prompt(app, client, model, talked, api, make_user):
     model.script(match=NAME, structured={**DATA, "main_topics": [" tides\n", "", "x" * 400]})
     prompt = {"prompt_text": "Say what it was about.\n{{CONVERSATION}}"}
-    assert api(make_user(is_admin=True)).post("/api/prompts/digests/versions?set_active=1", json=prompt).status_code == 201
+    admin = api(make_user(is_admin=True))
+    assert admin.post("/api/prompts/digests/versions?set_active=1", json=prompt).status_code == 201
     made = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}?sync=true")
     assert made.status_code == 200, made.text
     assert made.json["memory_data"]["main_topics"] == ["tides", "x" * 300], "what is too long is cut, not refused"

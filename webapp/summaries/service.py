@@ -16,6 +16,7 @@ from webapp.conversations.signals import messages_changed
 from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput
 from webapp.model_clients import completions, embedder
+from webapp.prompts import service as prompts
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import FINISHED
@@ -84,13 +85,14 @@ def summarise(conversation_id: int) -> Closed | None:
     """
     settings: Settings = current_app.extensions["settings"]
     found = _oldest(conversation_id, settings)
+    instructions = prompts.active("summaries").text
     db.session.remove()
     if found is None:
         return None
     client = embedder()
     if not found.is_temporary:
         client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
-    messages = build_messages(found.said, found.earlier)
+    messages = build_messages(found.said, found.earlier, instructions=instructions)
     answer, completion = completions().complete_structured(messages, ConversationSummary, NAME, max_tokens=MAX_TOKENS)
     text = tidy(answer.summary)
     if not text:
