@@ -32,6 +32,8 @@ from webapp.conversations import messages
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.database import db
 from webapp.extensions import limiter, redis
+from webapp.retrieval.receipts import receipt_of
+from webapp.retrieval.schemas import ReceiptLine
 from webapp.web import api_blueprint
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat")
@@ -182,6 +184,7 @@ def get_pipeline_steps(path: MessagePath):
             )
             for step in steps
         ],
+        receipt=[ReceiptLine.of(line) for line in receipt_of(current_user_id(), path.message_id)],
     ).model_dump(mode="json")
 
 

@@ -14,12 +14,14 @@ from webapp.chat.context import Context, ContextInput, build_context
 from webapp.chat.context_types import Chunk, Known, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
-from webapp.chat.masking import mask
+from webapp.chat.masking import mask, mask_passages
+from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.tools import TOOLS
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.journeys.prompting import journey_prompt
 from webapp.memories.known import context_memories, memory_is_on
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
@@ -45,6 +47,15 @@ class Assembled:
     retrieval: Step | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A prompt with what went into it: memories as (id, revision, text), and what was looked up."""
+
+    context: Context
+    memories: list[tuple[int, int, str]]
+    found: Result
+
+
 class TurnGone(Exception):
     """The reply to be written was deleted, finished or superseded in the meantime."""
 
@@ -65,32 +76,50 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         return Assembled([], reply.model, "", Step("context", {}), waits_for)
     history = [ContextMessage(row.message_id, row.role, row.content, row.status) for row in rows]
     remembers = memory_is_on(conversation, owner)
-    known = context_memories(owner.user_id) if remembers else []
     prompt = prompts.active("chat")
+    opening = opening_of(conversation, reply, remembers=remembers)
+    model, label = reply.model, f"{prompt.label}, {opening.label}" if opening else prompt.label
+    # The last look at the rows: looking things up may give the connection back.
+    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening)
+    return Assembled(
+        messages=made.context.messages,
+        model=model,
+        prompt_version=label,
+        step=_step(made.context, history, made.memories, started, opening),
+        tools=TOOLS if remembers else [],
+        used=[item.id for item in made.context.receipt if item.kind == "memory" and item.injected],
+        receipt=made.context.receipt,
+        retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
+    )
+
+
+def compose(
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], chunks: Sequence[Chunk], prompt: str,
+    settings: Settings, opening: Opening | None = None,
+) -> Composed:
+    """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
+
+    May give the connection back. Raises BudgetTooSmall.
+    """
+    remembers = memory_is_on(conversation, owner)
+    known = context_memories(owner.user_id) if remembers else []
     source = ContextInput(
-        prompt=fill_for(conversation, prompt.text),
+        prompt="\n\n".join([fill_for(conversation, prompt), *journey_prompt(conversation)]),
+        directive=opening.text if opening else "",
         custom_instructions=str((owner.settings or {}).get("custom_instructions") or ""),
         messages=history,
         known=[Known(m.memory_id, m.content, m.revision, m.group, m.importance) for m in known],
         chunks=chunks,
         limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
-    model, label = reply.model, prompt.label
-    # The last look at the rows: looking things up may give the connection back.
-    looked_up = retrieve(_question(conversation, owner, history, remembers, closed), settings.index_wait_seconds)
-    context = build_context(replace(source, retrieved=_retrieved(looked_up)))
-    shown = [(m.memory_id, m.revision, m.content) for m in known]
-    shown += [(m.id, m.revision or 0, m.content) for m in looked_up.items if m.kind == "memory"]
-    return Assembled(
-        messages=context.messages,
-        model=model,
-        prompt_version=label,
-        step=_step(context, history, shown, started),
-        tools=TOOLS if remembers else [],
-        used=[item.id for item in context.receipt if item.kind == "memory" and item.injected],
-        receipt=context.receipt,
-        retrieval=Step("retrieval", looked_up.account, duration_ms=round(sum(looked_up.took.values()))),
-    )
+    question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
+    if opening:
+        question = replace(question, text=opening.about, before="")
+    found = retrieve(question, settings.index_wait_seconds)
+    context = build_context(replace(source, retrieved=_retrieved(found)))
+    memories = [(m.memory_id, m.revision, m.content) for m in known]
+    memories += [(m.id, m.revision or 0, m.content) for m in found.items if m.kind == "memory"]
+    return Composed(context, memories, found)
 
 
 def _question(
@@ -118,14 +147,20 @@ def _retrieved(found: Result) -> list[Retrieved]:
 
 
 def _step(
-    context: Context, history: Sequence[ContextMessage], memories: Sequence[tuple[int, int, str]], started: float
+    context: Context, history: Sequence[ContextMessage], memories: Sequence[tuple[int, int, str]], started: float,
+    opening: Opening | None = None,
 ) -> Step:
     stored = {(message.role, message.content): message.id for message in history}
+    passages = [(item.kind, item.id) for item in context.receipt if item.stage == "retrieved" and item.injected]
     prompt = []
     for message in context.messages:
         message_id = stored.get((message["role"], message["content"]))
-        kept = {"message_id": message_id} if message_id else {"content": mask(message["content"], memories)}
+        text = mask_passages(mask(message["content"], memories), passages)
+        kept = {"message_id": message_id} if message_id else {"content": text}
         prompt.append({"role": message["role"], **kept})
+    if opening and "content" in prompt[-1]:
+        # What was known of the point then is not kept here: it may be forgotten one day.
+        prompt[-1]["content"] = opening.kept
     data = {
         "tokens": context.tokens,
         "budget": context.budget,

@@ -1,4 +1,4 @@
-"""Keeps what memories say out of stored prompts: they are named there by id and revision, and filled in for a reader.
+"""Keeps what memories and documents say out of stored prompts: they are named there, and filled in for a reader.
 
 A forgotten memory thus leaves no copy in the account of a reply.
 """
@@ -6,16 +6,22 @@ A forgotten memory thus leaves no copy in the account of a reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import or_
 
 from webapp.chat.sections import escape
 from webapp.database import db
 from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.service import readable
+from webapp.retrieval.found import load_passages
+from webapp.retrieval.service import scope_of
 
 GONE = "[forgotten]"
+DELETED = "[deleted]"
+_ITEM = re.compile(r'(<item n="(\d+)" kind="[a-z]+")(?: source="[^"]*")?>.*?</item>', re.DOTALL)
+_PASSAGE = re.compile(r"\[\[(message|chunk|document) (\d{1,10})\]\]")
 _MARK = re.compile(r"\[\[memory (\d{1,10}) revision (\d{1,10})\]\]")
 
 
@@ -24,22 +30,54 @@ def mask(text: str, memories: Iterable[tuple[int, int, str]]) -> str:
     for memory_id, revision, content in memories:
         mark = f"[[memory {memory_id} revision {revision}]]"
         text = text.replace(f"- {_line(content)}\n", f"- {mark}\n").replace(f">{escape(content.strip())}<", f">{mark}<")
+        text = text.replace(f"] {_line(content)} (", f"] {mark} (")  # a line of facts
     return text
 
 
-def unmask(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored prompt messages with the marks filled in from the user's memories."""
+def mask_passages(text: str, items: Sequence[tuple[str, int]]) -> str:
+    """A prompt's text with its n-th reference item, if it is no memory, replaced by a mark of the n-th of `items`.
+
+    What was said in a conversation that is deleted later thus leaves no copy either.
+    """
+
+    def fill(found: re.Match[str]) -> str:
+        place = int(found[2]) - 1
+        if place >= len(items) or items[place][0] == "memory":
+            return found[0]
+        kind, number = items[place]
+        return f"{found[1]}>[[{kind} {number}]]</item>"
+
+    return _ITEM.sub(fill, text)
+
+
+def unmask_passages(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Stored prompt messages with the marks of passages filled in with what the user may see of them now."""
     wanted = {
-        (int(found[1]), int(found[2])) for item in prompt for found in _MARK.finditer(str(item.get("content") or ""))
+        (found[1], int(found[2])) for item in prompt for found in _PASSAGE.finditer(str(item.get("content") or ""))
     }
     if not wanted:
         return prompt
-    rows = db.session.execute(
-        select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot)
-        .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
-        .where(Memory.user_id == user_id, Memory.memory_id.in_({memory_id for memory_id, _ in wanted}))
-    ).all()
-    said = {(memory_id, revision): fields.get("content") or GONE for memory_id, revision, fields in rows}
+    there = load_passages(wanted, scope_of(user_id))
+
+    def fill(found: re.Match[str]) -> str:
+        passage = there.get((found[1], int(found[2])))
+        return escape(passage.content) if passage else DELETED
+
+    return [
+        {**item, "content": _PASSAGE.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
+        for item in prompt
+    ]
+
+
+def unmask(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Stored prompt messages with the marks filled in from what the user may read now.
+
+    Of others' memories only the revision that they share now: what they said before is theirs.
+    """
+    wanted = {int(found[1]) for item in prompt for found in _MARK.finditer(str(item.get("content") or ""))}
+    if not wanted:
+        return prompt
+    said = _said(user_id, wanted)
 
     def fill(found: re.Match[str]) -> str:
         return _line(said.get((int(found[1]), int(found[2])), GONE))
@@ -48,6 +86,20 @@ def unmask(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {**item, "content": _MARK.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
         for item in prompt
     ]
+
+
+def _said(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
+    """What memories that the user may read said, by id and revision."""
+    rows = db.session.execute(
+        readable(user_id)
+        .join(MemoryRevision, MemoryRevision.memory_id == Memory.memory_id)
+        .where(
+            Memory.memory_id.in_(memory_ids),
+            or_(Memory.user_id == user_id, MemoryRevision.revision == Memory.revision),
+        )
+        .with_only_columns(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot)
+    ).all()
+    return {(memory_id, revision): fields.get("content") or GONE for memory_id, revision, fields in rows}
 
 
 def _line(content: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
+from webapp.retrieval.schemas import ReceiptLine
 from webapp.validation import Id, JsonObject, Line, MessageText
 
 
@@ -87,3 +88,4 @@ class PipelineStepOut(BaseModel):
 class PipelineSteps(BaseModel):
     message_id: int
     pipeline_steps: list[PipelineStepOut]
+    receipt: list[ReceiptLine] = Field(description="What was looked at for the reply, and what of it the model saw.")

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat import turnlog
-from webapp.chat.masking import unmask
+from webapp.chat.masking import unmask, unmask_passages
 from webapp.chat.models import PipelineStep
 from webapp.chat.runtime import runtime
 from webapp.conversations import messages
@@ -90,6 +90,12 @@ def regenerate(user_id: int, reply_id: int) -> Started:
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:
     runtime().runner.require_room()
+    if messages.opened_point(reply) is not None:
+        abandoned = _streaming_after(reply)
+        again = messages.add_opening(conversation, _asked_again(reply), parent_id=reply.parent_id)
+        messages.supersede_from(conversation, reply.message_id, again)
+        db.session.flush()
+        return Started(conversation, None, again, abandoned)
     asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if asked is None or asked.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
@@ -98,6 +104,11 @@ def _answer_again(conversation: Conversation, reply: Message) -> Started:
     messages.supersede_from(conversation, asked.message_id + 1, again)
     db.session.flush()
     return Started(conversation, None, again, abandoned)
+
+
+def _asked_again(reply: Message) -> dict[str, Any]:
+    """What says which point a message opens, for another version of it."""
+    return {"point": messages.opened_point(reply)}
 
 
 def _streaming_after(message: Message) -> Sequence[int]:
@@ -184,7 +195,7 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
         db.session.expunge(step)
         if "prompt" in step.data:
             prompt = unmask(user_id, _with_content(message.conversation_id, step.data["prompt"]))
-            step.data = {**step.data, "prompt": prompt}
+            step.data = {**step.data, "prompt": unmask_passages(user_id, prompt)}
     return list(steps)
 
 

@@ -64,7 +64,12 @@ class Line:
 
 
 def store(message_id: int, items: Iterable[Item]) -> None:
-    """Keep the receipt of a reply, in the current transaction."""
+    """Keep the receipt of a reply, in the current transaction.
+
+    What was found but stood in the prompt already has one line, that of its place there.
+    """
+    items = list(items)
+    shown = {(item.kind, item.id) for item in items if item.injected}
     rows = [
         {
             "message_id": message_id, "kind": item.kind, "passage_id": item.id, "revision": item.revision,
@@ -72,6 +77,7 @@ def store(message_id: int, items: Iterable[Item]) -> None:
             "injected": item.injected,
         }
         for item in items
+        if item.injected or (item.kind, item.id) not in shown
     ]
     if rows:
         db.session.execute(insert(TurnReceipt), rows)
@@ -172,6 +178,8 @@ def _line(
         content, current, in_use = remembered[row.passage_id, row.revision]
         changed = present is not None and present.content != content and current != row.revision
         state = "closed" if not in_use else "changed" if changed else "current"
+    elif present is not None and present.revision != row.revision:
+        state = "changed"  # somebody else's: what it said before is theirs
     return Line(
         row.kind, row.passage_id, row.revision, row.stage, row.rank, round(row.score, 4), row.reason, row.injected,
         state, content, verdict=verdict,

@@ -1,0 +1,124 @@
+"""What a reply used: stored with it, shown as it was, corrected on the spot, and never somebody else's."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from tests.support.waiting import finished
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
+from webapp.memories import forgetting
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryChanges, NewMemory
+from webapp.memories.service import create_memory, update_memory
+from webapp.retrieval.service import Question, retrieve
+
+QUESTION = "Which instrument does my sister Clara play?"
+
+
+@pytest.fixture
+def remembered(app, user) -> int:
+    with app.app_context(), write_transaction():
+        fields = NewMemory(memory_type="fact", content="Clara plays the cello", importance=0.4)
+        return create_memory(user.user_id, fields).memory_id
+
+
+@pytest.fixture
+def reply_id(client, model, app, user, tell, remembered, run_jobs) -> int:
+    tell(user, [("user", "My sister Clara bought an instrument, a viola."), ("assistant", "How lovely.")])
+    run_jobs()
+    model.script(match=QUESTION[:20], reply="The cello.")
+    conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
+    started = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": QUESTION})
+    finished(client, started.json["response_id"])
+    return started.json["response_id"]
+
+
+def lines(client, reply_id: int) -> dict[tuple[str, int], dict]:
+    items = client.get(f"/api/messages/{reply_id}/receipt").json["items"]
+    return {(item["kind"], item["id"]): item for item in items}
+
+
+def test_the_reply_says_what_it_was_given(client, model, reply_id, remembered):
+    found = lines(client, reply_id)
+    memory = found["memory", remembered]
+    assert memory["injected"] and memory["content"] == "Clara plays the cello" and memory["revision"] == 1
+    assert memory["state"] == "current"
+    said = next(item for (kind, _), item in found.items() if kind == "message")
+    assert said["stage"] == "retrieved" and said["injected"] and said["score"] > 0 and said["reason"]
+    assert said["role"] == "user" and said["title"] == "A talk"
+    prompt = str(next(call for call in reversed(model.calls()) if QUESTION in str(call) and "stream" in str(call)))
+    assert "a viola" in prompt and "Clara plays the cello" in prompt
+
+
+def test_the_pipeline_names_its_steps_and_keeps_no_copy_of_what_was_said_elsewhere(app, client, reply_id, user):
+    answer = client.get(f"/api/messages/{reply_id}/pipeline_steps").json
+    names = [step["name"] for step in answer["pipeline_steps"]]
+    assert names == ["retrieval", "context", "model"]
+    assert answer["pipeline_steps"][0]["data"]["with_meaning"] is True
+    assert {"index", "embedding", "search", "load"} <= answer["pipeline_steps"][0]["data"]["ms"].keys()
+    assert "a viola" in str(answer["pipeline_steps"][1]["prompt"])
+    assert [item["kind"] for item in answer["receipt"]]
+    other = client.get("/api/conversations").json["conversations"][-1]["conversation_id"]
+    client.delete(f"/api/conversations/{other}")
+    after = client.get(f"/api/messages/{reply_id}/pipeline_steps").json
+    assert "viola" not in str(after)
+    assert {item["state"] for item in after["receipt"] if item["kind"] == "message"} == {"gone"}
+
+
+def test_a_receipt_shows_the_revision_that_was_used(app, client, user, reply_id, remembered):
+    with app.app_context(), write_transaction():
+        update_memory(user.user_id, remembered, MemoryChanges(content="Clara plays the double bass"))
+    line = lines(client, reply_id)["memory", remembered]
+    assert (line["content"], line["state"]) == ("Clara plays the cello", "changed")
+    with app.app_context(), write_transaction():
+        forgetting.forget(user.user_id, [remembered])
+    line = lines(client, reply_id)["memory", remembered]
+    assert (line["content"], line["state"]) == (None, "gone")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"), [("wrong", "closed"), ("outdated", "closed"), ("forget", "gone"), ("not_relevant", "current")]
+)
+def test_corrections_on_the_spot(app, client, user, reply_id, remembered, verdict, state):
+    body = {"kind": "memory", "id": remembered, "verdict": verdict}
+    assert client.post(f"/api/messages/{reply_id}/receipt/feedback", json=body).status_code == 200
+    line = lines(client, reply_id)["memory", remembered]
+    assert line["state"] == state and line["verdict"] == verdict
+    with app.app_context():
+        memory = db.session.get(Memory, remembered)
+        assert (memory is None) == (verdict == "forget")
+        assert not memory or (memory.is_archived, memory.valid_to is not None) == (
+            verdict == "wrong", verdict == "outdated"
+        )
+        again = retrieve(Question(user.user_id, QUESTION), 5)
+        assert ("memory", remembered) not in [item.key for item in again.items]
+        if verdict == "not_relevant":  # for such a question only
+            other = retrieve(Question(user.user_id, "Who has a cello at home?"), 5)
+            assert ("memory", remembered) in [item.key for item in other.items]
+
+
+def test_only_what_is_on_the_receipt_and_only_ones_own(app, api, client, make_user, reply_id, remembered):
+    url = f"/api/messages/{reply_id}/receipt"
+    stranger = api(make_user())
+    assert stranger.get(url).status_code == 404
+    body = {"kind": "memory", "id": remembered, "verdict": "forget"}
+    assert stranger.post(f"{url}/feedback", json=body).status_code == 404
+    assert client.post(f"{url}/feedback", json=body | {"id": remembered + 99}).status_code == 404
+    with app.app_context():
+        said = db.session.scalar(select(Message.message_id).where(Message.content.contains("viola")))
+    wrong = {"kind": "message", "id": said, "verdict": "wrong"}
+    assert client.post(f"{url}/feedback", json=wrong).status_code == 422
+    assert client.post(f"{url}/feedback", json=body | {"verdict": "boring"}).status_code == 422
+
+
+def test_uses_are_counted_in_batches(app, client, reply_id, remembered):
+    from webapp.upkeep import sweep
+
+    with app.app_context():
+        assert not db.session.get(Memory, remembered).access_count
+        db.session.rollback()
+        sweep()
+        memory = db.session.get(Memory, remembered, populate_existing=True)
+        assert memory.access_count == 1 and memory.last_accessed_at is not None

@@ -1,0 +1,12 @@
+"""Waiting for replies through the API."""
+
+from __future__ import annotations
+
+from tests.support.people import ApiClient
+
+
+def finished(client: ApiClient, reply_id: int) -> dict:
+    """The reply once it is final. Raises AssertionError if it is not after half a minute."""
+    answer = client.get(f"/api/messages/{reply_id}/response?wait=30")
+    assert answer.status_code == 200, answer.json
+    return answer.json
