@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jobs.runner import job, report
+from jobs.runner import follow_with, job, report
 from webapp.memories import extraction
 
 
@@ -14,6 +14,8 @@ def extract_memories(conversation_id: int, from_start: bool = False) -> dict[str
     result = extraction.extract(conversation_id, from_start, on_start=lambda: report("extraction_start", {}))
     if result.title:
         report("title", {"title": result.title, "conversation_id": conversation_id})
-    told = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": False}
+    told = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": result.summary_due}
     report("extraction_complete", told)
+    if result.summary_due:
+        follow_with("journey_report", conversation_id=conversation_id)
     return told

@@ -18,6 +18,7 @@ from webapp import create_app, jobspecs, logs
 from webapp.chat import turnlog
 from webapp.database import db, expect_writes
 from webapp.llm.errors import ModelError
+from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,12 @@ def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return decorate
 
 
+def is_last_try() -> bool:
+    """Whether the running job will not be tried again when it fails."""
+    current = _run.get()
+    return current is None or current.last_try
+
+
 def report(kind: str, data: dict[str, Any]) -> None:
     """Say something on the streams of the turns that wait for the running job."""
     current = _run.get()
@@ -69,6 +76,20 @@ def report(kind: str, data: dict[str, Any]) -> None:
             turnlog.report(current_app.extensions["redis"], turn_id, kind, data)
         except RedisError:
             log.warning("turn not told", extra={"turn_id": turn_id, "event": kind})
+
+
+def follow_with(name: str, **ids: int) -> None:
+    """Queue another job whose end the waiting turns wait for too; without Redis it is left to the sweep or the user."""
+    current = _run.get()
+    turns = current.turns if current else []
+    try:
+        for turn_id in turns:
+            turnlog.owe(current_app.extensions["redis"], turn_id, [name])
+            enqueue(name, turn_id=turn_id, **ids)
+        if not turns:
+            enqueue(name, **ids)
+    except RedisError:
+        log.warning("job not queued", extra={"follows": name})
 
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:

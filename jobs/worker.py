@@ -12,7 +12,7 @@ import sys
 from rq import Worker
 from rq.serializers import JSONSerializer
 
-from jobs import digests, indexing, memories, summaries, titles, upkeep  # noqa: F401  (loaded before the fork)
+from jobs import digests, documents, indexing, journeys, memories, summaries, titles, upkeep  # noqa: F401  (loaded before the fork)
 from jobs.runner import worker_app
 from webapp.cli.launch.processes import take_forks_along
 from webapp.extensions import make_redis

@@ -17,11 +17,14 @@ from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.admin.dashboard import init_dashboard
+from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.admin.prompts import blueprint as admin_prompts
 from webapp.chat.api import blueprint as chat_api
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
+from webapp.chat.points_api import blueprint as chat_points_api
+from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
@@ -32,6 +35,13 @@ from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
 from webapp.internal.api import blueprint as internal_api
+from webapp.journeys.api import blueprint as journeys_api
+from webapp.journeys.api import points_blueprint as journey_points_api
+from webapp.journeys.cli import register_commands as journeys_commands
+from webapp.journeys.pages import blueprint as journeys_pages
+from webapp.journeys.setup import init_journeys
+from webapp.legacies.api import blueprint as legacies_api
+from webapp.legacies.wiring import init_spaces
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
@@ -46,6 +56,7 @@ from webapp.retrieval.api import blueprint as retrieval_api
 from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.retrieval.setup import init_retrieval
+from webapp.spaces.api import blueprint as spaces_api
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.web import Problem
@@ -120,6 +131,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_retrieval(app, settings)
     init_summaries()
     init_forgetting()
+    init_spaces()
+    init_journeys(app)
     logs.init_logs(app, settings)
     problems.init_errors(app)
     security.init_security(app)
@@ -133,14 +146,22 @@ def _register(app: OpenAPI) -> None:
                 tasks_api, internal_api):  # fmt: skip
         app.register_api(api)
     init_digests(app)
-    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages, retrieval_pages,
-                  inspector_pages, admin_pages, service_endpoints.blueprint, digests_pages, admin_prompts):  # fmt: skip
+    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages,
+                  retrieval_pages, inspector_pages, admin_pages, service_endpoints.blueprint,
+                  digests_pages, admin_prompts):  # fmt: skip
         app.register_blueprint(pages)
+    for api in (spaces_api, legacies_api):
+        app.register_api(api)
+    for guided in (journeys_api, journey_points_api, chat_points_api):
+        app.register_api(guided)
+    for guided_pages in (journeys_pages, chat_points_pages, admin_journeys):
+        app.register_blueprint(guided_pages)
     init_docs(app)
     init_dashboard(app)
     accounts_commands(app)
     memories_commands(app)
     retrieval_commands(app)
+    journeys_commands(app)
 
 
 def _stored_secret(settings: Settings) -> str:

@@ -11,6 +11,7 @@ from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
+from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.extraction import owed_extractions
 from webapp.memories.known import flush_uses
@@ -67,7 +68,8 @@ def purge() -> dict[str, int]:
             before=lambda ids: resting.extend(dependents.resting_in(ids)),
         )
         history.recount(resting)
+        reports = purge_reports()
         keys = db.session.execute(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
         ).rowcount
-    return {"conversations": gone, "idempotency_keys": keys}
+    return {"conversations": gone, "idempotency_keys": keys, "reports": reports}

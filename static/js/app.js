@@ -14,6 +14,7 @@ import "./quotes.js";
 import "./rename.js";
 import "./requests.js";
 import "./scroll.js";
+import "./suggestions.js";
 import "./theme.js";
 import "./toasts.js";
 import "./viewport.js";

@@ -84,7 +84,8 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         "tool_calls": outcome.tool_calls or None,
     }
     if outcome.truncated:
-        values["custom_payload"] = {"truncated": True}
+        payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
+        values["custom_payload"] = {**(payload or {}), "truncated": True}
     claimed = db.session.execute(
         update(Message)
         .where(Message.message_id == turn_id, Message.status == "streaming")

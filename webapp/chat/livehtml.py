@@ -23,6 +23,7 @@ JOBS_SECONDS = 30.0
 # Named events, which the page's scripts hear; they carry nothing.
 REPLY_FINISHED = "reply:finished"
 MEMORIES_CHANGED = "memories:changed"
+EXTRACTION_STARTED = "extraction:started"
 
 
 class _Page:
@@ -112,6 +113,8 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == "title":
         shown = {"conversation_id": conversation_id, "title": item.data.get("title", "")}
         yield from _message(render_template("chat/_stream.html", part="title", **shown), item.id)
+    elif item.kind == "extraction_start":
+        yield sse.event(EXTRACTION_STARTED, "", item.id)
     elif item.kind == "extraction_complete":
         yield from _message(_remembered(page.turn_id, item), item.id)
         yield sse.event(MEMORIES_CHANGED, "", item.id)

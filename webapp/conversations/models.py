@@ -45,6 +45,7 @@ class Conversation(Base):
     title_source: Mapped[str] = mapped_column(
         one_of(*TITLE_SOURCES, name="title_source"), default="none", server_default="none"
     )
+    journey_id: Mapped[int | None] = mapped_column(ForeignKey("journeys.journey_id", ondelete="SET NULL"), index=True)
     persona: Mapped[str | None] = mapped_column(String(100))
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))

@@ -53,6 +53,8 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
         "partial": wants_partial(),
         # The demonstration introduces itself once, in the first conversation.
         "show_offline_banner": conversation.message_count <= 2,
+        # A question to begin with, from a link.
+        "content": request.args.get("draft", "")[:2_000],
     }
     return render_template("conversations/page.html", **{**shown, **more})
 

@@ -94,10 +94,15 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
                 row.message_id,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
                 can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
-                can_regenerate=is_reply and row.status in ("complete", "stopped") and row.reply_to_id is not None,
+                can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
             )
         )
     return found
+
+
+def is_repeatable(row: Message) -> bool:
+    """Whether another version of a reply can be written: what it answers, or the point it opens, is known."""
+    return row.reply_to_id is not None or messages.opened_point(row) is not None
 
 
 def view_of(message: Message) -> MessageView:

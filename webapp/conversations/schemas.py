@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from webapp.conversations.guided import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.web import PageQuery
@@ -80,6 +81,7 @@ class ConversationOut(BaseModel):
             updated_at=row.updated_at,
             is_archived=bool(row.is_archived),
             metadata=row.extra,
+            journey=slug_of(row.journey_id),
             persona=row.persona,
             is_temporary=row.is_temporary,
             uses_memory=row.uses_memory,

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Select, delete, false, or_, select, update
 
+from webapp.conversations.guided import find_journey, journey_id_of
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
 from webapp.conversations.signals import conversation_shown
@@ -33,16 +34,24 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 
 
 def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
-    """A new conversation; a title given here is the user's and is never overwritten by the title job."""
+    """A new conversation; a title given here is the user's and is never overwritten by the title job.
+
+    A guided one is named after its journey. Raises NotFound.
+    """
     if fields.space_id is not None:
         raise NotFound("There is no such space.")
+    journey_id = title = None
     if fields.journey is not None:
-        raise NotFound("There is no such journey.")
+        journey = find_journey(fields.journey)
+        if journey is None:
+            raise NotFound("There is no such journey.")
+        journey_id, title = journey
     at = now()
     row = Conversation(
         user_id=user_id,
-        title=fields.title or None,
-        title_source="user" if fields.title else "none",
+        title=fields.title or title,
+        title_source="user" if fields.title else "auto" if title else "none",
+        journey_id=journey_id,
         persona=fields.persona or None,
         is_temporary=fields.is_temporary,
         extra=fields.metadata,
@@ -70,9 +79,14 @@ def current_conversation(user_id: int) -> Conversation:
 
 def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversation]:
     """Newest activity first, keyset-paged. Raises Invalid for a cursor this list did not make."""
-    if query.space_id is not None or query.journey is not None:
+    if query.space_id is not None:
         return Page([], None)
     statement = _owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
+    if query.journey is not None:
+        journey_id = journey_id_of(query.journey)
+        if journey_id is None:
+            return Page([], None)
+        statement = statement.where(Conversation.journey_id == journey_id)
     if query.q:
         statement = statement.where(_mentions(query.q))
     if query.cursor:

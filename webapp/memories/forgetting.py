@@ -22,6 +22,9 @@ from webapp.memories.tombstones import Graveyard, Tombstone
 
 BATCH = 500
 
+being_forgotten = Signal()
+"""Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids` and their `evidence` rows."""
+
 texts_removed = Signal()
 """Sent after the commit with `message_ids`: replies whose recorded tool calls lost a forgotten text."""
 
@@ -66,6 +69,7 @@ def forget(
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
+    being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence)
     quotes = {row.quote for row in evidence}
     said = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
     buried = _bury(user_id, rows, evidence, revisions, whole_key)

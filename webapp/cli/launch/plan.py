@@ -145,7 +145,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"fd://{listener.fileno()}",
            "--workers", str(web_processes), "wsgi:app"]  # fmt: skip
     specs += [
-        Spec("migrate", [*python, "flask", "--app", "wsgi", "db", "upgrade"], once=True),
+        Spec("migrate", [*python, "flask", "--app", "wsgi", "prepare"], once=True),
         Spec("web", web, order=0, patience=30, needs=ready),
         *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
           for number in range(1, workers + 1)),

@@ -37,12 +37,16 @@ _THANKS = re.compile(r"^\W*(?:thanks|thank you|cheers|merci|danke|gracias)\b", _
 _OWN = re.compile(r"\b(?:my|i|me|am i)\b", _I)
 _QUESTION = re.compile(r"\?\s*$|^\W*(?:what|who|where|when|why|how|which|do|does|did|is|are|can|could|am)\b", _I)
 _SUM = re.compile(r"=\s*$|\b(?:calculate|compute|work out|sum)\b", _I)
+_DIRECTIVE = re.compile(r"^## Conversation Point: (?P<title>.+)$", re.MULTILINE)
+_EXAMPLES = re.compile(r"^## Example Questions You Could Adapt\n(?P<lines>(?:- .+\n?)+)", re.MULTILINE)
 _STATEMENT = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our)\b|\bcall me\b|\bremember that\b", _I)
 
 
 def reply_to(messages: Sequence[dict[str, Any]]) -> str:
     """Markdown in answer to the last user message, using what the rest of the prompt says about the user."""
     asked = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
+    if asked and _DIRECTIVE.search(asked[-1]):
+        return _about_point(asked[-1], messages)
     question = split_question(asked[-1])[1] if asked else ""
     first = not any(m.get("role") == "assistant" for m in messages)
     if not question:
@@ -123,6 +127,16 @@ def _echo(question: str, known: Known, first: bool) -> str:
     if first:
         body += " (I am the offline demonstration. Ask “how do I connect a model?” to change that.)"
     return body
+
+
+def _about_point(task: str, messages: Sequence[dict[str, Any]]) -> str:
+    """For the task of opening a point: the first of its example questions that has not been asked yet."""
+    found = _EXAMPLES.search(task)
+    questions = [line[2:].strip() for line in found["lines"].splitlines()] if found else []
+    said = "\n".join(text_of(m.get("content")) for m in messages if m.get("role") == "assistant")
+    fresh = [question for question in questions if question not in said] or questions
+    title = _DIRECTIVE.search(task)["title"].strip()
+    return f"Let us talk about **{title}**. {fresh[0]}" if fresh else f"What would you like to say about **{title}**?"
 
 
 def _opening(messages: Sequence[dict[str, Any]]) -> str:

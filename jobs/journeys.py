@@ -1,0 +1,15 @@
+"""The summary of a guided conversation."""
+
+from __future__ import annotations
+
+from jobs.runner import job, report
+from webapp.journeys.report_making import make_report
+
+
+@job("journey_report")
+def make_journey_report(conversation_id: int) -> bool:
+    """Set the summary of a conversation as a PDF, unless the one there is says the same."""
+    made = make_report(conversation_id)
+    if made:
+        report("summary_complete", {"conversation_id": conversation_id, "report": True})
+    return made

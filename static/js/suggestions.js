@@ -1,0 +1,83 @@
+// Questions to begin with, and the points of a journey: bubbles fill the composer, the points keep themselves up to date.
+import { $, $$, on } from "./dom.js";
+import { closePanel, openPanel } from "./memory.js";
+
+const bubbles = () => $("#suggestionBubbles");
+const points = () => $("#points");
+
+function show(isOpen) {
+  if (!bubbles()) return;
+  bubbles().hidden = !isOpen;
+  $("[data-ask-question]")?.setAttribute("aria-expanded", String(isOpen));
+}
+
+function clear() {
+  bubbles()?.replaceChildren();
+  show(false);
+}
+
+on("click", "[data-suggest]", (event, bubble) => {
+  event.preventDefault();
+  const field = $("#composer-text");
+  field.value = bubble.dataset.suggest;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.focus();
+  field.setSelectionRange(field.value.length, field.value.length);
+  clear();
+});
+
+on("click", "[data-ask-question]", () => {
+  if (!bubbles().hidden) return show(false);
+  bubbles().replaceChildren($("#default-suggestions").content.cloneNode(true));
+  show(true);
+});
+
+document.addEventListener("submit", (event) => {
+  if (event.target.id === "composer") clear();
+});
+
+// A point was chosen: its question comes in the conversation, so the drawer gives way, and a welcome too.
+on("submit", "[data-open-point]", () => {
+  closePanel();
+  $(".journey-begin")?.setAttribute("hidden", "");
+});
+
+on("click", "[data-show-points]", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || $("#tab-points")?.hidden !== false) return;
+  event.preventDefault();
+  openPanel("points");
+});
+
+// What the panel shows follows what was said.
+const open = () => $(".conversation")?.dataset.conversation ?? "";
+
+async function refresh() {
+  const place = points();
+  if (!place) return;
+  const unfolded = $$("details[open]", place).map((part) => [part.closest(".point")?.id, $$("details", part.closest(".point") ?? place).indexOf(part)]);
+  if (open()) await htmx.ajax("GET", `/c/${open()}/points`, { target: "#points", swap: "outerHTML", source: "#panel-points" });
+  for (const [id, at] of unfolded) {
+    const part = id && $$(`#${CSS.escape(id)} details`)[at];
+    if (part) part.open = true;
+  }
+  showTab();
+}
+
+/** The tab is there in a guided conversation only. */
+function showTab() {
+  const tab = $("#tab-points");
+  if (!tab) return;
+  const isGuided = Boolean(open() && points()?.dataset.url);
+  tab.hidden = !isGuided;
+  if (!isGuided && tab.getAttribute("aria-selected") === "true") $("#tab-memory").click();
+}
+
+const isGuided = () => Boolean(points()?.dataset.url);
+
+document.addEventListener("memories:changed", () => isGuided() && refresh());
+document.addEventListener("extraction:started", () => {
+  const note = $("[data-points-working]");
+  if (note) note.hidden = false;
+});
+document.addEventListener("panel:moved", refresh);
+if (isGuided() && !matchMedia("(max-width: 1099px)").matches) $("#tab-points")?.click();

@@ -1,0 +1,348 @@
+"""Opening points and assessing them: the whole way through the API, with a scripted model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import func, select
+
+from tests.conversations.test_api import assert_problem
+from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
+from tests.support.people import ApiClient, Person
+from webapp.conversations.models import Message
+from webapp.database import db
+from webapp.llm.offline.testing import ServerHandle
+
+SAID = "My garden is a balcony of six square metres with sun in the afternoon."
+QUOTE = "a balcony of six square metres"
+
+
+def background(model: ServerHandle) -> list[dict[str, Any]]:
+    """The calls to the background model, embeddings aside."""
+    return [call for call in model.calls() if call["model"] == "test-background"]
+
+
+@pytest.fixture
+def guided(garden: Path, client: ApiClient) -> int:
+    """A conversation that follows the small journey."""
+    return begin(client)
+
+
+def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
+    """Let the next extraction say this of the points."""
+    model.script(match="memory_operations", structured=extraction(*found), times=1)
+
+
+def test_a_conversation_is_named_after_its_journey_and_listed_by_it(guided: int, client: ApiClient) -> None:
+    client.post("/api/conversations", json={})
+    found = client.get(f"/api/conversations/{guided}").json
+    assert (found["title"], found["journey"]) == ("A garden", "garden")
+    listed = client.get("/api/conversations?journey=garden").json["conversations"]
+    assert [row["conversation_id"] for row in listed] == [guided]
+    assert client.get("/api/conversations?journey=unknown").json["conversations"] == []
+    assert_problem(client.post("/api/conversations", json={"journey": "unknown"}), 404)
+
+
+def test_before_anything_was_said(guided: int, client: ApiClient) -> None:
+    found = points(client, guided)
+    assert (found["progress"], found["next_point"], found["all_addressed"]) == (
+        {"addressed": 0, "total": 2}, "place", False,
+    )  # fmt: skip
+    place = found["by"]["place"]
+    assert place["curiosity_prompt"] == SMALL["points"][0]["curiosity_prompt"]
+    assert place["completion_criteria"] == ["The size is known"]
+    assert (place["is_addressed"], place["confidence_score"], place["evidence"]) == (False, 0.0, [])
+    assert client.get(f"/memory/conversation/{guided}/points").json["points"] == found["points"]
+
+
+def test_the_assistant_opens_a_point_with_the_documented_task(
+    guided: int, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(match="## Your Task", reply="How large is your garden?")
+    question = ask(client, guided, "place")
+    assert (question["role"], question["content"]) == ("assistant", "How large is your garden?")
+    assert question["custom_payload"] == {"point": "place"}
+    assert "assistant_initiated/" in question["prompt_version"]
+    sent = [call["messages"] for call in model.calls() if "## Your Task" in str(call)][-1]
+    task = sent[-1]["content"]
+    parts = ["## Conversation Point: The place\nHow large and how sunny it is.",
+             "## Your Goals for This Discussion\n- Size of the garden\n- Hours of sun",
+             "## Example Questions You Could Adapt\n- How large is your garden?\n- How much sun does it get?",
+             "## What You Already Know About This Topic",
+             "## Your Task\nAsk ONE clear question that helps achieve your goals."]
+    assert [task.index(part) for part in parts] == sorted(task.index(part) for part in parts)
+    assert SMALL["system_prompt"] in sent[0]["content"]
+    assert points(client, guided)["by"]["place"]["manually_initiated"] is True
+
+
+def test_a_double_click_gives_the_same_question(guided: int, client: ApiClient, model: ServerHandle) -> None:
+    model.script(match="## Your Task", tokens=30, tokens_per_second=60)
+    path = f"/memory/conversation/{guided}/points/place/initiate/"
+    first, second = client.post(path).json, client.post(path).json
+    wait(client, first["response_id"])
+    third = client.post(path).json
+    assert first == second == third
+    other = client.post(path.replace("place", "wishes")).json
+    assert other != first
+    wait(client, other["response_id"])
+
+
+def test_an_answered_point_is_asked_about_anew(guided: int, client: ApiClient, run_jobs: Callable) -> None:
+    first = ask(client, guided, "place")
+    say(client, guided, SAID)
+    assert ask(client, guided, "place")["message_id"] != first["message_id"]
+
+
+def test_regenerating_and_retrying_a_question(
+    guided: int, client: ApiClient, model: ServerHandle
+) -> None:
+    first = ask(client, guided, "place")
+    again = client.post(f"/api/chat/turns/{first['message_id']}/regenerate")
+    assert again.status_code == 202, again.text
+    second = wait(client, again.json["response_id"])
+    assert second["custom_payload"] == {"point": "place"}
+    versions = client.get(f"/api/messages/{second['message_id']}/versions").json["versions"]
+    assert [row["is_current"] for row in versions] == [False, True]
+    model.script(match="## Your Task", fault={"http_status": 500}, times=1)
+    failed = ask(client, guided, "wishes")
+    assert failed["status"] == "failed"
+    retried = client.post(f"/api/chat/turns/{failed['message_id']}/retry")
+    assert wait(client, retried.json["response_id"])["status"] == "complete"
+
+
+def test_one_background_call_assesses_all_open_points(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    ask(client, guided, "place")
+    run_jobs()
+    before = len(background(model))
+    answer_with(model, assessment(1, QUOTE, says="A balcony of 6 m²", size="6 m²"),
+                assessment(2, "sun in the afternoon", sure=0.3))
+    said = say(client, guided, SAID)
+    run_jobs()
+    assert len(background(model)) - before == 1
+    found = points(client, guided)
+    place, wishes = found["by"]["place"], found["by"]["wishes"]
+    assert (place["is_addressed"], place["confidence_score"]) == (True, 0.9)
+    assert (place["extracted_points"], place["relevant_quotes"]) == (["A balcony of 6 m²"], [QUOTE])
+    assert place["structured_data"] == {"size": "6 m²"}
+    assert [item["message_id"] for item in place["evidence"]] == [said["message_id"]]
+    assert place["evidence"][0]["from_other_conversation"] is False
+    assert place["first_addressed_at"] is not None
+    assert place["message_count_analyzed"] == 1
+    assert (wishes["is_addressed"], wishes["confidence_score"]) == (False, 0.3)
+    assert (found["next_point"], found["progress"]["addressed"]) == ("wishes", 1)
+
+
+def test_addressed_points_are_skipped_and_the_criteria_are_shown_to_the_model(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    assert '"complete_when": ["The size is known"]' in str(background(model)[-1]["messages"][-1]["content"])
+    say(client, guided, "I want tomatoes and nothing else to grow there, please.")
+    run_jobs()
+    asked = background(model)[-1]["messages"][-1]["content"]
+    assert "Your wishes" in asked
+    assert "The place" not in asked
+
+
+def test_quotes_nobody_said_count_for_nothing(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, "a garden of two hectares"), assessment(7, QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    assert points(client, guided)["by"]["place"]["confidence_score"] == 0.0
+
+
+def test_later_assessments_merge(guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
+    say(client, guided, SAID)
+    run_jobs()
+    answer_with(model, assessment(1, "sun from two to seven", says="Sun from two to seven"))
+    say(client, guided, "There is sun from two to seven in summer.")
+    run_jobs()
+    place = points(client, guided)["by"]["place"]
+    assert place["confidence_score"] == pytest.approx(0.7)
+    assert place["extracted_points"] == ["Six square metres", "Sun from two to seven"]
+    assert place["message_count_analyzed"] == 2
+    assert place["is_addressed"] is True
+
+
+def test_forced_update_in_mid_journey_keeps_memories_and_uses_the_new_goals(
+    app: Flask, garden: Path, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Six square metres"))
+    say(client, guided, SAID)
+    run_jobs()
+    before = points(client, guided)["by"]["place"]
+    data = copy.deepcopy(SMALL)
+    data["points"][0]["elicitation_goals"] = ["Which way it faces"]
+    load(app, write_fixture(garden, data), force=True)
+    after = points(client, guided)["by"]["place"]
+    assert after["elicitation_goals"] == ["Which way it faces"]
+    kept = ("extracted_points", "relevant_quotes", "confidence_score", "evidence", "message_count_analyzed")
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    ask(client, guided, "place")
+    task = [call["messages"][-1]["content"] for call in model.calls() if "## Your Task" in str(call)][-1]
+    assert "- Which way it faces" in task
+    assert "- Six square metres" in task
+    assert f'- "{QUOTE}"' in task
+    assert "Build on this knowledge. Don't repeat questions." in task
+
+
+def test_what_was_known_is_not_kept_with_the_prompt(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE, sure=0.5, says="Zebra-striped balcony"))
+    say(client, guided, SAID)
+    run_jobs()
+    question = ask(client, guided, "place")
+    steps = client.get(f"/api/messages/{question['message_id']}/pipeline_steps").json
+    assert "## Conversation Point: The place" in str(steps)
+    assert "Zebra-striped" not in str(steps)
+
+
+def test_deleting_what_a_point_rests_on_opens_it(
+    app: Flask, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE))
+    said = say(client, guided, SAID)
+    run_jobs()
+    client.post(f"/api/messages/{said['message_id']}/edit", json={"content": "Never mind."})
+    place = points(client, guided)["by"]["place"]
+    assert (place["is_addressed"], place["was_reopened"], place["extracted_points"]) == (False, True, [])
+    client.post(f"/api/messages/{said['message_id']}/versions/{said['message_id']}/restore")
+
+
+def test_forgetting_the_memory_of_the_same_words_opens_the_point(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    operation = {
+        "action": "add", "memory_number": None, "message_number": 1, "quote": "My garden is a balcony",
+        "memory_type": "fact", "category": "home", "content": "The user's garden is a balcony.", "fact_key": None,
+        "fact_value": None, "confidence": 0.95, "importance": 0.6, "explicit_correction": False,
+    }  # fmt: skip
+    model.script(match="memory_operations", times=1,
+                 structured=extraction(assessment(1, QUOTE), operations=(operation,)))
+    say(client, guided, SAID)
+    run_jobs()
+    assert points(client, guided)["by"]["place"]["is_addressed"] is True
+    memory = client.get("/api/memories").json["memories"][0]
+    assert client.delete(f"/api/memories/{memory['memory_id']}").status_code == 200
+    place = points(client, guided)["by"]["place"]
+    assert (place["is_addressed"], place["was_reopened"], place["evidence"]) == (False, True, [])
+
+
+def test_memories_from_elsewhere_are_offered_and_confirmed(
+    guided: int, client: ApiClient, user: Person, login: Callable
+) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
+    memory_id = made.json["memory_id"]
+    place = points(client, guided)["by"]["place"]
+    assert [item["memory_id"] for item in place["prefilled"]] == [memory_id]
+    assert place["is_addressed"] is False
+    assert points(client, guided)["by"]["wishes"]["prefilled"] == []
+    browser = login(user)
+    token = _token(browser)
+    path = f"/c/{guided}/points/place/memories/{memory_id}"
+    assert browser.post(path, data={"answer": "yes", "csrf_token": token}).status_code == 303
+    place = points(client, guided)["by"]["place"]
+    assert (place["is_addressed"], place["prefilled"]) == (True, [])
+    assert place["evidence"][0]["memory_id"] == memory_id
+    client.delete(f"/api/memories/{memory_id}")
+    place = points(client, guided)["by"]["place"]
+    assert (place["is_addressed"], place["evidence"], place["was_reopened"]) == (False, [], True)
+
+
+def test_a_memory_can_be_passed_over(guided: int, client: ApiClient, user: Person, login: Callable) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
+    browser = login(user)
+    path = f"/c/{guided}/points/place/memories/{made.json['memory_id']}"
+    browser.post(path, data={"answer": "no", "csrf_token": _token(browser)})
+    assert points(client, guided)["by"]["place"]["prefilled"] == []
+    assert client.get("/api/memories").json["memories"] != []
+
+
+def test_another_conversation_of_the_journey_knows_and_asks_whether_it_holds(
+    guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    second = begin(client)
+    place = points(client, second)["by"]["place"]
+    assert (place["is_addressed"], place["needs_confirmation"]) == (True, True)
+    assert place["evidence"][0]["from_other_conversation"] is True
+    assert points(client, guided)["by"]["place"]["needs_confirmation"] is False
+    browser = login(user)
+    token = _token(browser)
+    browser.post(f"/c/{second}/points/place/still", data={"answer": "yes", "csrf_token": token})
+    assert points(client, second)["by"]["place"]["needs_confirmation"] is False
+    browser.post(f"/c/{second}/points/place/still", data={"answer": "no", "csrf_token": token})
+    place = points(client, second)["by"]["place"]
+    assert (place["is_addressed"], place["evidence"]) == (False, [])
+
+
+def test_temporary_conversations_and_memory_switched_off_know_nothing(
+    garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
+    made = client.post("/api/conversations", json={"journey": "garden", "is_temporary": True}).json
+    assert points(client, made["conversation_id"])["by"]["place"]["prefilled"] == []
+    say(client, made["conversation_id"], SAID)
+    run_jobs()
+    assert points(client, made["conversation_id"])["by"]["place"]["evidence"] == []
+
+
+@pytest.mark.parametrize("is_admin", [False, True])
+def test_strangers_and_admins_get_404(
+    guided: int, api: Callable[[Person], ApiClient], make_user: Callable[..., Person], is_admin: bool
+) -> None:
+    other = api(make_user(is_admin=is_admin))
+    base = f"/memory/conversation/{guided}"
+    for method, path in (("GET", f"{base}/points/"), ("POST", f"{base}/points/place/initiate/"),
+                         ("GET", f"{base}/summary/status/"), ("GET", f"{base}/summary/download/")):
+        assert_problem(other.open(path, method=method), 404)
+
+
+def test_nobody_gets_401_and_unknown_points_404(guided: int, client: ApiClient, anonymous: Any) -> None:
+    for path in ("/api/journeys", "/api/journeys/garden", f"/memory/conversation/{guided}/points/"):
+        assert_problem(anonymous.get(path), 401)
+    assert_problem(client.post(f"/memory/conversation/{guided}/points/unknown/initiate/"), 404)
+    plain = client.post("/api/conversations", json={}).json["conversation_id"]
+    assert_problem(client.post(f"/memory/conversation/{plain}/points/place/initiate/"), 404)
+    assert client.get(f"/memory/conversation/{plain}/points/").json["journey"] is None
+    assert_problem(client.get(f"/memory/conversation/{plain}/summary/status/"), 404)
+    assert_problem(client.get("/api/journeys/unknown"), 404)
+
+
+def test_journeys_are_listed_with_their_points(guided: int, client: ApiClient) -> None:
+    assert client.get("/api/journeys").json["journeys"] == [
+        {"slug": "garden", "title": "A garden", "description": "What to plant."}
+    ]
+    detail = client.get("/api/journeys/garden").json
+    assert [point["slug"] for point in detail["points"]] == ["place", "wishes"]
+    assert detail["points"][0]["example_questions"] == SMALL["points"][0]["example_questions"]
+
+
+def test_an_idempotency_key_opens_once(app: Flask, guided: int, client: ApiClient) -> None:
+    path = f"/memory/conversation/{guided}/points/place/initiate/"
+    answers = [client.post(path, headers={"Idempotency-Key": "once"}).json for _ in range(2)]
+    assert answers[0] == answers[1]
+    wait(client, answers[0]["response_id"])
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(Message)) == 1
+
+
+def _token(browser: Any) -> str:
+    from tests.support.people import csrf_token
+
+    return csrf_token(browser.get("/settings").text)

@@ -1,0 +1,55 @@
+"""The administration's view of what is known of a user's journeys, and the reset of a point; every look is recorded."""
+
+from __future__ import annotations
+
+from flask import Blueprint, flash, redirect, render_template, url_for
+
+from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.service import get_user
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.journeys import service
+from webapp.memories.models import AdminAccess
+from webapp.memories.profile import get_profile
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.viewing import view_as_admin
+from webapp.validation import MAX_ID
+
+blueprint = Blueprint("admin_journeys", __name__)
+
+SHOWN = 50
+
+
+@blueprint.get("/admin/users/<int:user_id>/memory")
+@admin_only
+def look(user_id: int):
+    """What is known of a user: profile, points by journey, memories."""
+    page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
+    shown = render_template(
+        "journeys/admin.html", user=get_user(user_id), profile=get_profile(user_id),
+        journeys=service.journeys_of(user_id), memories=page.items, more=page.next_cursor is not None,
+    )
+    db.session.commit()
+    return shown
+
+
+look.writes = True  # every look is recorded
+
+
+@blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")
+@admin_only
+def reset(user_id: int, journey: str, point: str):
+    """Forget what is known of a point and read the journey's conversations again."""
+    user = get_user(_existing(user_id))
+    count = service.reset_point(user.user_id, journey, point)
+    db.session.add(AdminAccess(admin_id=current_user_id(), user_id=user_id, what="point reset"))
+    db.session.commit()
+    flash(f"The point is reset; {count} conversation{'' if count == 1 else 's'} will be read again.")
+    return redirect(url_for(".look", user_id=user_id), 303)
+
+
+def _existing(user_id: int) -> int:
+    """An id that a row can have. Raises NotFound."""
+    if not 1 <= user_id <= MAX_ID:
+        raise NotFound("There is no such account.")
+    return user_id

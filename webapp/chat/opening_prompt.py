@@ -1,0 +1,54 @@
+"""What the model is told when the assistant opens a point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.journeys.guidance import PointGuide, directive
+from webapp.journeys.points import journey_view
+from webapp.memories.known import current_profile
+from webapp.prompts import service as prompts
+from webapp.prompts.values import fill_for
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The task of a turn that opens a point.
+
+    `text` goes to the model; `kept` is what stays on record, without what was known of the user; `about` is what to
+    look things up for; `label` names the version of the prompt.
+    """
+
+    text: str
+    kept: str
+    about: str
+    label: str
+
+
+def opening_of(conversation: Conversation, reply: Message, *, remembers: bool) -> Opening | None:
+    """What a reply that opens a point is to do, by the point's guidance as it is now; None for any other reply."""
+    slug = messages.opened_point(reply)
+    if slug is None or conversation.journey_id is None:
+        return None
+    view = journey_view(conversation.user_id, conversation.journey_id, conversation).view(slug)
+    if view is None:
+        return None
+    profile = current_profile(conversation.user_id) if remembers else {}
+    prompt = prompts.active("assistant_initiated")
+    guide = view.guide
+    return Opening(
+        text=_filled(conversation, prompt.text, directive(guide, profile)),
+        kept=_filled(conversation, prompt.text, directive(_unknowing(guide))),
+        about=" ".join([guide.title, guide.description]),
+        label=prompt.label,
+    )
+
+
+def _unknowing(guide: PointGuide) -> PointGuide:
+    return replace(guide, known=(), quotes=(), to_check=())
+
+
+def _filled(conversation: Conversation, template: str, task: str) -> str:
+    return fill_for(conversation, template, texts={"POINT": task})

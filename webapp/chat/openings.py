@@ -1,0 +1,32 @@
+"""Turns that the assistant begins: it opens a point of a journey that the user has chosen."""
+
+from __future__ import annotations
+
+from webapp.chat.runtime import runtime
+from webapp.chat.service import Started
+from webapp.conversations import messages
+from webapp.conversations.models import Message
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.journeys.service import find_point, note_initiated
+
+WAITS = ("streaming", "complete", "stopped")
+"""States of a question in which a second click on its point means the question that is there."""
+
+
+def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[Started, bool]:
+    """A turn in which the assistant asks about a point; False beside it when that question is there already.
+
+    While the last message is the point's own question, unanswered, it is the answer to every further click.
+    Raises NotFound, and Unavailable when this process takes no more turns.
+    """
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    point = find_point(conversation, slug)
+    last_id = messages.last_message_id(conversation_id)
+    last = db.session.get(Message, last_id, populate_existing=True) if last_id else None
+    if last is not None and messages.opened_point(last) == slug and last.status in WAITS:
+        return Started(conversation, None, last), False
+    runtime().runner.require_room()
+    note_initiated(conversation, point)
+    reply = messages.add_opening(conversation, {"point": slug}, parent_id=last_id)
+    return Started(conversation, None, reply), True

@@ -1,0 +1,31 @@
+"""JSON endpoint with which the user has the assistant open a point of a journey."""
+
+from __future__ import annotations
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import openings, service
+from webapp.chat.api import limit_turns
+from webapp.chat.schemas import ResponseStarted
+from webapp.journeys.schemas import PointPath
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory")
+
+
+@blueprint.post(
+    "/conversation/<int:conversation_id>/points/<point_slug>/initiate/",
+    responses={202: ResponseStarted},
+    strict_slashes=False,
+)
+@signed_in
+@limit_turns
+@idempotency.idempotent
+def initiate_point(path: PointPath):
+    """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
+    started, is_new = openings.start_point(current_user_id(), path.conversation_id, path.point_slug)
+    answer = {"response_id": started.reply.message_id}
+    idempotency.commit(answer, 202)
+    if is_new:
+        service.launch(started)
+    return answer, 202

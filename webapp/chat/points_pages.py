@@ -1,0 +1,48 @@
+"""The button of a point: the assistant asks about it, in the conversation that is open."""
+
+from __future__ import annotations
+
+from flask import Blueprint, make_response, redirect, render_template, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import openings, service
+from webapp.chat.api import limit_turns
+from webapp.conversations import messages, presenting
+from webapp.conversations.pages import CHANGED
+from webapp.database import db
+from webapp.journeys.pages import DEFAULT_QUESTIONS
+from webapp.journeys.service import find_point
+from webapp.web import wants_partial
+
+blueprint = Blueprint("chat_points_pages", __name__)
+
+
+@blueprint.post("/c/<int:conversation_id>/points/<slug>")
+@signed_in
+@limit_turns
+def initiate(conversation_id: int, slug: str):
+    """Have the assistant ask about a point; a click on the point whose question is there shows that question."""
+    user_id = current_user_id()
+    started, is_new = openings.start_point(user_id, conversation_id, slug)
+    reply_id = started.reply.message_id
+    questions = find_point(started.conversation, slug).suggested_questions or DEFAULT_QUESTIONS
+    db.session.commit()
+    if is_new:
+        service.launch(started)
+    if not wants_partial():
+        anchor = f"m-{reply_id}"
+        place = url_for("conversations_pages.show", conversation_id=conversation_id, point=slug, _anchor=anchor)
+        return redirect(place, 303)
+    reply = messages.get_message(user_id, reply_id)
+    response = make_response(
+        render_template(
+            "journeys/_opened.html",
+            messages=presenting.views(conversation_id, [reply], is_end=True) if is_new else [],
+            active_turn=reply_id if reply.status == "streaming" else None,
+            questions=questions,
+            conversation=started.conversation,
+            reply_id=reply_id,
+        )
+    )
+    response.headers["HX-Trigger"] = CHANGED
+    return response

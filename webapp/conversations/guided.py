@@ -1,0 +1,42 @@
+"""The journey of a conversation by its slug.
+
+Journeys are a later domain; of their table this one needs to know only how a slug and an id go together.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Boolean, Integer, String, column, false, select, table
+
+from webapp.database import db
+
+JOURNEYS = table(
+    "journeys",
+    column("journey_id", Integer), column("slug", String), column("title", String), column("is_archived", Boolean),
+)
+
+
+def find_journey(slug: str) -> tuple[int, str] | None:
+    """The id and the title of a journey on offer."""
+    row = db.session.execute(
+        select(JOURNEYS.c.journey_id, JOURNEYS.c.title).where(
+            JOURNEYS.c.slug == slug, JOURNEYS.c.is_archived == false()
+        )
+    ).one_or_none()
+    return (row.journey_id, row.title) if row else None
+
+
+def journey_id_of(slug: str) -> int | None:
+    """The id of a journey, whether or not it is still on offer."""
+    return db.session.scalar(select(JOURNEYS.c.journey_id).where(JOURNEYS.c.slug == slug))
+
+
+def slug_of(journey_id: int | None) -> str | None:
+    """The slug of a journey; None for none. Looked up once a session and id."""
+    if journey_id is None:
+        return None
+    known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
+    if journey_id not in known:
+        known[journey_id] = db.session.scalar(
+            select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id)
+        )
+    return known[journey_id]

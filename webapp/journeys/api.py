@@ -1,0 +1,85 @@
+"""JSON endpoints of journeys: which there are, how a conversation's points stand, its summary."""
+
+from __future__ import annotations
+
+from flask import Response, jsonify, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.journeys import reports, service
+from webapp.journeys.downloads import wait_for_report
+from webapp.journeys.schemas import (
+    ConversationPoints,
+    GuidedPath,
+    JourneyDetail,
+    JourneyList,
+    JourneyOut,
+    JourneyPath,
+    PointDefinition,
+    SummaryPending,
+    SummaryStatus,
+)
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
+points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
+
+PDF = {200: {"description": "The summary", "content": {"application/pdf": {"schema": {
+    "type": "string", "format": "binary"}}}}, 202: SummaryPending}  # fmt: skip
+
+
+@blueprint.get("/journeys", responses={200: JourneyList})
+@signed_in
+def list_journeys():
+    """The journeys on offer."""
+    return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys()]).model_dump(mode="json")
+
+
+@blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
+@signed_in
+def get_journey(path: JourneyPath):
+    """A journey with the definitions of its points."""
+    row, points = service.get_journey(path.slug)
+    return JourneyDetail(
+        **JourneyOut.of(row).model_dump(), points=[PointDefinition.of(point) for point in points]
+    ).model_dump(mode="json")
+
+
+@points_blueprint.get(
+    "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
+)
+@signed_in
+def list_points(path: GuidedPath):
+    """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
+    conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
+    return ConversationPoints.of(conversation.conversation_id, view).model_dump(mode="json")
+
+
+@points_blueprint.get(
+    "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
+)
+@signed_in
+def summary_status(path: GuidedPath):
+    """Whether the PDF summary is there and says what is known now."""
+    state = reports.report_state(current_user_id(), path.conversation_id)
+    url = url_for(".download_summary", conversation_id=path.conversation_id)
+    return SummaryStatus.of(state, url).model_dump(mode="json")
+
+
+@points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
+@signed_in
+def download_summary(path: GuidedPath):
+    """The PDF summary as things stand, made if need be; 202 with Retry-After when that takes longer than a request."""
+    found = wait_for_report(current_user_id(), path.conversation_id)
+    if found is None:
+        response = jsonify(SummaryPending().model_dump())
+        response.headers["Retry-After"] = "3"
+        return response, 202
+    return pdf_response(*found)
+
+
+def pdf_response(pdf: bytes, name: str) -> Response:
+    """A PDF to be saved under a name, and kept by no cache: what it rests on may be forgotten."""
+    response = Response(pdf, mimetype="application/pdf")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -1,0 +1,53 @@
+"""Journeys on the command line: `flask --app wsgi journeys load [--force]`, and `prepare` before a start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from flask import Flask
+from flask.cli import AppGroup, with_appcontext
+from flask_migrate import upgrade
+
+from webapp.database import write_transaction
+from webapp.journeys.loading import FIXTURES, FixtureError, load_journeys
+
+journeys = AppGroup("journeys", help="Guided conversations.")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `journeys` commands and `prepare`."""
+    app.cli.add_command(journeys)
+    app.cli.add_command(prepare)
+
+
+@journeys.command("load")
+@click.option("--force", is_flag=True, help="Also change journeys that are loaded already; archive what is gone.")
+@click.option("--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=FIXTURES,
+              help="Where the JSON files are.")  # fmt: skip
+def load(force: bool, folder: Path) -> None:
+    """Load journeys from their JSON files. What users have told stays as it is."""
+    _load(force, folder)
+
+
+@click.command("prepare")
+@with_appcontext
+def prepare() -> None:
+    """Bring the database to this version: migrations, then journeys that are new. Safe to run at every start."""
+    upgrade()
+    _load(False, FIXTURES)
+
+
+def _load(force: bool, folder: Path) -> None:
+    try:
+        with write_transaction():
+            done = load_journeys(folder, force=force)
+    except FixtureError as error:
+        raise click.ClickException("nothing was loaded\n  " + "\n  ".join(error.problems)) from None
+    for word, slugs in (("new", done.created), ("updated", done.updated), ("archived", done.archived)):
+        for slug in slugs:
+            click.echo(f"{word}: {slug}")
+    for slug in done.differing:
+        click.echo(f"differs from its file, use --force to change it: {slug}")
+    if done.unchanged:
+        click.echo(f"unchanged: {', '.join(done.unchanged)}")

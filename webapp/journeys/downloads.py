@@ -1,0 +1,28 @@
+"""Handing out the summary: what is stored when it is up to date, else made by a worker and waited for."""
+
+from __future__ import annotations
+
+import time
+
+from webapp.database import db
+from webapp.journeys.reports import stored_report
+from webapp.queueing import enqueue
+
+WAIT_SECONDS = 20.0
+_PAUSE = 0.3
+
+
+def wait_for_report(user_id: int, conversation_id: int, patience: float = WAIT_SECONDS) -> tuple[bytes, str] | None:
+    """The summary and a name for its file; None when it is not made within `patience` seconds.
+
+    No connection is held while waiting. Raises NotFound, Conflict, and redis.RedisError when no work can be queued.
+    """
+    end = time.monotonic() + patience
+    found = stored_report(user_id, conversation_id)
+    if found is None:
+        enqueue("journey_report", conversation_id=conversation_id)
+    while found is None and time.monotonic() < end:
+        db.session.remove()
+        time.sleep(_PAUSE)
+        found = stored_report(user_id, conversation_id)
+    return found

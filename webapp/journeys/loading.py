@@ -1,0 +1,196 @@
+"""Journeys from their JSON files: checked as a whole, then written; what users have told is never touched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from sqlalchemy import select
+
+from webapp.database import db, now
+from webapp.errors import DomainError
+from webapp.journeys.models import ConversationPoint, Journey
+from webapp.validation import Line
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+MAX_FILE_BYTES = 1_000_000
+
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
+Title = Annotated[Line, Field(min_length=1, max_length=255)]
+Text = Annotated[Line, Field(min_length=1, max_length=10_000)]
+Item = Annotated[Line, Field(min_length=1, max_length=500)]
+Items = Annotated[list[Item], Field(min_length=1, max_length=50)]
+
+
+class PointFixture(BaseModel):
+    """A conversation point as a file describes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug
+    title: Title
+    description: Text
+    curiosity_prompt: Text
+    system_message_template: Text
+    elicitation_goals: Items
+    example_questions: Items
+    completion_criteria: Items
+    suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
+    semantic_keywords: Items
+    confidence_threshold: float = Field(0.7, ge=0.1, le=1.0, strict=False)
+
+
+class JourneyFixture(BaseModel):
+    """A journey as a file describes it; its points come in the order in which they are shown."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug
+    title: Title
+    description: Text
+    system_prompt: Text
+    points: list[PointFixture] = Field(min_length=1, max_length=100)
+
+    @field_validator("points")
+    @classmethod
+    def _each_slug_once(cls, points: list[PointFixture]) -> list[PointFixture]:
+        slugs = [point.slug for point in points]
+        twice = sorted({slug for slug in slugs if slugs.count(slug) > 1})
+        if twice:
+            raise ValueError(f"more than one point has the slug {', '.join(twice)}")
+        return points
+
+
+class FixtureError(DomainError):
+    """Files that cannot be loaded; `problems` has a line for each, with file and path in it."""
+
+    title = "The journeys cannot be loaded"
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What loading did, as slugs; points as `journey/point`."""
+
+    created: list[str]
+    updated: list[str]
+    unchanged: list[str]
+    differing: list[str]
+    archived: list[str]
+
+
+def read_fixtures(folder: Path = FIXTURES) -> list[tuple[JourneyFixture, str]]:
+    """The journeys of a folder with the hash of each file, by file name. Raises FixtureError naming file and path."""
+    found: list[tuple[JourneyFixture, str]] = []
+    problems: list[str] = []
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise FixtureError([f"{folder}: there is no JSON file"])
+    named: dict[str, str] = {}
+    for path in files:
+        try:
+            fixture, digest = _read(path)
+        except FixtureError as error:
+            problems += error.problems
+            continue
+        if fixture.slug in named:
+            problems.append(f"{path.name}: slug: {fixture.slug} is the slug of {named[fixture.slug]} too")
+        named[fixture.slug] = path.name
+        found.append((fixture, digest))
+    if problems:
+        raise FixtureError(problems)
+    return found
+
+
+def _read(path: Path) -> tuple[JourneyFixture, str]:
+    raw = path.read_bytes()
+    if len(raw) > MAX_FILE_BYTES:
+        raise FixtureError([f"{path.name}: is larger than {MAX_FILE_BYTES:,} bytes"])
+    try:
+        data = json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise FixtureError([f"{path.name}: line {error.lineno}, column {error.colno}: {error.msg}"]) from None
+    except (ValueError, RecursionError):
+        raise FixtureError([f"{path.name}: is not JSON in UTF-8"]) from None
+    try:
+        fixture = JourneyFixture.model_validate(data)
+    except ValidationError as error:
+        raise FixtureError([f"{path.name}: {_place(item['loc'])}: {_said(item)}" for item in error.errors()]) from None
+    return fixture, hashlib.sha256(fixture.model_dump_json().encode()).hexdigest()
+
+
+def _place(loc: Sequence[str | int]) -> str:
+    """A path such as points[2].elicitation_goals[0]."""
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return text.lstrip(".") or "the file"
+
+
+def _said(item: dict) -> str:
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def load_journeys(folder: Path = FIXTURES, *, force: bool = False) -> Loaded:
+    """Bring the tables to what the files say; new journeys always, changes to existing ones only with `force`.
+
+    With `force`, points and journeys that are in no file any more are archived. What users have told is left alone.
+    Raises FixtureError before anything is written.
+    """
+    fixtures = read_fixtures(folder)
+    known = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
+    created, updated, unchanged, differing, archived = [], [], [], [], []
+    for position, (fixture, digest) in enumerate(fixtures):
+        row = known.pop(fixture.slug, None)
+        if row is None:
+            row = Journey(slug=fixture.slug)
+            db.session.add(row)
+            created.append(fixture.slug)
+        elif row.source_hash == digest and row.position == position and not row.is_archived:
+            unchanged.append(fixture.slug)
+            continue
+        elif not force:
+            differing.append(fixture.slug)
+            continue
+        else:
+            updated.append(fixture.slug)
+        _write_journey(row, fixture, digest, position)
+        archived += [f"{fixture.slug}/{slug}" for slug in _write_points(row, fixture.points)]
+    if force:
+        for row in known.values():
+            if not row.is_archived:
+                row.is_archived = True
+                row.updated_at = now()
+                archived.append(row.slug)
+    db.session.flush()
+    return Loaded(created, updated, unchanged, differing, archived)
+
+
+def _write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: int) -> None:
+    row.title, row.description, row.system_prompt = fixture.title, fixture.description, fixture.system_prompt
+    row.source_hash, row.position, row.is_archived, row.updated_at = digest, position, False, now()
+    db.session.flush()
+
+
+def _write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
+    """Write a journey's points in order; the slugs of those that were archived."""
+    rows = db.session.scalars(select(ConversationPoint).where(ConversationPoint.journey_id == journey.journey_id))
+    known = {row.slug: row for row in rows}
+    for position, fixture in enumerate(fixtures):
+        row = known.pop(fixture.slug, None)
+        if row is None:
+            row = ConversationPoint(journey_id=journey.journey_id)
+            db.session.add(row)
+        for name, value in fixture.model_dump().items():
+            setattr(row, name, value)
+        row.position, row.is_archived, row.updated_at = position, False, now()
+    gone = [row for row in known.values() if not row.is_archived]
+    for row in gone:
+        row.is_archived, row.updated_at = True, now()
+    return [row.slug for row in gone]

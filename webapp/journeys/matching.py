@@ -1,0 +1,48 @@
+"""Which words answer which point: facts with the quotes they came from, memories with the points they bear on; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from webapp.retrieval.text import stems, words
+
+
+def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:
+    """Each statement with the quote that shares most of its words; as many lists as there are quotes.
+
+    A statement goes when its quote is forgotten, so it belongs to exactly one; the first, where none shares a word.
+    """
+    found: list[list[str]] = [[] for _ in quotes]
+    held = [_terms(quote) for quote in quotes]
+    for statement in statements if quotes else ():
+        said = _terms(statement)
+        best = max(range(len(quotes)), key=lambda place: (len(said & held[place]), -place))
+        found[best].append(statement)
+    return found
+
+
+def assign_data(data: Mapping[str, Any], quotes: Sequence[str]) -> list[dict[str, Any]]:
+    """Each named value with the quote that shares most of its words."""
+    found: list[dict[str, Any]] = [{} for _ in quotes]
+    for name, value in data.items():
+        places = assign([f"{value} {name.replace('_', ' ')}"], quotes)
+        for place, statements in enumerate(places):
+            if statements:
+                found[place][name] = value
+    return found
+
+
+def bearing_on(statement: str, keywords: Iterable[str]) -> int:
+    """How many keywords a statement holds, in any form of their words; a keyword of several needs all in a row."""
+    text = f" {' '.join(_in_order(statement))} "
+    wanted = [" ".join(_in_order(keyword)) for keyword in keywords]
+    return sum(f" {keyword} " in text for keyword in wanted if keyword)
+
+
+def _terms(text: str) -> set[str]:
+    return set(_in_order(text))
+
+
+def _in_order(text: str) -> list[str]:
+    return stems(words(text))

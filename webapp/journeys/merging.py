@@ -1,0 +1,121 @@
+"""How assessments of a point come together; pure.
+
+Confidences are in 0..1. The weights are the documented ones: what is known with high confidence moves little, what is
+hardly known follows the new assessment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from webapp.memories.normalise import canonical_statement
+from webapp.memories.policy import at_least
+
+HIGH, LOW = 0.8, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class PointState:
+    """What is stored of a point for a user; the words are elsewhere. `analyzed` is false before the first assessment.
+
+    `rests_on` counts the pieces of evidence behind the score.
+    """
+
+    is_addressed: bool = False
+    confidence: float = 0.0
+    rests_on: int = 0
+    first_addressed_at: datetime | None = None
+    last_analyzed_at: datetime | None = None
+    messages_analyzed: int = 0
+    analyzed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What one look at the conversation said of a point."""
+
+    is_addressed: bool
+    confidence: float
+    at: datetime
+    messages: int = 0
+
+
+def merge_confidence(existing: float, new: float) -> float:
+    """The weighted average of what was known and what is new; always between the two."""
+    existing, new = _unit(existing), _unit(new)
+    if existing >= HIGH:
+        merged = 0.7 * existing + 0.3 * new
+    elif existing <= LOW:
+        merged = 0.3 * existing + 0.7 * new
+    else:
+        merged = 0.5 * existing + 0.5 * new
+    return min(max(merged, min(existing, new)), max(existing, new))
+
+
+def merge(state: PointState, found: Assessment, threshold: float, *, rests_on: int) -> PointState:
+    """The state after an assessment; the first one counts as it is.
+
+    A point is addressed when an assessment says so and the merged confidence reaches the point's threshold.
+    """
+    confidence = merge_confidence(state.confidence, found.confidence) if state.analyzed else _unit(found.confidence)
+    addressed = (state.is_addressed or found.is_addressed) and at_least(confidence, threshold)
+    first = state.first_addressed_at or (found.at if addressed else None)
+    return PointState(
+        is_addressed=addressed,
+        confidence=confidence,
+        rests_on=rests_on,
+        first_addressed_at=first,
+        last_analyzed_at=found.at,
+        messages_analyzed=state.messages_analyzed + found.messages,
+        analyzed=True,
+    )
+
+
+def as_it_stands(state: PointState, evidence_left: int) -> PointState:
+    """The state when evidence has gone since: the point is open again, and less is known of it.
+
+    The confidence falls to the share of the evidence that is left; without any, nothing is known.
+    """
+    if evidence_left >= state.rests_on:
+        return state
+    share = evidence_left / state.rests_on
+    return replace(
+        state, is_addressed=False, confidence=state.confidence * share, first_addressed_at=None,
+        rests_on=evidence_left, analyzed=state.analyzed and evidence_left > 0,
+    )
+
+
+def is_settled(state: PointState, threshold: float) -> bool:
+    """Addressed with a confidence that needs no further look."""
+    return state.is_addressed and at_least(state.confidence, threshold)
+
+
+def merge_texts(known: Iterable[str], new: Iterable[str]) -> list[str]:
+    """Both lists, what is known first, each statement once whatever its case, spaces and full stop."""
+    found: dict[str, str] = {}
+    for text in (*known, *new):
+        if form := canonical_statement(text):
+            found.setdefault(form, text.strip())
+    return list(found.values())
+
+
+def merge_data(known: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Both objects; the newer value of a name counts, and an empty one says nothing."""
+    return {**known, **{name: value for name, value in new.items() if value not in (None, "", [], {})}}
+
+
+def next_point(points: Sequence[tuple[str, bool, float]]) -> str | None:
+    """The point to talk about next, of (slug, is addressed, confidence) in the journey's order.
+
+    The first that nothing is known of, else the first that is still open; None when all are addressed.
+    """
+    still_open = [(slug, confidence) for slug, addressed, confidence in points if not addressed]
+    untouched = [slug for slug, confidence in still_open if confidence == 0]
+    return next(iter(untouched or [slug for slug, _ in still_open]), None)
+
+
+def _unit(value: float) -> float:
+    return min(1.0, max(0.0, float(value)))

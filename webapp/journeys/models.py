@@ -1,0 +1,143 @@
+"""Journeys and their points, what is known of each point for each user, and the summaries made of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Double, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, deferred, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now
+
+PDF_BYTES = 16_000_000
+
+
+class Journey(Base):
+    """A guided conversation, as its fixture file says. One that has no file any more is archived, never deleted."""
+
+    __tablename__ = "journeys"
+
+    journey_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    slug: Mapped[str] = mapped_column(Key(100), unique=True)
+    title: Mapped[str] = mapped_column(String(255))
+    description: Mapped[str] = mapped_column(Text)
+    system_prompt: Mapped[str] = mapped_column(Text)
+    position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    source_hash: Mapped[str] = mapped_column(Key(64))
+    is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ConversationPoint(Base):
+    """A topic that a journey should cover, with the guidance for the assistant. Removed ones are archived."""
+
+    __tablename__ = "conversation_points"
+    __table_args__ = (UniqueConstraint("journey_id", "slug"), Base.__table_args__)
+
+    point_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
+    slug: Mapped[str] = mapped_column(Key(100))
+    title: Mapped[str] = mapped_column(String(255))
+    description: Mapped[str] = mapped_column(Text)
+    curiosity_prompt: Mapped[str] = mapped_column(Text)
+    system_message_template: Mapped[str] = mapped_column(Text)
+    elicitation_goals: Mapped[list[str]] = mapped_column(JSON)
+    example_questions: Mapped[list[str]] = mapped_column(JSON)
+    completion_criteria: Mapped[list[str]] = mapped_column(JSON)
+    suggested_questions: Mapped[list[str]] = mapped_column(JSON)
+    semantic_keywords: Mapped[list[str]] = mapped_column(JSON)
+    confidence_threshold: Mapped[float] = mapped_column(Double, default=0.7, server_default=text("0.7"))
+    position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class PointMemory(Base):
+    """What is known of a point for a user, whatever the conversation.
+
+    The words are in the evidence rows, so that they go with the message or memory they rest on. `evidence_count` is
+    how many rows the score rests on: when fewer are left, the point is open again (webapp/journeys/merging.py).
+    """
+
+    __tablename__ = "point_memories"
+    __table_args__ = (
+        UniqueConstraint("user_id", "point_id"),
+        Index("ix_point_memories_journey", "journey_id", "user_id"),
+        Base.__table_args__,
+    )
+
+    point_memory_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
+    point_id: Mapped[int] = mapped_column(ForeignKey("conversation_points.point_id", ondelete="CASCADE"), index=True)
+    is_addressed: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    confidence_score: Mapped[float] = mapped_column(Double, default=0.0, server_default=text("0"))
+    evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    first_addressed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    last_analyzed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    message_count_analyzed: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    manually_initiated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Memories of which the user said that they do not answer this point any more.
+    dismissed_memory_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class PointEvidence(Base):
+    """The user's words that a point rests on, with what was understood from them.
+
+    They stand in a message, in a memory the user confirmed, or both; when either goes, so does this.
+    """
+
+    __tablename__ = "point_evidence"
+    __table_args__ = (
+        UniqueConstraint("point_memory_id", "message_id", "start", "end", name="uq_point_evidence_span"),
+        Base.__table_args__,
+    )
+
+    evidence_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    point_memory_id: Mapped[int] = mapped_column(ForeignKey("point_memories.point_memory_id", ondelete="CASCADE"))
+    message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"), index=True)
+    memory_id: Mapped[int | None] = mapped_column(ForeignKey("memories.memory_id", ondelete="CASCADE"), index=True)
+    quote: Mapped[str] = mapped_column(Text)
+    start: Mapped[int | None]
+    end: Mapped[int | None]
+    said_at: Mapped[datetime] = mapped_column(Timestamp)
+    extracted_points: Mapped[list[str]] = mapped_column(JSON, default=list)
+    structured_data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+
+
+class ConversationReport(Base):
+    """The PDF summary of a journey's conversation; in the database, so that every web node has it.
+
+    `source_hash` says what it was made from; `evidence_count` how many evidence rows, so that one whose sources went
+    is found without reading it.
+    """
+
+    __tablename__ = "conversation_reports"
+
+    report_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    conversation_id: Mapped[int] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), unique=True
+    )
+    source_hash: Mapped[str] = mapped_column(Key(64), default="", server_default="")
+    evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    pdf: Mapped[bytes] = deferred(mapped_column(LargeBinary(PDF_BYTES)))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ReportEvidence(Base):
+    """An evidence row that a report quotes."""
+
+    __tablename__ = "report_evidence"
+
+    report_id: Mapped[int] = mapped_column(
+        ForeignKey("conversation_reports.report_id", ondelete="CASCADE"), primary_key=True
+    )
+    evidence_id: Mapped[int] = mapped_column(
+        ForeignKey("point_evidence.evidence_id", ondelete="CASCADE"), primary_key=True, index=True
+    )

@@ -1,0 +1,127 @@
+"""Pages and fragments of journeys: the picker, the points beside a conversation, the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation, get_conversation
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.journeys import reports, service
+from webapp.journeys.api import pdf_response
+from webapp.journeys.downloads import wait_for_report
+from webapp.journeys.points import JourneyView, journey_view
+from webapp.validation import MAX_ID
+from webapp.web import wants_partial
+
+blueprint = Blueprint("journeys", __name__)
+
+DEFAULT_QUESTIONS = (
+    "Can you tell me more about...",
+    "What other options haven't we mentioned yet?",
+    "Help me decide between these options...",
+)
+"""What “Ask a question” offers when a point has no questions of its own."""
+
+
+@blueprint.app_context_processor
+def _points() -> dict[str, Any]:
+    """What the templates of any page may ask for; nothing is loaded unless one does."""
+    return {
+        "load_journeys": service.list_journeys,
+        "load_points": _load_points,
+        "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
+        "default_questions": DEFAULT_QUESTIONS,
+    }
+
+
+def _load_points(conversation: Conversation | None) -> JourneyView | None:
+    if conversation is None or conversation.journey_id is None:
+        return None
+    return journey_view(conversation.user_id, conversation.journey_id, conversation)
+
+
+@blueprint.get("/journeys")
+@signed_in
+def picker():
+    """The journeys on offer."""
+    return render_template("journeys/page.html", journeys=[service.get_journey(row.slug)
+                                                           for row in service.list_journeys()])  # fmt: skip
+
+
+@blueprint.post("/journeys/<slug>/start")
+@signed_in
+def start(slug: str):
+    """A new conversation that follows a journey."""
+    conversation = create_conversation(current_user_id(), NewConversation(journey=slug[:100]))
+    conversation_id = conversation.conversation_id
+    db.session.commit()
+    place = url_for("conversations_pages.show", conversation_id=conversation_id)
+    if not wants_partial():
+        return redirect(place, 303)
+    response = Response(status=204)
+    response.headers["HX-Redirect"] = place
+    return response
+
+
+@blueprint.get("/c/<int:conversation_id>/points")
+@signed_in
+def points(conversation_id: int):
+    """The points of a conversation: a fragment of the panel, or a page without scripts."""
+    conversation = get_conversation(current_user_id(), conversation_id)
+    return _show(conversation)
+
+
+@blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
+@signed_in
+def still(conversation_id: int, slug: str):
+    """Whether what other conversations established of a point still holds: `answer` is yes or no."""
+    if _answer():
+        service.confirm_point(current_user_id(), conversation_id, slug)
+    else:
+        service.reopen_point(current_user_id(), conversation_id, slug)
+    return _changed(conversation_id)
+
+
+@blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
+@signed_in
+def memory(conversation_id: int, slug: str, memory_id: int):
+    """Whether a memory from elsewhere still holds and answers the point: `answer` is yes or no."""
+    take = service.confirm_memory if _answer() else service.dismiss_memory
+    take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
+    return _changed(conversation_id)
+
+
+@blueprint.get("/c/<int:conversation_id>/summary")
+@signed_in
+def summary(conversation_id: int):
+    """The PDF summary, made if need be."""
+    found = wait_for_report(current_user_id(), conversation_id)
+    if found is not None:
+        return pdf_response(*found)
+    flash("The summary is being made. Try again in a moment.")
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+def _answer() -> bool:
+    answer = request.form.get("answer")
+    if answer not in ("yes", "no"):
+        raise Invalid.field("answer", "must be yes or no")
+    return answer == "yes"
+
+
+def _changed(conversation_id: int) -> Any:
+    db.session.commit()
+    if not wants_partial():
+        return redirect(url_for(".points", conversation_id=conversation_id), 303)
+    return _show(get_conversation(current_user_id(), conversation_id))
+
+
+def _show(conversation: Conversation) -> str:
+    template = "journeys/_points.html" if wants_partial() else "journeys/points.html"
+    return render_template(template, conversation=conversation, journey=_load_points(conversation))

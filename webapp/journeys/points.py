@@ -1,0 +1,272 @@
+"""The points of a journey as they stand for a user: definition, state, evidence, and what memory says beside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import false, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.journeys.guidance import PointGuide
+from webapp.journeys.matching import bearing_on
+from webapp.journeys.merging import PointState, as_it_stands, is_settled, merge_data, merge_texts, next_point
+from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
+from webapp.memories.known import memory_is_on
+from webapp.memories.models import Memory, MemoryEvidence
+
+MEMORIES_LOOKED_AT = 400
+PREFILLED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The user's words in a message, or what they confirmed of a memory (`message_id` is None without a message)."""
+
+    evidence_id: int
+    message_id: int | None
+    conversation_id: int | None
+    memory_id: int | None
+    quote: str
+    said_at: datetime
+    elsewhere: bool
+    start: int | None = None
+    end: int | None = None
+    extracted_points: Sequence[str] = ()
+    structured_data: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilled:
+    """A memory from another conversation that bears on a point, until the user says whether it still holds."""
+
+    memory_id: int
+    content: str
+    quote: str | None
+    message_id: int | None
+    conversation_id: int | None
+    said_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PointView:
+    """A point for one user; `reopened` when evidence has gone since it was addressed."""
+
+    point: ConversationPoint
+    state: PointState
+    evidence: list[Quote]
+    manually_initiated: bool = False
+    confirmed_at: datetime | None = None
+    reopened: bool = False
+    prefilled: list[Prefilled] = field(default_factory=list)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it needs no further talk."""
+        return is_settled(self.state, self.point.confidence_threshold)
+
+    @property
+    def extracted_points(self) -> list[str]:
+        """What was understood, each once."""
+        return merge_texts((), (text for item in self.evidence for text in item.extracted_points))
+
+    @property
+    def quotes(self) -> list[str]:
+        """The user's words, each once."""
+        return merge_texts((), (item.quote for item in self.evidence))
+
+    @property
+    def structured_data(self) -> dict[str, Any]:
+        """Named values; the later said counts."""
+        merged: dict[str, Any] = {}
+        for item in self.evidence:
+            merged = merge_data(merged, item.structured_data)
+        return merged
+
+    @property
+    def to_check(self) -> bool:
+        """Whether it rests on other conversations only, and the user has not said that it still holds."""
+        return bool(self.evidence) and self.confirmed_at is None and all(item.elsewhere for item in self.evidence)
+
+    @property
+    def guide(self) -> PointGuide:
+        """What the assistant is told about it."""
+        point = self.point
+        known = self.extracted_points
+        return PointGuide(
+            point.title, point.description, point.system_message_template, point.elicitation_goals,
+            point.example_questions, point.completion_criteria, () if self.to_check else known, self.quotes,
+            [*(known if self.to_check else ()), *(item.content for item in self.prefilled)],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JourneyView:
+    """A journey for one user, as a conversation shows it."""
+
+    journey: Journey
+    points: list[PointView]
+
+    @property
+    def addressed(self) -> int:
+        """How many points are."""
+        return sum(view.is_settled for view in self.points)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every point is addressed."""
+        return bool(self.points) and self.addressed == len(self.points)
+
+    @property
+    def next_slug(self) -> str | None:
+        """The point to talk about next."""
+        return next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in self.points])
+
+    def view(self, slug: str) -> PointView | None:
+        """The point of that slug."""
+        return next((view for view in self.points if view.point.slug == slug), None)
+
+
+def points_of(journey_id: int) -> Sequence[ConversationPoint]:
+    """The journey's points in order, without archived ones."""
+    return db.session.scalars(
+        select(ConversationPoint)
+        .where(ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
+        .order_by(ConversationPoint.position, ConversationPoint.point_id)
+    ).all()
+
+
+def journey_view(
+    user_id: int, journey_id: int, conversation: Conversation | None = None, *, prefill: bool = True
+) -> JourneyView:
+    """The journey as it stands for a user; `conversation` tells what counts as elsewhere.
+
+    Where memory is switched off nothing is known.
+    """
+    points = points_of(journey_id)
+    here = conversation.conversation_id if conversation is not None else None
+    is_on = conversation is None or memory_is_on(conversation, db.session.get(User, user_id))
+    stored = db.session.scalars(
+        select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
+    )
+    memories = {row.point_id: row for row in stored} if is_on else {}
+    evidence = load_evidence([row.point_memory_id for row in memories.values()], here)
+    offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
+    views = [
+        _view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points
+    ]
+    return JourneyView(db.session.get(Journey, journey_id), views)
+
+
+def state_of(row: PointMemory | None) -> PointState:
+    """What is stored of a point."""
+    if row is None:
+        return PointState()
+    return PointState(
+        row.is_addressed, row.confidence_score, row.evidence_count, row.first_addressed_at, row.last_analyzed_at,
+        row.message_count_analyzed, analyzed=row.last_analyzed_at is not None,
+    )
+
+
+def load_evidence(point_memory_ids: Collection[int], here: int | None = None) -> dict[int, list[Quote]]:
+    """The evidence of point memories in the order in which it was said."""
+    rows = db.session.execute(
+        select(PointEvidence, Message.conversation_id)
+        .outerjoin(Message, Message.message_id == PointEvidence.message_id)
+        .outerjoin(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .outerjoin(Memory, Memory.memory_id == PointEvidence.memory_id)
+        .where(
+            PointEvidence.point_memory_id.in_(point_memory_ids),
+            # What was edited away, is about to be deleted, or does not hold any more counts no more; it does again
+            # when it is brought back.
+            Message.superseded_by_id.is_(None), Conversation.deleted_at.is_(None), Memory.valid_to.is_(None),
+        )
+        .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
+    )
+    found: dict[int, list[Quote]] = defaultdict(list)
+    for row, conversation_id in rows:
+        found[row.point_memory_id].append(
+            Quote(row.evidence_id, row.message_id, conversation_id, row.memory_id, row.quote, row.said_at,
+                  conversation_id != here, row.start, row.end, row.extracted_points, row.structured_data)  # fmt: skip
+        )
+    return found
+
+
+def _view(
+    point: ConversationPoint, row: PointMemory | None, evidence: dict[int, list[Quote]], prefilled: list[Prefilled]
+) -> PointView:
+    if row is None:
+        return PointView(point, PointState(), [], prefilled=prefilled)
+    quotes = evidence.get(row.point_memory_id, [])
+    stored = state_of(row)
+    state = as_it_stands(stored, len(quotes))
+    reopened = stored.is_addressed and not state.is_addressed
+    return PointView(point, state, quotes, row.manually_initiated, row.confirmed_at, reopened, prefilled)
+
+
+def _prefilled(
+    user_id: int, points: Sequence[ConversationPoint], rows: dict[int, PointMemory],
+    evidence: dict[int, list[Quote]], conversation: Conversation | None,
+) -> dict[int, list[Prefilled]]:
+    """Memories from elsewhere that bear on points that are still open, best first, for each at most PREFILLED."""
+    if conversation is None:
+        return {}
+    memories = db.session.scalars(
+        select(Memory)
+        .where(
+            Memory.user_id == user_id, Memory.space_id.is_(None), Memory.valid_to.is_(None),
+            Memory.is_archived == false(), Memory.needs_review == false(),
+        )
+        .order_by(Memory.importance.desc(), Memory.memory_id.desc())
+        .limit(MEMORIES_LOOKED_AT)
+    ).all()
+    found: dict[int, list[Memory]] = {}
+    for point in points:
+        row = rows.get(point.point_id)
+        if row is not None and is_settled(
+            as_it_stands(state_of(row), len(evidence.get(row.point_memory_id, ()))), point.confidence_threshold
+        ):
+            continue
+        passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
+        passed_over |= {item.memory_id for item in evidence.get(row.point_memory_id, ())} if row is not None else set()
+        scored = [
+            (score, memory) for memory in memories
+            if memory.memory_id not in passed_over
+            and (score := bearing_on(memory.content, point.semantic_keywords))
+        ]  # fmt: skip
+        scored.sort(key=lambda item: -item[0])
+        found[point.point_id] = [memory for _, memory in scored[: 2 * PREFILLED]]
+    sources = _sources({memory.memory_id for items in found.values() for memory in items})
+    here = conversation.conversation_id
+    return {point_id: _from_elsewhere(items, sources, here) for point_id, items in found.items()}
+
+
+def _from_elsewhere(
+    memories: Sequence[Memory], sources: dict[int, tuple[MemoryEvidence, int]], here: int
+) -> list[Prefilled]:
+    found = []
+    for memory in memories:
+        row, conversation_id = sources.get(memory.memory_id, (None, None))
+        if conversation_id == here:
+            continue  # what was said here is assessed here
+        found.append(
+            Prefilled(memory.memory_id, memory.content, row.quote if row else None, row.message_id if row else None,
+                      conversation_id, row.said_at if row else memory.created_at)  # fmt: skip
+        )
+    return found[:PREFILLED]
+
+
+def _sources(memory_ids: Collection[int]) -> dict[int, tuple[MemoryEvidence, int]]:
+    """The newest evidence of each memory, with the conversation it was said in."""
+    rows = db.session.execute(
+        select(MemoryEvidence, Message.conversation_id)
+        .join(Message, Message.message_id == MemoryEvidence.message_id)
+        .where(MemoryEvidence.memory_id.in_(memory_ids))
+        .order_by(MemoryEvidence.said_at)
+    )
+    return {row.memory_id: (row, conversation_id) for row, conversation_id in rows}

@@ -1,0 +1,73 @@
+"""What stands in the summary of a journey, as plain data, and its fingerprint; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+
+LAYOUT = 1
+"""Raised when the same content is to look different, so that stored summaries are made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """The person's own words, and when they were said."""
+
+    text: str
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A point with what was found out about it; without statements it is still open."""
+
+    title: str
+    description: str
+    statements: Sequence[str]
+    quotes: Sequence[Quotation]
+    values: Sequence[tuple[str, str]] = ()
+    is_addressed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A summary: the journey, whose it is, and an answer for each point."""
+
+    journey: str
+    description: str
+    person: str
+    conversation: str
+    answers: Sequence[Answer]
+
+    @property
+    def addressed(self) -> int:
+        """How many points are addressed."""
+        return sum(answer.is_addressed for answer in self.answers)
+
+
+def fingerprint(report: Report) -> str:
+    """Changes whenever anything that is printed does, but for the day of printing."""
+    data = json.dumps([LAYOUT, asdict(report)], default=str, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
+
+
+def long_date(day: date) -> str:
+    """A date in words, the same whatever the machine's language."""
+    months = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+              "November", "December")  # fmt: skip
+    return f"{day.day} {months[day.month - 1]} {day.year}"
+
+
+def file_name(report: Report, day: date) -> str:
+    """An ASCII name for the file."""
+    words = "".join(char if char.isascii() and char.isalnum() else " " for char in report.journey).split()
+    return f"{'-'.join(words).lower() or 'summary'}-{day.isoformat()}.pdf"
+
+
+def label(name: str) -> str:
+    """A name of structured data as people read it."""
+    words = " ".join(name.replace("_", " ").replace("-", " ").split())
+    return words[:1].upper() + words[1:]

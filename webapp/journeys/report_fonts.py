@@ -1,0 +1,113 @@
+"""The fonts of the summary, cut to the letters that a text needs; no database, no web.
+
+The families come as variable fonts, which a PDF cannot hold: each is cut to the text's letters first, then set to one
+weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean letters have fonts
+of their own; what no font has is left out.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from fontTools.varLib import instancer
+
+_FEATURES = ["liga", "calt", "ccmp", "locl", "mark", "mkmk", "init", "medi", "fina", "isol", "rlig"]
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """A font file and the place on its axes, by the family and style under which the PDF knows it."""
+
+    family: str
+    style: str
+    package: str
+    file: str
+    axes: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return Path(str(files(self.package).joinpath(self.file)))
+
+
+_SANS = "fontpkg_source_sans_3", "files/SourceSans3[wght].ttf"
+_SANS_ITALIC = "fontpkg_source_sans_3", "files/SourceSans3-Italic[wght].ttf"
+_SERIF = "fontpkg_literata", "files/Literata[opsz,wght].ttf"
+_SERIF_ITALIC = "fontpkg_literata", "files/Literata-Italic[opsz,wght].ttf"
+_ARABIC = "fontpkg_noto_sans_arabic", "files/NotoSansArabic[wdth,wght].ttf"
+_CJK = "noto_cjk_sans_jp_regular", "NotoSansCJKjp-Regular.otf"
+
+MAIN = (
+    Face("sans", "", *_SANS, (("wght", 400),)),
+    Face("sans", "B", *_SANS, (("wght", 600),)),
+    Face("serif", "", *_SERIF, (("opsz", 24), ("wght", 500))),
+    Face("serif", "I", *_SERIF_ITALIC, (("opsz", 12), ("wght", 400))),
+)
+FALLBACKS = (
+    Face("arabic", "", *_ARABIC, (("wdth", 100), ("wght", 400))),
+    Face("cjk", "", *_CJK),
+)
+
+
+@cache
+def coverage(package: str, file: str) -> frozenset[int]:
+    """The code points that a font file has."""
+    with TTFont(str(files(package).joinpath(file)), lazy=True) as font:
+        return frozenset(font.getBestCmap())
+
+
+def printable(text: str) -> str:
+    """The text as the fonts can show it: composed, without control characters and without letters that no font has.
+
+    Emoji go with what holds them together; two spaces that come to stand side by side become one.
+    """
+    composed = unicodedata.normalize("NFC", text.replace("\t", " "))
+    known = _everything()
+    kept = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
+    shown = "".join(kept)
+    while len(kept) != len(composed) and "  " in shown:
+        shown = shown.replace("  ", " ")
+    return shown
+
+
+@cache
+def _everything() -> frozenset[int]:
+    joiners = {0x200C, 0x200D, 0xFE0E, 0xFE0F}
+    faces = {(face.package, face.file) for face in (*MAIN, *FALLBACKS)}
+    # The fonts must agree on what can be shown, in every style: a letter of the body may stand in a heading.
+    main = frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
+    others = [coverage(*face) for face in faces if face in {(item.package, item.file) for item in FALLBACKS}]
+    return main.union(*others) - joiners
+
+
+def needed(texts: Iterable[str]) -> tuple[list[Face], set[int]]:
+    """The faces that a text needs, and its code points."""
+    points = {ord(char) for text in texts for char in text} | set(range(0x20, 0x7F)) | {0x2026, 0x2013, 0x201C, 0x201D}
+    beyond = points - frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
+    return [*MAIN, *(face for face in FALLBACKS if beyond & coverage(face.package, face.file))], points
+
+
+def cut(faces: Iterable[Face], points: set[int], folder: Path) -> Iterator[tuple[Face, Path]]:
+    """Write each face, cut to the code points, into a folder."""
+    for number, face in enumerate(faces):
+        path = folder / f"{number}{face.path.suffix}"
+        with TTFont(str(face.path), lazy=True) as font:
+            options = subset.Options(layout_features=_FEATURES, notdef_outline=True, name_IDs=["*"], hinting=False)
+            cutter = subset.Subsetter(options)
+            cutter.populate(unicodes=points)
+            cutter.subset(font)
+            if face.axes:
+                instancer.instantiateVariableFont(font, _axes(face), inplace=True)
+            font.save(str(path))
+        yield face, path
+
+
+def _axes(face: Face) -> Mapping[str, float]:
+    return dict(face.axes)

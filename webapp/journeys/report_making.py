@@ -1,0 +1,74 @@
+"""Setting the summary of a journey's conversation as a PDF, in a worker."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.journeys.models import ConversationReport, PointEvidence, PointMemory, ReportEvidence
+from webapp.journeys.report_pdf import make_pdf
+from webapp.journeys.reports import Source, source_of, stored_row
+
+log = logging.getLogger(__name__)
+
+TRIES = 3
+
+
+def make_report(conversation_id: int) -> bool:
+    """Make the summary unless the stored one is up to date; whether there is one now.
+
+    No connection is held while the pages are set. What changes meanwhile is taken in.
+    """
+    for _ in range(TRIES):
+        conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+        if conversation is None or conversation.deleted_at is not None or conversation.journey_id is None:
+            return False
+        source = source_of(conversation)
+        row = stored_row(conversation_id)
+        current = row is not None and row.source_hash == source.digest
+        db.session.remove()
+        if current:
+            return True
+        if not source.evidence_ids:
+            return False
+        pdf = make_pdf(source.report, now().date())
+        if _store(conversation_id, source, pdf):
+            return True
+    log.warning("summary given up: it changes while it is made", extra={"conversation_id": conversation_id})
+    return False
+
+
+def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
+    """Keep the pages, unless what they were made from has changed; False then, or when another was faster."""
+    try:
+        with write_transaction():
+            conversation = db.session.scalar(
+                select(Conversation).where(Conversation.conversation_id == conversation_id).with_for_update()
+            )
+            if conversation is None or conversation.journey_id is None:
+                return False
+            if source_of(conversation).digest != source.digest:
+                return False
+            db.session.execute(delete(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
+            row = ConversationReport(
+                conversation_id=conversation_id, source_hash=source.digest, pdf=pdf,
+                evidence_count=len(source.evidence_ids),
+            )
+            db.session.add(row)
+            db.session.flush()
+            kept = set(
+                db.session.scalars(
+                    select(PointEvidence.evidence_id)
+                    .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
+                    .where(PointMemory.user_id == conversation.user_id,
+                           PointEvidence.evidence_id.in_(source.evidence_ids))
+                )
+            )  # fmt: skip
+            db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(kept))
+    except IntegrityError:
+        return False
+    return True

@@ -1,0 +1,188 @@
+"""The summary of a journey as a PDF of A4 pages; no database, no web."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from fpdf import FPDF
+from fpdf.enums import XPos, YPos
+
+from webapp.journeys.report_content import Answer, Quotation, Report, label, long_date
+from webapp.journeys.report_fonts import FALLBACKS, cut, needed, printable
+
+INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
+MARGIN, INDENT = 24, 5
+FOOT = "Made from what you said in Commonplace. Quotations are your own words."
+OPEN = "Not yet talked about."
+
+
+def make_pdf(report: Report, day: date) -> bytes:
+    """The pages of a summary, printed on a day. Text that no font can show is left out; nothing in it makes it fail."""
+    report = _shown(report)
+    texts = [*_texts(report), long_date(day), FOOT, OPEN, "•–·“”0123456789"]
+    with tempfile.TemporaryDirectory() as folder:
+        faces, points = needed(texts)
+        pages = _Pages(report.journey, day)
+        for face, path in cut(faces, points, Path(folder)):
+            styles = ("", "B", "I") if face in FALLBACKS else (face.style,)
+            for style in styles:
+                pages.add_font(face.family, style, str(path))
+        pages.set_fallback_fonts([face.family for face in faces if face in FALLBACKS])
+        pages.set_text_shaping(use_shaping_engine=True)
+        _write(pages, report)
+        return bytes(pages.output())
+
+
+class _Pages(FPDF):
+    """A4 with a footer that says what, when and which page."""
+
+    def __init__(self, journey: str, day: date):
+        super().__init__(format="A4")
+        self.journey, self.day = journey, day
+        self.set_margins(MARGIN, MARGIN, MARGIN)
+        self.set_auto_page_break(True, margin=MARGIN + 4)
+        self.set_title(journey)
+        self.set_creator("Commonplace")
+        self.set_lang("en")
+        self.alias_nb_pages("{pages}")
+
+    def footer(self) -> None:
+        """What stands at the foot of every page."""
+        self.set_y(-16)
+        self.set_font("sans", size=8.5)
+        self.set_text_color(*MUTED)
+        width = self.epw - 22
+        self.cell(width, 5, self._fitting(f"{self.journey} · {long_date(self.day)}", width))
+        self.cell(22, 5, f"{self.page_no()} / {{pages}}", align="R")
+
+    def text_block(self, text: str, *, height: float, indent: float = 0, align: str = "L") -> None:
+        """A paragraph from the left margin on, or from an indent."""
+        self.set_x(self.l_margin + indent)
+        self.multi_cell(self.epw - indent, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+
+    def needs(self, height: float) -> None:
+        """Go to the next page unless so many millimetres are left: a heading never stands alone."""
+        if self.will_page_break(height):
+            self.add_page()
+
+    def _fitting(self, text: str, width: float) -> str:
+        while len(text) > 1 and self.get_string_width(text) > width - 2:
+            text = text.removesuffix("…")[:-1] + "…"
+        return text
+
+
+def _write(pages: _Pages, report: Report) -> None:
+    pages.add_page()
+    pages.set_font("sans", "B", 9)
+    pages.set_text_color(*OCHRE)
+    pages.text_block("Summary of a conversation", height=5)
+    pages.ln(1)
+    pages.set_font("serif", size=24)
+    pages.set_text_color(*INK)
+    pages.text_block(report.journey, height=10.5)
+    pages.ln(2)
+    pages.set_font("sans", size=11)
+    # Each on a line of its own: a name in a script that runs from right to left would draw the date to its side.
+    if report.person:
+        pages.text_block(report.person, height=6)
+    pages.text_block(long_date(pages.day), height=6)
+    pages.set_text_color(*MUTED)
+    if report.conversation and report.conversation != report.journey:
+        pages.text_block(report.conversation, height=6)
+    pages.text_block(f"{report.addressed} of {len(report.answers)} points talked through", height=6)
+    pages.ln(3)
+    pages.set_font("sans", size=10.5)
+    pages.text_block(report.description, height=5.4)
+    for number, answer in enumerate(report.answers, 1):
+        _point(pages, number, answer)
+    pages.ln(8)
+    pages.needs(12)
+    pages.set_font("sans", size=9)
+    pages.set_text_color(*MUTED)
+    pages.text_block(FOOT, height=4.6)
+
+
+def _point(pages: _Pages, number: int, answer: Answer) -> None:
+    pages.ln(6)
+    pages.needs(34)
+    pages.set_draw_color(*LINE)
+    pages.set_line_width(0.2)
+    pages.line(pages.l_margin, pages.get_y(), pages.l_margin + pages.epw, pages.get_y())
+    pages.ln(4)
+    pages.set_font("serif", size=14.5)
+    pages.set_text_color(*INK)
+    pages.text_block(f"{number}. {answer.title}", height=7)
+    pages.ln(1.5)
+    pages.set_font("sans", size=11)
+    if not answer.statements and not answer.quotes:
+        pages.set_text_color(*MUTED)
+        pages.text_block(OPEN, height=5.8)
+        return
+    for statement in answer.statements:
+        _bullet(pages, statement)
+    for name, value in answer.values:
+        pages.set_font("sans", "B", 10)
+        pages.set_text_color(*MUTED)
+        pages.text_block(label(name), height=5.2, indent=INDENT)
+        pages.set_font("sans", size=11)
+        pages.set_text_color(*INK)
+        pages.text_block(value, height=5.8, indent=INDENT)
+    if answer.quotes:
+        pages.ln(2)
+        for quote in answer.quotes:
+            _quotation(pages, quote)
+
+
+def _bullet(pages: _Pages, statement: str) -> None:
+    pages.set_text_color(*INK)
+    pages.needs(6)
+    top = pages.get_y()
+    pages.set_xy(pages.l_margin, top)
+    pages.cell(INDENT, 5.8, "•")
+    pages.text_block(statement, height=5.8, indent=INDENT)
+
+
+def _quotation(pages: _Pages, quote: Quotation) -> None:
+    pages.needs(14)
+    top, first = pages.get_y(), pages.page_no()
+    pages.set_font("serif", "I", 10.5)
+    pages.set_text_color(*INK)
+    pages.text_block(f"“{quote.text}”", height=5.6, indent=INDENT + 2)
+    pages.set_font("sans", size=8.5)
+    pages.set_text_color(*MUTED)
+    pages.text_block(f"You, {long_date(quote.said_at.date())}", height=4.6, indent=INDENT + 2)
+    if pages.page_no() == first:
+        pages.set_draw_color(*OCHRE)
+        pages.set_line_width(0.6)
+        pages.line(pages.l_margin + INDENT, top + 0.6, pages.l_margin + INDENT, pages.get_y() - 0.6)
+    pages.ln(2)
+
+
+def _shown(report: Report) -> Report:
+    """The report with texts that can be printed."""
+    answers = [
+        Answer(
+            printable(answer.title),
+            printable(answer.description),
+            [text for item in answer.statements if (text := printable(item).strip())],
+            [Quotation(text, item.said_at) for item in answer.quotes if (text := printable(item.text).strip())],
+            [(printable(name), printable(value)) for name, value in answer.values],
+            answer.is_addressed,
+        )
+        for answer in report.answers
+    ]
+    return Report(printable(report.journey), printable(report.description), printable(report.person),
+                  printable(report.conversation), answers)  # fmt: skip
+
+
+def _texts(report: Report) -> Iterator[str]:
+    yield from (report.journey, report.description, report.person, report.conversation)
+    for answer in report.answers:
+        yield answer.title
+        yield from answer.statements
+        yield from (quote.text for quote in answer.quotes)
+        for name, value in answer.values:
+            yield from (label(name), value)

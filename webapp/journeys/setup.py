@@ -1,0 +1,46 @@
+"""Journeys take part in what other domains do: the extraction call, prompts, forgetting."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from flask import Flask
+from sqlalchemy import and_, delete, or_, select
+
+from webapp.database import db
+from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stands for)
+from webapp.journeys.assessment import open_points, store_assessments
+from webapp.journeys.models import PointEvidence, PointMemory
+from webapp.journeys.reports import drop_reports_of
+from webapp.memories.forgetting import being_forgotten
+from webapp.memories.guided import Guide, init_guided
+from webapp.memories.models import MemoryEvidence
+
+BATCH = 200
+
+
+def init_journeys(app: Flask) -> None:
+    """Wire journeys into an application."""
+    init_guided(app, Guide(open_points, store_assessments))
+    being_forgotten.connect(_forget)
+
+
+def _forget(
+    _sender: Any, *, user_id: int, memory_ids: Collection[int], evidence: Sequence[MemoryEvidence], **_: Any
+) -> None:
+    """Words that are forgotten as a memory are forgotten as an answer too: the points that rest on them open again."""
+    mine = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
+    found = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(mine))
+    gone = db.session.execute(found.where(PointEvidence.memory_id.in_(memory_ids))).rowcount
+    spans = sorted({(row.message_id, row.start, row.end) for row in evidence})
+    for at in range(0, len(spans), BATCH):
+        overlapping = or_(
+            *(
+                and_(PointEvidence.message_id == message_id, PointEvidence.start < end, PointEvidence.end > start)
+                for message_id, start, end in spans[at : at + BATCH]
+            )
+        )
+        gone += db.session.execute(found.where(overlapping)).rowcount
+    if gone:
+        drop_reports_of(user_id)
