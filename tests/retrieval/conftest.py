@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from flask import Flask
 
-from tests.support.dialogue import Dialogue, write_dialogue
-
-START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+from tests.support.dialogue import START, Dialogue, write_dialogue
 
 
 @pytest.fixture

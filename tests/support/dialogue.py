@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from webapp.chat.finish import Outcome, finish_turn
 from webapp.conversations import messages
+from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, write_transaction
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,6 @@ def write_dialogue(
 def add_turn(user_id: int, conversation_id: int, asked: str, answered: str, at: datetime | None = None) -> list[int]:
     """One exchange, through the services that a turn uses."""
     with write_transaction():
-        from webapp.conversations.models import Conversation
-
         conversation = db.session.get(Conversation, conversation_id)
         first, reply = messages.add_exchange(
             conversation, asked, parent_id=messages.last_message_id(conversation_id)
