@@ -18,8 +18,8 @@ LEVELS = {"public", "user", "admin", "service"}
 
 # A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all.
 DOMAINS = [
-    "accounts", "spaces", "conversations", "prompts", "memories", "retrieval", "summaries", "journeys", "chat",
-    "transfer", "admin", "openapi",
+    "accounts", "spaces", "conversations", "prompts", "memories", "retrieval", "legacies", "summaries", "journeys",
+    "chat", "transfer", "admin", "openapi",
 ]  # fmt: skip
 
 # What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
@@ -30,7 +30,9 @@ PURE = {
     "webapp.chat": "budget context context_types sections",
     "webapp.memories": "claims decisions extraction_prompt grounding likeness normalise operations plan policy "
     "screening state tombstones",
+    "webapp.legacies": "categories grounding",
     "webapp.openapi": "document examples",
+    "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index passages scope text vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.")

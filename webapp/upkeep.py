@@ -18,6 +18,7 @@ from webapp.memories.known import flush_uses
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue
 from webapp.retrieval.indexing import owed_users
+from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
 
 OWED_DAYS = 7
@@ -35,6 +36,7 @@ def sweep() -> dict[str, int]:
         "summary": owed_summaries(),
     }
     indexers = owed_users()
+    documents = owed_documents()
     db.session.rollback()
     queued = {
         name: sum(enqueue(name, conversation_id=conversation_id) is not None
@@ -44,6 +46,9 @@ def sweep() -> dict[str, int]:
     for user_id in indexers:
         if _not_lately("index", user_id):
             enqueue("index", user_id=user_id)
+    for document_id in documents:
+        if _not_lately("index_document", document_id):
+            enqueue("index_document", document_id=document_id)
     with write_transaction():
         used = flush_uses(redis())
     if not prompts.defaults_are_stored():
@@ -53,8 +58,14 @@ def sweep() -> dict[str, int]:
 
 
 def _not_lately(name: str, of: int) -> bool:
-    """Whether the sweep has not asked for this for a while: work that fails again and again must not pile up."""
-    return bool(redis().set(f"sweep:{name}:{of}", b"1", nx=True, ex=OWED_PAUSE_SECONDS))
+    """Whether it is time to ask for this again: work that fails and fails is asked for ever more rarely."""
+    tries = f"sweep:{name}:{of}:tries"
+    pause = min(OWED_PAUSE_SECONDS * 2 ** int(redis().get(tries) or 0), 86_400)
+    if not redis().set(f"sweep:{name}:{of}", b"1", nx=True, ex=pause):
+        return False
+    redis().incr(tries)
+    redis().expire(tries, OWED_DAYS * 86_400)
+    return True
 
 
 def purge() -> dict[str, int]:

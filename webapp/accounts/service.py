@@ -18,6 +18,7 @@ from webapp.accounts.schemas import (
     UserQuery,
     UserSettings,
 )
+from webapp.accounts.signals import account_deleted
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
@@ -139,6 +140,7 @@ def delete_account(user_id: int, password: str) -> None:
 def delete_user(user_id: int) -> None:
     """Delete an account and all that is theirs on an admin's behalf."""
     _keep_an_admin(user_id)
+    account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))
     db.session.expire_all()
     if not has_users():

@@ -11,18 +11,19 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.budget import Limits
 from webapp.chat.context import Context, ContextInput, build_context
-from webapp.chat.context_types import Chunk, Known, ReceiptItem, Retrieved
+from webapp.chat.context_types import Chunk, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
 from webapp.chat.masking import mask, mask_passages
 from webapp.chat.opening_prompt import Opening, opening_of
+from webapp.chat.place import Place, place_of
 from webapp.chat.tools import TOOLS
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.journeys.prompting import journey_prompt
-from webapp.memories.known import context_memories, memory_is_on
+from webapp.memories.known import memory_is_on
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -49,11 +50,12 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A prompt with what went into it: memories as (id, revision, text), and what was looked up."""
+    """A prompt with what went into it: memories as (id, revision, text), what was looked up, and where it is for."""
 
     context: Context
     memories: list[tuple[int, int, str]]
     found: Result
+    place: Place
 
 
 class TurnGone(Exception):
@@ -78,15 +80,16 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active("chat")
     opening = opening_of(conversation, reply, remembers=remembers)
-    model, label = reply.model, f"{prompt.label}, {opening.label}" if opening else prompt.label
+    model = reply.model
     # The last look at the rows: looking things up may give the connection back.
     made = compose(conversation, owner, history, chunks, prompt.text, settings, opening)
+    label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
         model=model,
-        prompt_version=label,
+        prompt_version=f"{label}, {opening.label}" if opening else label,
         step=_step(made.context, history, made.memories, started, opening),
-        tools=TOOLS if remembers else [],
+        tools=TOOLS if remembers and made.place.has_tools else [],
         used=[item.id for item in made.context.receipt if item.kind == "memory" and item.injected],
         receipt=made.context.receipt,
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
@@ -102,24 +105,32 @@ def compose(
     May give the connection back. Raises BudgetTooSmall.
     """
     remembers = memory_is_on(conversation, owner)
-    known = context_memories(owner.user_id) if remembers else []
-    source = ContextInput(
-        prompt="\n\n".join([fill_for(conversation, prompt), *journey_prompt(conversation)]),
-        directive=opening.text if opening else "",
-        custom_instructions=str((owner.settings or {}).get("custom_instructions") or ""),
-        messages=history,
-        known=[Known(m.memory_id, m.content, m.revision, m.group, m.importance) for m in known],
-        chunks=chunks,
-        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
-    )
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")
+    opens = [fill_for(conversation, prompt), *journey_prompt(conversation)]
+    custom = str((owner.settings or {}).get("custom_instructions") or "")
     found = retrieve(question, settings.index_wait_seconds)
-    context = build_context(replace(source, retrieved=_retrieved(found)))
-    memories = [(m.memory_id, m.revision, m.content) for m in known]
-    memories += [(m.id, m.revision or 0, m.content) for m in found.items if m.kind == "memory"]
-    return Composed(context, memories, found)
+    # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
+    place = place_of(conversation, remembers=remembers)
+    if place.opens:
+        opens[0] = place.opens
+    source = ContextInput(
+        prompt="\n\n".join(opens),
+        space_instructions=place.instructions,
+        directive=opening.text if opening else "",
+        custom_instructions=custom,
+        messages=history,
+        known=place.known,
+        facts=place.facts,
+        facts_heading=place.facts_heading,
+        chunks=chunks,
+        retrieved=_retrieved(found),
+        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
+    )
+    memories = [(item.id, item.revision, item.content) for item in (*place.known, *place.facts)]
+    memories += [(item.id, item.revision or 0, item.content) for item in found.items if item.kind == "memory"]
+    return Composed(build_context(source), memories, found, place)
 
 
 def _question(
@@ -136,6 +147,7 @@ def _question(
         verbatim_from=closed + 1,
         memories=remembers,
         other_conversations=elsewhere,
+        space_id=conversation.space_id,
     )
 
 

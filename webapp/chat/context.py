@@ -20,6 +20,7 @@ from webapp.chat.context_types import (
     Retrieved,
     Section,
 )
+from webapp.chat.facts_section import fit_facts
 from webapp.chat.sections import (
     Part,
     fit_history,
@@ -60,11 +61,13 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     limits = source.limits
     current, excluded = split_messages(source.messages)
     instructions, known = fit_instructions(source, count), fit_known(source, count)
-    summaries = fit_summaries(source, limits.of("summaries") + limits.of("known") - known.tokens, count)
+    facts = fit_facts(source, max(0, limits.of("known") - known.tokens), count)
+    unused = limits.of("known") - known.tokens - facts.tokens
+    summaries = fit_summaries(source, limits.of("summaries") + unused, count)
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
-    stable = [instructions, known, summaries]
+    stable = [instructions, known, facts, summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
     room -= count(directive) + count(_missing_note(len(tail), len(source.chunks)))
@@ -72,7 +75,8 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
-        found = fit_retrieved(source, found_budget, known.injected | summaries.injected | history.injected, count)
+        present = known.injected | facts.injected | summaries.injected | history.injected
+        found = fit_retrieved(source, found_budget, present, count)
         messages = _assemble(stable, history, found, directive, len(tail), len(summaries.left_out))
         tokens = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages)
         if tokens <= limits.prompt:

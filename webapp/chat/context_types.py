@@ -41,6 +41,17 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact about the person of a legacy: its line in the prompt, and in it what the memory says."""
+
+    id: int
+    line: str
+    revision: int = 1
+    content: str = ""
+    is_others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieved:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model."""
 
@@ -62,6 +73,8 @@ class ContextInput:
     space_instructions: str = ""
     custom_instructions: str = ""
     known: Sequence[Known] = ()
+    facts: Sequence[Fact] = ()
+    facts_heading: str = ""
     chunks: Sequence[Chunk] = ()
     retrieved: Sequence[Retrieved] = ()
     directive: str = ""

@@ -16,7 +16,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
-from webapp.memories.known import memory_is_on
+from webapp.memories.known import extracts
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
@@ -143,7 +143,7 @@ def _owe_extraction(conversation: Conversation, reply: Message) -> None:
 
     Where memory is off the watermark passes by: what was said then is not read when it is switched on again.
     """
-    conversation.extraction_due = memory_is_on(conversation, db.session.get(User, conversation.user_id))
+    conversation.extraction_due = extracts(conversation, db.session.get(User, conversation.user_id))
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 

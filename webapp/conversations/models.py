@@ -22,6 +22,7 @@ class Conversation(Base):
     __tablename__ = "conversations"
     __table_args__ = (
         Index("ix_conversations_listing", "user_id", "is_archived", "updated_at", "conversation_id"),
+        Index("ix_conversations_space", "space_id", "user_id", "is_archived", "updated_at"),
         Index("ix_conversations_owed_title", "title_source", "updated_at"),
         Index("ix_conversations_temporary", "is_temporary", "updated_at"),
         Index("ix_conversations_deleted", "deleted_at"),
@@ -46,6 +47,7 @@ class Conversation(Base):
         one_of(*TITLE_SOURCES, name="title_source"), default="none", server_default="none"
     )
     journey_id: Mapped[int | None] = mapped_column(ForeignKey("journeys.journey_id", ondelete="SET NULL"), index=True)
+    space_id: Mapped[int | None] = mapped_column(ForeignKey("spaces.space_id", ondelete="SET NULL"))
     persona: Mapped[str | None] = mapped_column(String(100))
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))

@@ -54,7 +54,8 @@ class ConversationChanges(BaseModel):
     title: Line | None = Field(None, max_length=255)
     is_archived: Flag | None = None
     uses_memory: Flag | None = None
-    space_id: Id | None = None
+    space_id: Id | None = Field(None, description="Move it into a space, or, with null, out of one.")
+    confirm: Flag = Field(False, description="Move it although memories that go along were shared.")
     metadata: JsonObject | None = None
 
 
@@ -82,6 +83,7 @@ class ConversationOut(BaseModel):
             is_archived=bool(row.is_archived),
             metadata=row.extra,
             journey=slug_of(row.journey_id),
+            space_id=row.space_id,
             persona=row.persona,
             is_temporary=row.is_temporary,
             uses_memory=row.uses_memory,

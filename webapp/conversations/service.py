@@ -10,9 +10,10 @@ from sqlalchemy import Select, delete, false, or_, select, update
 from webapp.conversations.guided import find_journey, journey_id_of
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
-from webapp.conversations.signals import conversation_shown
+from webapp.conversations.signals import conversation_moved, conversation_shown
 from webapp.database import db, now
 from webapp.errors import Invalid, NotFound
+from webapp.spaces.service import persona_in, require_member
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
@@ -36,10 +37,11 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
 def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
     """A new conversation; a title given here is the user's and is never overwritten by the title job.
 
-    A guided one is named after its journey. Raises NotFound.
+    A guided one is named after its journey; in a legacy one of its personas speaks. Raises NotFound, Invalid.
     """
+    persona = fields.persona or None
     if fields.space_id is not None:
-        raise NotFound("There is no such space.")
+        persona = persona_in(user_id, fields.space_id, persona)
     journey_id = title = None
     if fields.journey is not None:
         journey = find_journey(fields.journey)
@@ -52,7 +54,8 @@ def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
         title=fields.title or title,
         title_source="user" if fields.title else "auto" if title else "none",
         journey_id=journey_id,
-        persona=fields.persona or None,
+        space_id=fields.space_id,
+        persona=persona,
         is_temporary=fields.is_temporary,
         extra=fields.metadata,
         uses_memory=fields.uses_memory,
@@ -79,9 +82,10 @@ def current_conversation(user_id: int) -> Conversation:
 
 def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversation]:
     """Newest activity first, keyset-paged. Raises Invalid for a cursor this list did not make."""
-    if query.space_id is not None:
-        return Page([], None)
     statement = _owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
+    if query.space_id is not None:
+        require_member(user_id, query.space_id)
+        statement = statement.where(Conversation.space_id == query.space_id)
     if query.journey is not None:
         journey_id = journey_id_of(query.journey)
         if journey_id is None:
@@ -100,7 +104,8 @@ def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversat
         )
     statement = statement.order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
     # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
-    statement = statement.with_hint(Conversation, "FORCE INDEX (ix_conversations_listing)", "mysql")
+    index = "ix_conversations_listing" if query.space_id is None else "ix_conversations_space"
+    statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
     return Page.of(rows, query.limit, lambda row: (_microseconds(row.updated_at), row.conversation_id))
 
@@ -131,8 +136,8 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
     """Change the given fields only. A title is the user's from then on; clearing it makes it the assistant's again."""
     row = get_conversation(user_id, conversation_id, lock=True)
     given = changes.model_fields_set
-    if changes.space_id is not None:
-        raise NotFound("There is no such space.")
+    if "space_id" in given and changes.space_id != row.space_id:
+        move_conversation(row, changes.space_id, confirmed=changes.confirm)
     if "title" in given:
         row.title = changes.title or None
         row.title_source = "user" if changes.title else "none"
@@ -144,6 +149,18 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.extra = changes.metadata
     db.session.flush()
     return row
+
+
+def move_conversation(row: Conversation, space_id: int | None, *, confirmed: bool = False) -> None:
+    """Put a locked conversation into a space of its user's, or out of one; what rests on it follows.
+
+    Raises NotFound, and Conflict when something that others see now would go along and nobody said so.
+    """
+    persona = persona_in(row.user_id, space_id, None) if space_id is not None else None
+    conversation_moved.send(None, conversation=row, to=space_id, confirmed=confirmed)
+    row.space_id, row.persona = space_id, persona
+    db.session.flush()
+    conversation_shown.send(None, conversation=row)
 
 
 def set_automatic_title(conversation_id: int, title: str) -> bool:

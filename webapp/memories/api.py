@@ -55,10 +55,10 @@ def list_memories(query: MemoryQuery):
     user_id = current_user_id()
     if query.q:
         found = search.search_memories(user_id, query)
-        rows, cursor = [MemoryOut.of(row, score) for row, score in found.items], found.next_cursor
+        rows, cursor = [MemoryOut.for_reader(row, user_id, score) for row, score in found.items], found.next_cursor
     else:
         page = service.list_memories(user_id, query)
-        rows, cursor = [MemoryOut.of(row) for row in page.items], page.next_cursor
+        rows, cursor = [MemoryOut.for_reader(row, user_id) for row in page.items], page.next_cursor
     return {"memories": [row.as_json() for row in rows], "next_cursor": cursor}
 
 
@@ -79,7 +79,8 @@ def create_memory(body: NewMemory):
 @signed_in
 def get_memory(path: MemoryPath):
     """One memory, in whatever state."""
-    return MemoryOut.of(service.get_memory(current_user_id(), path.memory_id)).as_json()
+    user_id = current_user_id()
+    return MemoryOut.for_reader(service.read_memory(user_id, path.memory_id), user_id).as_json()
 
 
 @blueprint.put("/memories/<int:memory_id>", responses={200: MemoryOut})

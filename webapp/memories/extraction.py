@@ -25,7 +25,7 @@ from webapp.memories.decisions import decide
 from webapp.memories.forgetting import graveyard
 from webapp.memories.guided import guide as current_guide
 from webapp.memories.journal import Journal
-from webapp.memories.known import memory_is_on
+from webapp.memories.known import extracts, memory_is_on
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.plan import Plan
 from webapp.memories.points import ground_assessments
@@ -136,8 +136,7 @@ def _write(found: Reading, answer: Answer | None) -> Result:
         )
         if conversation is None or conversation.extracted_through != found.watermark:
             return Result()
-        owner = reading.owner_of(conversation)
-        if not memory_is_on(conversation, owner):
+        if conversation.space_id != found.space_id or not extracts(conversation, reading.owner_of(conversation)):
             return Result()
         result = Result(read=True)
         if answer is not None:
@@ -182,10 +181,11 @@ def _state(found: Reading, answer: Answer) -> State:
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in found.call.sources]
     ids = set(found.call.numbered.values())
-    ids |= store.candidates(found.user_id, None, operations, message_ids)
+    ids |= store.candidates(found.user_id, found.space_id, operations, message_ids)
     if answer.vectors:
         vectors = list(answer.vectors.values())
-        ids |= store.nearest(found.user_id, None, answer.embedding_model, vectors, NEAREST * len(vectors)).keys()
+        count = NEAREST * len(vectors)
+        ids |= store.nearest(found.user_id, found.space_id, answer.embedding_model, vectors, count).keys()
     return State(
         messages=found.call.sources,
         memories=tuple(store.load_known(ids)),
@@ -200,7 +200,8 @@ def _store(
     found: Reading, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
 ) -> MemoryChangeSet:
     journal = Journal(found.user_id, "extraction", actor="extraction", conversation_id=found.conversation_id)
-    store.apply_plan(plan.effects, journal, embedding_model=answer.embedding_model, embeddings=answer.vectors)
+    store.apply_plan(plan.effects, journal, space_id=found.space_id, embedding_model=answer.embedding_model,
+                     embeddings=answer.vectors)  # fmt: skip
     change_set = journal.close(counts, reasons)
     change_set.through_message_id = found.call.covers_through
     change_set.model = answer.model
@@ -234,8 +235,11 @@ def extract_now(user_id: int, conversation_id: int) -> Result:
 def _wanted(user_id: int, conversation_id: int) -> bool:
     """Whether to read from the start: nothing is new, so the user wants all of it read again."""
     conversation = get_conversation(user_id, conversation_id)
-    if not memory_is_on(conversation, reading.owner_of(conversation)):
+    owner = reading.owner_of(conversation)
+    if not memory_is_on(conversation, owner):
         raise Conflict("Memory is switched off here.")
+    if not extracts(conversation, owner):
+        raise Conflict("In a legacy facts are found as conversations grow long. Write others down by hand.")
     return not reading.has_newer(conversation, conversation.extracted_through or 0)
 
 

@@ -19,6 +19,7 @@ from webapp.memories.journal import statement_hash
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.memories.normalise import canonical_fact_key, canonical_value
 from webapp.memories.tombstones import Graveyard, Tombstone
+from webapp.spaces.versions import touch
 
 BATCH = 500
 
@@ -83,6 +84,8 @@ def forget(
         still_said_in=sorted({row.message_id for row in evidence}),
         change_set_id=_note(user_id, rows, cause, conversation_id),
     )
+    for row in rows:
+        touch(row.space_id)
     db.session.execute(delete(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids)))
     db.session.execute(delete(MemoryRevision).where(MemoryRevision.memory_id.in_(ids)))
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))

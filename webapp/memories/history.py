@@ -18,6 +18,8 @@ from webapp.memories.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.normalise import canonical_fact_key
 from webapp.memories.service import check_key, get_memory, key_holder
+from webapp.spaces.service import is_member
+from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
@@ -100,6 +102,8 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
         raise NotFound("There is no such revision.")
     if is_forgotten(user_id, fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
+    # Words come back, not the audience they had.
+    fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
     if _same_fields(snapshot(memory), fields):
         return memory
     journal = Journal(user_id, "restored")
@@ -181,6 +185,8 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     removed = [step.ref for step in plan.steps if isinstance(step, Remove)]
     if removed:
+        for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removed))):
+            touch(space_id)
         db.session.execute(delete(Memory).where(Memory.memory_id.in_(removed)))
         db.session.expire_all()
     returned = [step for step in plan.steps if isinstance(step, PutBack)]
@@ -262,7 +268,10 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
 def _put_back(memory: Memory, fields: Mapping[str, Any]) -> None:
     """Set the fields of a snapshot; a reference to a memory that is gone is dropped."""
     said = memory.content
+    touch(memory.space_id)
     restore(memory, dict(fields))
+    if memory.space_id is not None and not is_member(memory.user_id, memory.space_id):
+        memory.space_id, memory.visibility = None, "private"  # the space was left since
     with db.session.no_autoflush:
         for name in ("superseded_by_id", "contradicts_id"):
             other = getattr(memory, name)

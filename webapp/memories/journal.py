@@ -11,6 +11,7 @@ from sqlalchemy import select
 from webapp.database import db, now
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.normalise import canonical_statement
+from webapp.spaces.versions import touch
 
 TEXT_FIELDS = ("memory_type", "category", "content", "fact_key", "fact_value", "visibility", "origin")
 STATE_FIELDS = (
@@ -112,6 +113,7 @@ class Journal:
 
     def _record(self, memory: Memory, before: int | None) -> None:
         memory.statement_hash = statement_hash(memory.content)
+        touch(memory.space_id)
         db.session.add(
             MemoryRevision(
                 memory_id=memory.memory_id,

@@ -18,7 +18,8 @@ from webapp.memories.models import Memory
 from webapp.memories.policy import at_least
 from webapp.memories.profile import KEYS
 from webapp.memories.ranking import DEFAULT_RANKING, RankedMemory, always_known
-from webapp.memories.service import visible
+from webapp.memories.service import readable, visible
+from webapp.spaces.models import Space
 
 log = logging.getLogger(__name__)
 
@@ -44,14 +45,28 @@ def memory_is_on(conversation: Conversation, user: User) -> bool:
     return bool(on and UserSettings.of(user.settings).memory_enabled)
 
 
-def context_memories(user_id: int) -> list[KnownItem]:
-    """What every prompt of the user's personal conversations holds, in a stable order; budgets are the prompt's.
+def extracts(conversation: Conversation, user: User) -> bool:
+    """Whether memories are made of what the user says here after every turn.
 
-    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others.
+    In a legacy that is left to the summaries, which look for facts about its person.
     """
-    usable = visible(user_id).where(
-        Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None),
-        Memory.space_id.is_(None),
+    return memory_is_on(conversation, user) and (
+        conversation.space_id is None
+        or db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "project"
+    )
+
+
+def context_memories(user_id: int, space_id: int | None = None) -> list[KnownItem]:
+    """What every prompt of the user's personal conversations, or of those in a space, holds; budgets are the prompt's.
+
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space
+    only that space's: the user's own and what others share.
+    """
+    scope = visible(user_id).where(Memory.space_id.is_(None))
+    if space_id is not None:
+        scope = readable(user_id).where(Memory.space_id == space_id)
+    usable = scope.where(
+        Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None)
     )
     pinned = _rows(usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc()).limit(MOST))
     facts = _rows(

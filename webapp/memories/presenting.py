@@ -54,6 +54,17 @@ class MemoryOut(BaseModel):
         }
         return cls(**values, score=None if score is None else round(score, 4))
 
+    @classmethod
+    def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
+        """As a reader sees it: where somebody else's shared memory comes from, and how it is used, stays theirs."""
+        shown = cls.of(row, score)
+        if row.user_id == reader_id:
+            return shown
+        hidden = ("source_conversation_id", "source_message_id", "last_accessed_at", "superseded_by_id",
+                  "contradicts_id")  # fmt: skip
+        nothing: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
+        return shown.model_copy(update=nothing | dict.fromkeys(hidden))
+
     def as_json(self) -> dict[str, Any]:
         """As sent: `score` only where there is one."""
         return self.model_dump(mode="json", exclude={"score"} if self.score is None else None)

@@ -12,13 +12,15 @@ from webapp.prompts.values import lines_for
 @lines_for("MEMORIES")
 def memory_lines(conversation: Conversation) -> list[str]:
     """The memories that every prompt may hold, those of the profile first; none where memory is off."""
-    return [item.content for item in context_memories(conversation.user_id)] if _is_on(conversation) else []
+    if not _is_on(conversation):
+        return []
+    return [item.content for item in context_memories(conversation.user_id, conversation.space_id)]
 
 
 @lines_for("USER_PROFILE")
 def profile_lines(conversation: Conversation) -> list[str]:
-    """The profile, a line a field; none where memory is off."""
-    if not _is_on(conversation):
+    """The profile, a line a field; none where memory is off, and none in a space, which has memories of its own."""
+    if not _is_on(conversation) or conversation.space_id is not None:
         return []
     return [f"{name.replace('_', ' ')}: {value}" for name, value in current_profile(conversation.user_id).items()]
 

@@ -17,7 +17,7 @@ from webapp.memories.extraction_prompt import ConversationLine, ExtractionCall, 
 from webapp.memories.grounding import has_substance, user_words
 from webapp.memories.guided import Guided, PointKey
 from webapp.memories.guided import guide as current_guide
-from webapp.memories.known import current_profile, memory_is_on
+from webapp.memories.known import current_profile, extracts
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.state import KnownMemory
 from webapp.model_clients import embedder
@@ -37,6 +37,7 @@ class Reading:
 
     conversation_id: int
     user_id: int
+    space_id: int | None
     watermark: int | None
     call: ExtractionCall
     has_substance: bool
@@ -52,9 +53,9 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
     """
     conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
-    if conversation is None or not memory_is_on(conversation, owner_of(conversation)):
+    if conversation is None or not extracts(conversation, owner_of(conversation)):
         return None
-    user_id, watermark = conversation.user_id, conversation.extracted_through
+    user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
     lines = _lines(conversation_id, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
@@ -63,8 +64,8 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     related: Sequence[KnownMemory] = ()
     profile: dict[str, str] = {}
     if substance:
-        profile = current_profile(user_id)
-        related = _related(user_id, [line.message_id for line in lines if line.is_new], said)
+        profile = current_profile(user_id) if space_id is None else {}
+        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], said)
     guide, guided = current_guide(), Guided()
     if guide is not None and substance:
         guided = guide.open_points(conversation)
@@ -75,7 +76,8 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
         instructions += TITLE_TASK + prompts.active("titles").text
     db.session.rollback()
     call = build_extraction(lines, related, profile, guided.points, instructions=instructions)
-    return Reading(conversation_id, user_id, watermark, call, substance, wants_title, first, guided.keys[: call.points])
+    return Reading(conversation_id, user_id, space_id, watermark, call, substance, wants_title, first,
+                   guided.keys[: call.points])  # fmt: skip
 
 
 def owner_of(conversation: Conversation) -> User:
@@ -116,16 +118,14 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
     ]
 
 
-def _related(user_id: int, message_ids: Sequence[int], said: Sequence[str]) -> list[KnownMemory]:
+def _related(
+    user_id: int, space_id: int | None, message_ids: Sequence[int], said: Sequence[str]
+) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
-    ids = list(
-        db.session.scalars(
-            select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids)).distinct()
-        )
-    )
-    open_ones = select(Memory.memory_id).where(
-        Memory.user_id == user_id, Memory.space_id.is_(None), Memory.valid_to.is_(None), Memory.is_archived == false()
-    )
+    scope = store.scope_of(user_id, space_id)
+    resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
+    ids = list(db.session.scalars(select(Memory.memory_id).where(*scope, Memory.memory_id.in_(resting))))
+    open_ones = select(Memory.memory_id).where(*scope, Memory.valid_to.is_(None), Memory.is_archived == false())
     newest = list(
         db.session.scalars(open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
                            .limit(FEW_MEMORIES + 1))  # fmt: skip
@@ -135,8 +135,8 @@ def _related(user_id: int, message_ids: Sequence[int], said: Sequence[str]) -> l
     else:
         vectors = _vectors(said)
         if vectors is not None:
-            ids += store.nearest(user_id, None, embedder().model, list(vectors), RELATED)
-        ids += store.important(user_id, None, RELATED)
+            ids += store.nearest(user_id, space_id, embedder().model, list(vectors), RELATED)
+        ids += store.important(user_id, space_id, RELATED)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     known = [memory for memory in store.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(known, key=lambda memory: order[memory.ref])

@@ -18,6 +18,8 @@ from webapp.memories.review import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.screening import find_secret
 from webapp.memories.state import Close, Draft
+from webapp.spaces.service import require_member, spaces_of
+from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
@@ -25,8 +27,28 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def visible(user_id: int) -> Select[tuple[Memory]]:
-    """The one place that says which memories a user may see."""
+    """The user's own memories: the one place that says which ones they may change."""
     return select(Memory).where(Memory.user_id == user_id)
+
+
+def readable(user_id: int) -> Select[tuple[Memory]]:
+    """The one place that says which memories a user may read: their own, and what others share in their spaces.
+
+    Of others' memories only what is in use: what is set aside, closed or in review is nobody else's business.
+    """
+    shared = (
+        (Memory.visibility == "shared") & Memory.space_id.in_(spaces_of(user_id)) & Memory.valid_to.is_(None)
+        & (Memory.is_archived == false()) & (Memory.needs_review == false())
+    )  # fmt: skip
+    return select(Memory).where(or_(Memory.user_id == user_id, shared))
+
+
+def read_memory(user_id: int, memory_id: int) -> Memory:
+    """A memory the user may read. Raises NotFound."""
+    row = db.session.scalar(readable(user_id).where(Memory.memory_id == memory_id))
+    if row is None:
+        raise NotFound("There is no such memory.")
+    return row
 
 
 def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
@@ -59,7 +81,10 @@ def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
 
 
 def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
-    """The memories that the filters of a list let through."""
+    """The memories that the filters of a list let through: one's own, and in a space what others share there too.
+
+    Raises NotFound for a space the user does not belong to.
+    """
     flag = {True: true(), False: false()}
     conditions: list[Any] = [Memory.is_archived == flag[query.is_archived]]  # IS would not use the index
     conditions.append(Memory.valid_to.is_not(None) if query.is_closed else Memory.valid_to.is_(None))
@@ -72,7 +97,10 @@ def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
     for name in ("memory_type", "space_id", "visibility", "source_conversation_id"):
         if (value := getattr(query, name)) is not None:
             conditions.append(getattr(Memory, name) == value)
-    return visible(user_id).where(*conditions)
+    if query.space_id is None:
+        return visible(user_id).where(*conditions)
+    require_member(user_id, query.space_id)
+    return readable(user_id).where(*conditions)
 
 
 def _position(cursor: str) -> tuple[datetime, int]:
@@ -90,7 +118,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     had back by undoing. What was forgotten may be written again by hand. Raises Invalid for a secret, NotFound for an
     unknown space.
     """
-    _check_space(fields.space_id, fields.visibility)
+    _check_space(user_id, fields.space_id, fields.visibility)
     key = canonical_fact_key(fields.fact_key, fields.category)
     draft = Draft(
         memory_type=fields.memory_type, content=fields.content, fact_key=key,
@@ -137,7 +165,8 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
         if name in given and given[name] is None:
             raise Invalid.field(name, "cannot be null")
     if {"space_id", "visibility"} & given.keys():
-        _check_space(given.get("space_id", memory.space_id), given.get("visibility", memory.visibility))
+        _check_space(user_id, given.get("space_id", memory.space_id), given.get("visibility", memory.visibility))
+        touch(memory.space_id)
     if {"fact_key", "category"} & given.keys():
         given |= _placed(memory, given)
     before = {name: getattr(memory, name) for name in given}
@@ -216,10 +245,10 @@ def _placed(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:
     return {"fact_key": key, "category": category}
 
 
-def _check_space(space_id: int | None, visibility: str) -> None:
+def _check_space(user_id: int, space_id: int | None, visibility: str) -> None:
     if space_id is not None:
-        raise NotFound("There is no such space.")
-    if visibility == "shared":
+        require_member(user_id, space_id)
+    elif visibility == "shared":
         raise Invalid.field("visibility", "only a memory of a space can be shared")
 
 

@@ -65,7 +65,7 @@ def candidates(
     user_id: int, space_id: int | None, operations: Sequence[MemoryOperation], message_ids: Collection[int]
 ) -> set[int]:
     """Ids of the memories that operations name by key or by statement, and of those resting on these messages."""
-    scope = _scope(user_id, space_id)
+    scope = scope_of(user_id, space_id)
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
     found = set(
@@ -110,7 +110,7 @@ def nearest(
     while True:
         rows = db.session.execute(
             select(Memory.memory_id, Memory.embedding)
-            .where(*_scope(user_id, space_id), Memory.embedding_model == model, Memory.memory_id > last)
+            .where(*scope_of(user_id, space_id), Memory.embedding_model == model, Memory.memory_id > last)
             .order_by(Memory.memory_id)
             .limit(SCAN_ROWS)
         ).all()
@@ -130,7 +130,7 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     return list(
         db.session.scalars(
             select(Memory.memory_id)
-            .where(*_scope(user_id, space_id), Memory.is_archived.is_(False), Memory.valid_to.is_(None),
+            .where(*scope_of(user_id, space_id), Memory.is_archived.is_(False), Memory.valid_to.is_(None),
                    or_(Memory.is_pinned.is_(True), Memory.fact_key.is_not(None)))
             .order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id)
             .limit(count)
@@ -138,7 +138,8 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     )
 
 
-def _scope(user_id: int, space_id: int | None) -> list:
+def scope_of(user_id: int, space_id: int | None) -> list:
+    """The conditions of one user's memories in one scope: personal, or one space."""
     return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
 
 

@@ -91,9 +91,9 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
         fact_key=args.fact_key, fact_value=args.fact_value, confidence=CONFIDENCE, importance=args.importance,
         explicit_correction=args.corrects,
     )
-    ids = store.candidates(conversation.user_id, None, [operation], [s.message_id for s in sources])
+    ids = store.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
     if vectors and model:
-        ids |= store.nearest(conversation.user_id, None, model, list(vectors.values()), 10).keys()
+        ids |= store.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
     state = State(
         messages=sources, memories=tuple(store.load_known(ids)), embeddings=vectors, context=_replies(turn),
         is_forgotten=forgetting.graveyard(conversation.user_id).forbids,
@@ -106,7 +106,8 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
         conversation.user_id, "tool", actor="tool", conversation_id=conversation.conversation_id,
         continued=_change_set(conversation.user_id, turn.message_id),
     )
-    made = store.apply_plan(plan.effects, journal, embedding_model=model if vectors else None, embeddings=vectors)
+    made = store.apply_plan(plan.effects, journal, space_id=conversation.space_id,
+                            embedding_model=model if vectors else None, embeddings=vectors)  # fmt: skip
     journal.close(plan.counts).through_message_id = turn.message_id
     return _outcome(plan, made)
 
@@ -133,11 +134,12 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
 def search(turn: Message, args: Search) -> dict[str, Any]:
     """The user's memories that hold words of the query, best first."""
     conversation = db.session.get(Conversation, turn.conversation_id)
-    query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False)
+    query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
     return {
         "memories": [
             {"memory_id": row.memory_id, "memory_type": row.memory_type, "content": row.content}
             for row, _ in search_memories(conversation.user_id, query).items
+            if row.user_id == conversation.user_id  # what is kept with the reply must not outlast what others share
         ]
     }
 

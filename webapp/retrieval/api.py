@@ -5,7 +5,6 @@ from __future__ import annotations
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.schemas import MessagePath
 from webapp.database import db
-from webapp.errors import NotFound
 from webapp.retrieval import receipts, service
 from webapp.retrieval.schemas import (
     Receipt,
@@ -16,6 +15,7 @@ from webapp.retrieval.schemas import (
     Verdict,
     VerdictDone,
 )
+from webapp.spaces.service import require_member
 from webapp.web import api_blueprint
 
 blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
@@ -26,8 +26,10 @@ blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
 def search(query: SearchQuery):
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
-        raise NotFound("There is no such space.")
-    found = service.search(current_user_id(), query.q, kinds=query.chosen, limit=query.limit)
+        require_member(current_user_id(), query.space_id)
+    found = service.search(
+        current_user_id(), query.q, kinds=query.chosen, space_id=query.space_id, limit=query.limit
+    )
     return SearchResults(
         results=[SearchHit.of(item, query.q) for item in found.items],
         with_meaning=found.with_meaning,

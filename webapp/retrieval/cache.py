@@ -18,7 +18,14 @@ from webapp.conversations.models import Conversation
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change, News, Position
 from webapp.retrieval.index import UserIndex
-from webapp.retrieval.loading import Block, load_conversations, load_memories, load_user, load_verdicts
+from webapp.retrieval.loading import (
+    Block,
+    load_conversations,
+    load_memories,
+    load_space,
+    load_user,
+    load_verdicts,
+)
 from webapp.retrieval.passages import Key
 
 log = logging.getLogger(__name__)
@@ -113,6 +120,9 @@ class IndexCache:
             entry = Entry(UserIndex(), changes.position(user_id), load_verdicts(user_id))
             for block in load_user(user_id):
                 _put(entry.index, block)
+            for space_id, _ in entry.position.spaces:
+                for block in load_space(user_id, space_id):
+                    _put(entry.index, block)
         elapsed = round((time.perf_counter() - started) * 1000)
         log.info("index built", extra={"user_id": user_id, "passages": len(entry.index), "ms": elapsed})
         with self._lock:
@@ -161,10 +171,17 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
         index.remove(index.keys_of("message", conversation_id, from_id))
         index.remove(index.keys_of("chunk", conversation_id))
         here = (Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
-        for block in load_conversations(*here, from_id=from_id):
+        for block in load_conversations(*here, from_id=from_id, few=True):
             _put(index, block)
     if any(item.what == "verdicts" for item in found.changes):
         entry.verdicts = load_verdicts(user_id)
+    for space_id in entry.position.stale_spaces(found.position):
+        # What is no longer shared, or was deleted, leaves this process's memory too.
+        index.remove(index.keys_shared_in(space_id, user_id))
+        if space_id in dict(found.position.spaces):
+            for block in load_space(user_id, space_id):
+                _put(index, block)
+        index.compact()
     entry.position = found.position
 
 

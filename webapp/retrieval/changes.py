@@ -13,6 +13,7 @@ from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.database import db
 from webapp.memories.models import MemoryChangeSet
 from webapp.retrieval.models import PassageChange, PassageVersion
+from webapp.spaces.versions import versions_for
 
 KEPT = 256
 """Versions whose changes are kept; an index further behind is built anew."""
@@ -29,10 +30,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an index has come: the passage version, and the last change set of the user's memories."""
+    """How far an index has come: the passage version, the last change set of the user's memories, and the user's spaces
+    with the version of each."""
 
     version: int = 0
     change_set_id: int = 0
+    spaces: tuple[tuple[int, int], ...] = ()
+
+    def stale_spaces(self, newer: Position) -> set[int]:
+        """The spaces that were joined, left, or changed between two positions."""
+        return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ def note(user_id: int, *changes: Change) -> None:
 
 
 def position(user_id: int) -> Position:
-    """Where the user's passages stand now: one indexed look-up."""
+    """Where the user's passages stand now: two indexed look-ups."""
     version, change_set_id = db.session.execute(
         select(
             select(PassageVersion.version).where(PassageVersion.user_id == user_id).scalar_subquery(),
@@ -72,7 +79,7 @@ def position(user_id: int) -> Position:
             .scalar_subquery(),
         )
     ).one()
-    return Position(version or 0, change_set_id or 0)
+    return Position(version or 0, change_set_id or 0, versions_for(user_id))
 
 
 def news(user_id: int, since: Position) -> News | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select
+from sqlalchemy import Select, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
@@ -16,7 +16,9 @@ from webapp.memories.ranking import RankedMemory, score
 from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
 from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passages import Hit, Key
-from webapp.retrieval.scope import Scope, may_see
+from webapp.retrieval.scope import NOBODY, Scope, may_see
+from webapp.spaces.members import names_of
+from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 _ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
@@ -54,6 +56,10 @@ class Found:
             return f"{'said by the user' if self.role == 'user' else 'said by you'}{place}, {day}"
         if self.kind == "chunk":
             return f"summary of an earlier part{place}, {day}"
+        if self.kind == "document":
+            return f'document "{self.title}"'
+        if self.extra.get("by"):
+            return f"shared by {self.extra['by']}, {day}"
         return f"remembered {day}"
 
 
@@ -83,14 +89,21 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
     for kind, ids in by_kind.items():
         for owner, space_id, shared, item in _READERS[kind](ids) if kind in _READERS else ():
             if may_see(scope, owner, space_id, shared):
-                found[item.key] = item
+                found[item.key] = item if owner in (scope.user_id, NOBODY) else _of_another(item, owner)
     return found
+
+
+def _of_another(item: Found, owner: int) -> Found:
+    """What somebody else shares, as it is seen: who shares it, but not the conversation it comes from."""
+    extra = {**item.extra, "by": names_of([owner]).get(owner, "somebody")}
+    return replace(item, conversation_id=None, message_id=None, extra=extra)
 
 
 def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> list[Found]:
     """Usable memories that a statement selects, best first."""
     found = [
-        replace(item, score=item.extra["worth"] / _ORDINARY, reason=reason)
+        replace(item if owner == scope.user_id else _of_another(item, owner), score=item.extra["worth"] / _ORDINARY,
+                reason=reason)  # fmt: skip
         for owner, space_id, shared, item in _memory_rows(statement)
         if may_see(scope, owner, space_id, shared)
     ]
@@ -124,11 +137,11 @@ def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found
     rows = db.session.execute(
         searchable_messages().where(Message.message_id.in_(ids)).with_only_columns(
             Message.message_id, Message.content, Message.created_at, Message.role, Conversation.user_id,
-            Conversation.conversation_id, Conversation.title,
+            Conversation.conversation_id, Conversation.title, Conversation.space_id,
         )
     )  # fmt: skip
     for row in rows:
-        yield row.user_id, None, False, Found(
+        yield row.user_id, row.space_id, False, Found(
             "message", row.message_id, row.content, row.created_at, conversation_id=row.conversation_id,
             message_id=row.message_id, title=row.title, role=row.role,
         )
@@ -138,7 +151,7 @@ def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]
     rows = db.session.execute(
         searchable_chunks().where(ConversationChunk.chunk_id.in_(ids)).with_only_columns(
             ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.created_at,
-            ConversationChunk.space_id, ConversationChunk.message_range_start, Conversation.user_id,
+            Conversation.space_id, ConversationChunk.message_range_start, Conversation.user_id,
             Conversation.conversation_id, Conversation.title,
         )
     )  # fmt: skip
@@ -149,4 +162,20 @@ def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]
         )
 
 
-_READERS = {"memory": _memories, "message": _messages, "chunk": _chunks}
+def _documents(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    rows = db.session.execute(
+        select(
+            DocumentChunk.document_chunk_id, DocumentChunk.content, DocumentChunk.space_id, DocumentChunk.document_id,
+            SpaceDocument.title, SpaceDocument.created_at,
+        )
+        .join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
+        .where(DocumentChunk.document_chunk_id.in_(ids))
+    )
+    for row in rows:
+        yield NOBODY, row.space_id, True, Found(
+            "document", row.document_chunk_id, row.content, row.created_at, title=row.title,
+            extra={"document_id": row.document_id, "space_id": row.space_id},
+        )
+
+
+_READERS = {"memory": _memories, "message": _messages, "chunk": _chunks, "document": _documents}

@@ -116,6 +116,14 @@ class UserIndex:
             mask = columns["alive"] & (columns["kind"] == KINDS.index(kind)) & (columns["group"] == group_id)
             return [(kind, int(number)) for number in columns["id"][mask & (columns["id"] >= from_id)]]
 
+    def keys_shared_in(self, space_id: int, user_id: int) -> list[Key]:
+        """Return what is in a space without being the user's own: others' shared memories, and documents."""
+        with self._lock:
+            columns = {name: column.values for name, column in self._columns.items()}
+            mask = columns["alive"] & (columns["space"] == space_id) & (columns["owner"] != user_id)
+            return [(KINDS[kind], int(number)) for kind, number in zip(columns["kind"][mask], columns["id"][mask],
+                                                                       strict=True)]  # fmt: skip
+
     @property
     def generations(self) -> list[str]:
         """Names under which there are vectors."""

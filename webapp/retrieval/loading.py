@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Row, Select, false, func, select
+from sqlalchemy import Row, Select, false, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.models import Memory
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
 from webapp.retrieval.passages import Key, Passage
+from webapp.retrieval.scope import NOBODY
+from webapp.spaces.models import DocumentChunk, SpaceDocument
 
-BLOCK = 1_000
+BLOCK = 500
 """Rows read at a time: a large user must not pass through memory as a whole."""
 FINISHED = ("complete", "stopped", "interrupted")
 """States of messages that say something; one that failed, or is being written, does not."""
@@ -77,9 +79,20 @@ def searchable_chunks() -> Select[Any]:
 
 
 def load_user(user_id: int) -> Iterator[Block]:
-    """Everything a user can find, block by block."""
+    """Everything of their own that a user can find, block by block."""
     yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
     yield from load_conversations(Conversation.user_id == user_id)
+
+
+def load_space(user_id: int, space_id: int) -> Iterator[Block]:
+    """What others share with a user in a space, and its documents, block by block."""
+    shared = _memories(Memory.user_id != user_id, Memory.space_id == space_id, Memory.visibility == "shared")
+    yield from _blocks(shared, Memory.memory_id, _memory)
+    documents = select(
+        DocumentChunk.document_chunk_id, DocumentChunk.content, DocumentChunk.space_id, DocumentChunk.document_id,
+        SpaceDocument.created_at, DocumentChunk.embedding_model, DocumentChunk.embedding,
+    ).join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
+    yield from _blocks(documents.where(DocumentChunk.space_id == space_id), DocumentChunk.document_chunk_id, _document)
 
 
 def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
@@ -87,27 +100,27 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
     statement = _memories(Memory.user_id == user_id)
     if memory_ids is not None:
         statement = statement.where(Memory.memory_id.in_(memory_ids))
-    yield from _blocks(statement, Memory.memory_id, _memory)
+    yield from _blocks(statement, Memory.memory_id, _memory, few=memory_ids is not None)
 
 
-def load_conversations(*conditions: Any, from_id: int = 0) -> Iterator[Block]:
+def load_conversations(*conditions: Any, from_id: int = 0, few: bool = False) -> Iterator[Block]:
     """Chunks, and messages from an id on, of the conversations that meet the conditions."""
     chunks = searchable_chunks().with_only_columns(
-        ConversationChunk.chunk_id, ConversationChunk.content, Conversation.user_id, ConversationChunk.space_id,
+        ConversationChunk.chunk_id, ConversationChunk.content, Conversation.user_id, Conversation.space_id,
         Conversation.conversation_id, ConversationChunk.created_at, ConversationChunk.embedding_model,
         ConversationChunk.embedding,
     ).where(*conditions)  # fmt: skip
-    yield from _blocks(chunks, ConversationChunk.chunk_id, _chunk)
+    yield from _blocks(chunks, ConversationChunk.chunk_id, _chunk, few=few)
     messages = (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
         .with_only_columns(
-            Message.message_id, Message.content, Conversation.user_id, Conversation.conversation_id,
-            Message.created_at, MessageEmbedding.model, MessageEmbedding.embedding,
+            Message.message_id, Message.content, Conversation.user_id, Conversation.space_id,
+            Conversation.conversation_id, Message.created_at, MessageEmbedding.model, MessageEmbedding.embedding,
         )
         .where(*conditions, Message.message_id >= from_id)
     )
-    yield from _blocks(messages, Message.message_id, _message)
+    yield from _blocks(messages, Message.message_id, _message, few=few)
 
 
 def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
@@ -120,15 +133,6 @@ def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
     ):
         found[kind, passage_id].append(frozenset(terms))
     return dict(found)
-
-
-def count_passages(user_id: int) -> int:
-    """About how many passages a user has, cheaply."""
-    memories = db.session.scalar(select(func.count()).select_from(Memory).where(Memory.user_id == user_id)) or 0
-    said = db.session.scalar(
-        select(func.sum(Conversation.message_count)).where(Conversation.user_id == user_id)
-    ) or 0
-    return memories + int(said)
 
 
 def _memories(*conditions: Any) -> Select[Any]:
@@ -151,20 +155,29 @@ def _chunk(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
 
 
 def _message(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
-    message_id, content, owner, conversation_id, at, model, vector = row
-    return Passage("message", message_id, content, owner, at, group_id=conversation_id), model, vector
+    message_id, content, owner, space_id, conversation_id, at, model, vector = row
+    return Passage("message", message_id, content, owner, at, space_id, group_id=conversation_id), model, vector
 
 
-def _blocks(statement: Select[Any], key: Any, convert: Any) -> Iterator[Block]:
-    """Page through a statement by its key, which is its first column."""
-    last = 0
-    while True:
-        rows = db.session.execute(statement.where(key > last).order_by(key).limit(BLOCK)).all()
-        if rows:
-            yield _block(map(convert, rows))
-            last = rows[-1][0]
-        if len(rows) < BLOCK:
-            return
+def _document(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+    chunk_id, content, space_id, document_id, at, model, vector = row
+    passage = Passage("document", chunk_id, content, NOBODY, at, space_id, True, group_id=document_id)
+    return passage, model, vector
+
+
+def _blocks(statement: Select[Any], key: Any, convert: Any, *, few: bool = False) -> Iterator[Block]:
+    """The rows of a statement in the order of its key; at once where they are few.
+
+    Else the keys alone first: to sort all rows with their texts and vectors, for every page anew, is slow, and more
+    than the sort buffer of a database holds.
+    """
+    if few:
+        yield _block(map(convert, db.session.execute(statement.order_by(key))))
+        return
+    keys = sorted(db.session.scalars(statement.with_only_columns(key)))
+    for start in range(0, len(keys), BLOCK):
+        rows = db.session.execute(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key))
+        yield _block(map(convert, rows))
 
 
 def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+NOBODY = 0
+"""Owner of documents: they are their space's, whoever added them, so that only its members see them."""
 NO_SPACE = 0
 """Space number of personal passages in columns."""
 

@@ -95,6 +95,7 @@ def retrieve(question: Question, wait: float) -> Result:
         where = _filter(question, scope)
         hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
         clock.lap("search")
+        scope = scope_of(question.user_id, question.space_id)  # a membership may have ended meanwhile
         found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
         clock.lap("load")
     known = {item.key for item in facts}
@@ -129,7 +130,7 @@ def search(
     asked = terms_of(q)
     found = [
         replace(item, score=item.score * UNWANTED) if item.score > 0 and _unwanted(entry, item, asked) else item
-        for item in load_found(hits, scope)
+        for item in load_found(hits, scope_of(user_id, space_id))
     ]
     clock.lap("load")
     result.items = sorted(found, key=lambda item: -item.score)[:limit]

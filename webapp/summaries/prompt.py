@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from webapp.prompts.catalogue import default_text
 
 NAME = "conversation_summary"
 INSTRUCTIONS = default_text("summaries")
-FACTS = """
-In `facts`, list durable facts that the messages state about the subject of this space: a category and one \
-sentence each."""
 MESSAGE_CHARS = 3_000
 CALL_CHARS = 36_000
 EARLIER_CHARS = 1_500
@@ -39,20 +37,36 @@ class ConversationSummary(BaseModel):
 
 
 class SummaryFact(BaseModel):
-    """A fact about the subject of a space."""
+    """A fact about the person of a legacy; `message` counts the messages of the call from 1."""
 
-    category: str = Field(max_length=100)
+    category: str = Field("other", max_length=100)
     content: str = Field(min_length=1, max_length=1_000)
+    message: int | None = None
+    quote: str = Field("", max_length=2_000)
 
 
-class SpaceSummary(ConversationSummary):
-    """The model's answer in a space: the same single call returns facts about its subject."""
+class LegacySummary(ConversationSummary):
+    """The model's answer in a legacy: the same single call returns facts about its person. One that is malformed costs
+    only itself."""
 
-    facts: list[SummaryFact] = Field(default_factory=list, max_length=40)
+    facts: list[Any] = Field(
+        default_factory=list, max_length=100, json_schema_extra={"items": SummaryFact.model_json_schema()}
+    )
+
+    @property
+    def readable(self) -> list[SummaryFact]:
+        """The facts that are some."""
+        found = []
+        for item in self.facts:
+            try:
+                found.append(SummaryFact.model_validate(item))
+            except ValidationError:
+                continue
+        return found
 
 
 def build_messages(
-    said: Sequence[Said], earlier: str = "", *, in_space: bool = False, instructions: str = INSTRUCTIONS
+    said: Sequence[Said], earlier: str = "", *, instructions: str = INSTRUCTIONS
 ) -> list[dict[str, str]]:
     """The messages of the call; what is very long is shortened in its middle, all of it stays within CALL_CHARS."""
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
@@ -65,7 +79,7 @@ def build_messages(
         for number, item in enumerate(said, 1)
     ]
     return [
-        {"role": "system", "content": instructions + (FACTS if in_space else "")},
+        {"role": "system", "content": instructions},
         {"role": "user", "content": "\n".join(parts)},
     ]
 

@@ -14,6 +14,9 @@ from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
 from webapp.database import db, write_transaction
+from webapp.legacies.categories import fact_task
+from webapp.legacies.facts import legacy_of
+from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
 from webapp.llm.errors import MalformedOutput
 from webapp.model_clients import completions, embedder
 from webapp.prompts import service as prompts
@@ -21,7 +24,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import FINISHED
 from webapp.retrieval.models import ConversationChunk
-from webapp.summaries.prompt import NAME, ConversationSummary, Said, build_messages, tidy
+from webapp.summaries.prompt import NAME, ConversationSummary, LegacySummary, Said, build_messages, tidy
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +42,8 @@ class Open:
     ids: tuple[int, ...]
     said: tuple[Said, ...]
     earlier: str
+    space_id: int | None = None
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +97,21 @@ def summarise(conversation_id: int) -> Closed | None:
     client = embedder()
     if not found.is_temporary:
         client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
+    if found.subject:
+        instructions += fact_task(found.subject)
+    shape = LegacySummary if found.subject else ConversationSummary
     messages = build_messages(found.said, found.earlier, instructions=instructions)
-    answer, completion = completions().complete_structured(messages, ConversationSummary, NAME, max_tokens=MAX_TOKENS)
+    answer, completion = completions().complete_structured(messages, shape, NAME, max_tokens=MAX_TOKENS)
     text = tidy(answer.summary)
     if not text:
         raise MalformedOutput
     vector = None if found.is_temporary else client.embed_passages([text])[0]
+    facts = []
+    if isinstance(answer, LegacySummary):
+        facts = [Proposed(fact.category, fact.content, fact.quote, fact.message) for fact in answer.readable]
+    vectors = vectors_of(facts)
     with write_transaction():
-        return _store(conversation_id, found, text, vector, client.model, completion.model, settings)
+        return _store(conversation_id, found, text, vector, client.model, completion.model, settings, facts, vectors)
 
 
 def owed(limit: int = 200) -> Sequence[int]:
@@ -165,7 +177,8 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     )
     return Open(
         conversation.user_id, conversation.is_temporary, rows[0].message_id, rows[-1].message_id,
-        tuple(row.message_id for row in rows), said, before or "",
+        tuple(row.message_id for row in rows), said, before or "", conversation.space_id,
+        legacy.name if (legacy := legacy_of(conversation)) is not None and extracts_facts(conversation) else "",
     )
 
 
@@ -184,11 +197,11 @@ def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
 
 def _store(
     conversation_id: int, found: Open, text: str, vector: np.ndarray | None, embedding_model: str, model: str,
-    settings: Settings,
+    settings: Settings, facts: Sequence[Proposed], vectors: Vectors,
 ) -> Closed | None:
     """Insert the chunk, unless the messages it stands for changed while the model was writing, or it is there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
-    if conversation is None:
+    if conversation is None or conversation.space_id != found.space_id:
         return None
     rows = _open_rows(conversation_id, len(found.ids))
     if tuple(row.message_id for row in rows) != found.ids:
@@ -197,6 +210,7 @@ def _store(
     chunk = ConversationChunk(
         conversation_id=conversation_id,
         user_id=found.user_id,
+        space_id=found.space_id,
         content=text,
         embedding=np.asarray(vector, np.float32).tobytes() if vector is not None else None,
         embedding_model=embedding_model if vector is not None else None,
@@ -206,6 +220,9 @@ def _store(
     )
     db.session.add(chunk)
     db.session.flush()
+    if facts and found.space_id is not None and extracts_facts(conversation):
+        keep_facts(found.user_id, found.space_id, conversation_id, found.subject, facts,
+                   [item.id for item in found.said], vectors)  # fmt: skip
     more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = more
     if not conversation.is_temporary:

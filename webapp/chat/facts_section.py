@@ -1,0 +1,28 @@
+"""The section of a prompt that lists what is known about the person of a legacy, in the documented form. Pure."""
+
+from __future__ import annotations
+
+from webapp.chat.budget import Count
+from webapp.chat.context_types import ContextInput, Known
+from webapp.chat.sections import Part, escape
+
+
+def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
+    """Fit the facts, shown in order of extraction; where room is short the newest stay, and whole ones are left out."""
+    part = Part("facts", budget)
+    title = escape(source.facts_heading)
+    left = budget - count(f"{title}\n") - 1
+    shown: list[str] = []
+    for rank, fact in enumerate(sorted(source.facts, key=lambda fact: -fact.id), 1):
+        line = escape(fact.line)
+        tokens = count(line) + 1
+        fits = tokens <= left
+        item = Known(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
+        part.account(item, rank, tokens, "" if fits else "over the section's budget")
+        if fits:
+            shown.insert(0, line)
+            left -= tokens
+    if shown:
+        # The last line ends like the others, which is what masking goes by.
+        part.set_text("\n".join([title, *shown]) + "\n", count)
+    return part

@@ -1,0 +1,1 @@
+"""What spaces mean for conversations and memories: facts of a legacy, moving, leaving, deleting."""

@@ -1,0 +1,68 @@
+"""JSON endpoints of facts, and of what moving a conversation does."""
+
+from __future__ import annotations
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.legacies import facts, moving
+from webapp.legacies.schemas import (
+    FactList,
+    FactOut,
+    FactPath,
+    LegacyPath,
+    MovePath,
+    MoveQuery,
+    MoveReport,
+    NewFact,
+    VisibilityChange,
+)
+from webapp.web import api_blueprint
+
+blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
+
+
+@blueprint.get("/ai/legacies/<int:space_id>/facts", responses={200: FactList})
+@signed_in
+def list_facts(path: LegacyPath):
+    """Your facts about the person of a legacy, and those that other members share."""
+    found = facts.list_facts(current_user_id(), path.space_id)
+    return FactList(facts=[FactOut.of(fact) for fact in found]).model_dump(mode="json")
+
+
+@blueprint.post("/ai/legacies/<int:space_id>/facts", responses={201: FactOut})
+@signed_in
+@idempotency.idempotent
+def add_fact(path: LegacyPath, body: NewFact):
+    """Write a fact by hand; private unless you share it."""
+    fact = facts.add_fact(
+        current_user_id(), path.space_id, body.category, body.content, shared=body.visibility == "shared"
+    )
+    return idempotency.commit(FactOut.of(fact).model_dump(mode="json"), 201), 201
+
+
+@blueprint.patch("/ai/facts/<int:memory_id>/visibility", responses={200: FactOut})
+@signed_in
+def set_visibility(path: FactPath, body: VisibilityChange):
+    """Share a fact of yours with the members of its legacy, or withdraw it."""
+    fact = facts.set_visibility(current_user_id(), path.memory_id, body.visibility)
+    answer = FactOut.of(fact).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/ai/facts/<int:memory_id>", responses={204: None})
+@signed_in
+def delete_fact(path: FactPath):
+    """Forget a fact of yours for good."""
+    facts.delete_fact(current_user_id(), path.memory_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/conversations/<int:conversation_id>/move", responses={200: MoveReport})
+@signed_in
+def plan_move(path: MovePath, query: MoveQuery):
+    """What moving a conversation into a space, or out of one, would do to the memories that rest on it."""
+    move = moving.plan_move(current_user_id(), path.conversation_id, query.space_id)
+    return MoveReport.of(move).model_dump(mode="json")

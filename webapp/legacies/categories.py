@@ -1,0 +1,62 @@
+"""The documented categories of facts, and the documented form in which a prompt lists them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webapp.memories.normalise import canonical_category
+
+CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation", "preference", "habit", "other")
+
+TASK = """
+
+This conversation is with a memorial agent and about {name}. Besides the summary, give in `facts` a list of factual \
+observations about {name} that the user mentioned. For each fact:
+- `category`: one of [{categories}]
+- `content`: a short factual statement about {name}, one sentence
+- `message`: the number of the user's message that says it
+- `quote`: the words of that message that say it, verbatim
+
+Only give facts the user explicitly stated or clearly implied. Do not infer or speculate. What the assistant said is \
+no fact. Without any, the list is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFact:
+    """A fact as a prompt holds it; `by` names whoever shares it, empty for the reader's own."""
+
+    memory_id: int
+    revision: int
+    category: str
+    content: str
+    visibility: str
+    by: str = ""
+
+
+def category_of(raw: str | None) -> str:
+    """The documented category that something is filed under; `other` for anything else."""
+    found = canonical_category(raw)
+    return found if found in CATEGORIES else "other"
+
+
+def heading(name: str) -> str:
+    """The line above the facts in a prompt."""
+    return f"Known facts about {' '.join(name.split())} from conversations:"
+
+
+def fact_line(fact: KnownFact) -> str:
+    """A fact's line in a prompt: the documented form, and after it who else said so."""
+    source = "(shared)" if fact.visibility == "shared" else "(personal)"
+    by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
+    return f"- [{fact.category}] {' '.join(fact.content.split())} {source}{by}"
+
+
+def fact_task(name: str) -> str:
+    """What the summary prompt adds in a legacy."""
+    return TASK.format(name=" ".join(name.split()), categories=", ".join(CATEGORIES))
+
+
+def order(facts: Sequence[KnownFact]) -> list[KnownFact]:
+    """In order of extraction, as ids are given; stable, so that a prompt changes only where a fact does."""
+    return sorted(facts, key=lambda fact: fact.memory_id)

@@ -1,0 +1,91 @@
+"""The end of a membership: what a member had in a space becomes theirs alone."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select, update
+
+from webapp.accounts.signals import account_deleted
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.memories import forgetting, versions
+from webapp.memories.journal import Journal
+from webapp.memories.models import Memory
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.models import ConversationChunk
+from webapp.spaces.members import account_goes
+from webapp.spaces.models import Space
+from webapp.spaces.signals import Consequence, consequences_asked, membership_ends
+from webapp.spaces.versions import touch
+
+
+def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
+    """What will happen, in words; counts of one's own things only."""
+    told = select(func.count()).select_from(Conversation).where(
+        Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
+    )
+    kept = select(func.count()).select_from(Memory).where(
+        Memory.user_id == user_id, Memory.space_id == space.space_id
+    )
+    conversations, memories = db.session.scalar(told) or 0, db.session.scalar(kept) or 0
+    shared = db.session.scalar(kept.where(Memory.visibility == "shared")) or 0
+    return [
+        Consequence("conversations", conversations,
+                    f"{_counted(conversations, 'conversation')} of yours in {space.name} will be personal."),
+        Consequence("memories", memories,
+                    f"{_counted(memories, 'memory', 'memories')} of yours will be set aside in your own archive."),
+        Consequence("shared", shared,
+                    f"{_counted(shared, 'memory', 'memories')} that you share here will be yours alone again."),
+    ]  # fmt: skip
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count or 'No'} {one if count == 1 else many or one + 's'}"
+
+
+def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
+    """Conversations become personal. Memories, which are about the space's subject and not about their user, are set
+    aside among the personal ones, private; or forgotten, if the user says so."""
+    space_id = space.space_id
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.user_id == user_id, Conversation.space_id == space_id)
+        .values(space_id=None, persona=None, updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)
+    )
+    versions.hold(user_id)
+    db.session.execute(
+        update(ConversationChunk)
+        .where(ConversationChunk.user_id == user_id, ConversationChunk.space_id == space_id)
+        .values(space_id=None)
+        .execution_options(synchronize_session=False)
+    )
+    rows = db.session.scalars(
+        select(Memory)
+        .where(Memory.user_id == user_id, Memory.space_id == space_id)
+        .order_by(Memory.memory_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).all()
+    if forget and rows:
+        forgetting.forget(user_id, [row.memory_id for row in rows], cause="space_ended")
+    elif rows:
+        journal = Journal(user_id, "space_ended")
+        for row in rows:
+            row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False
+            db.session.flush()
+            journal.changed(row)
+        journal.close({"archived": len(rows)})
+    touch(space_id)
+    changes.note(user_id, Change("memories"))  # where everything of theirs belongs has changed
+
+
+def _account_deleted(_sender: object, *, user_id: int) -> None:
+    account_goes(user_id)
+
+
+def init_ending() -> None:
+    """Follow memberships and accounts that end."""
+    consequences_asked.connect(_asked)
+    membership_ends.connect(_ends)
+    account_deleted.connect(_account_deleted)

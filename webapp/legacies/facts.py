@@ -1,0 +1,160 @@
+"""Facts about the person of a legacy: a view of the memories of its space. Private until their owner shares them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, false
+
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.legacies.categories import KnownFact, category_of, order
+from webapp.memories import forgetting, service
+from webapp.memories.forgetting import Forgotten
+from webapp.memories.models import Memory
+from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.spaces import members
+from webapp.spaces.models import Space
+from webapp.spaces.service import get_space
+
+MOST = 500
+"""Facts of a legacy that are listed or considered for a prompt, the oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact as a reader sees it: `by` names who shares it, None for one's own, whose source is there too."""
+
+    memory: Memory
+    category: str
+    is_mine: bool
+    by: str | None
+    source_conversation_id: int | None = None
+
+
+def list_facts(user_id: int, space_id: int) -> list[Fact]:
+    """The reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
+    _legacy(user_id, space_id)
+    return _facts(user_id, _usable(service.readable(user_id), space_id))
+
+
+def shared_view(user_id: int, space_id: int) -> list[Fact]:
+    """What another member sees of the legacy: the shared facts alone, one's own among them. Raises NotFound."""
+    _legacy(user_id, space_id)
+    shared = _usable(service.readable(user_id), space_id).where(Memory.visibility == "shared")
+    return _facts(user_id, shared)
+
+
+def waiting(user_id: int, space_id: int) -> int:
+    """How many of the reader's own facts of a legacy wait for a decision of theirs."""
+    _legacy(user_id, space_id)
+    rows = db.session.scalars(
+        service.visible(user_id)
+        .where(Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None),
+               Memory.is_archived == false())
+        .with_only_columns(Memory.memory_id)
+    ).all()
+    return len(rows)
+
+
+def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
+    """What a prompt of the user's in a legacy holds: their own facts and the shared ones, as they are now."""
+    rows = _facts(user_id, _usable(service.readable(user_id), space_id))
+    return order([
+        KnownFact(fact.memory.memory_id, fact.memory.revision, fact.category, fact.memory.content,
+                  fact.memory.visibility, fact.by or "")
+        for fact in rows
+    ])  # fmt: skip
+
+
+def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:
+    """Write a fact by hand; in the same words it takes the place of one's own earlier one. Raises NotFound, Invalid."""
+    _legacy(user_id, space_id)
+    fields = MemoryFields(
+        memory_type="preference" if category == "preference" else "fact", content=content, category=category,
+        space_id=space_id, visibility="shared" if shared else "private",
+    )
+    return _fact(user_id, service.create_memory(user_id, fields))
+
+
+def set_visibility(user_id: int, memory_id: int, visibility: str) -> Fact:
+    """Share one's own fact with the members of its legacy, or withdraw it; at once, everywhere. Raises NotFound."""
+    memory = _own(user_id, memory_id)
+    changes = MemoryChanges(visibility=visibility)
+    return _fact(user_id, service.update_memory(user_id, memory.memory_id, changes, cause=_CAUSES[visibility]))
+
+
+_CAUSES = {"shared": "shared", "private": "withdrawn"}
+
+
+def delete_fact(user_id: int, memory_id: int) -> Forgotten:
+    """Forget one's own fact for good. Raises NotFound."""
+    memory = _own(user_id, memory_id)
+    return forgetting.forget(user_id, [memory.memory_id])
+
+
+def get_fact(user_id: int, memory_id: int) -> Fact:
+    """A fact that the reader may see. Raises NotFound."""
+    row = db.session.scalar(
+        service.readable(user_id)
+        .join(Space, (Space.space_id == Memory.space_id) & (Space.kind == "legacy"))
+        .where(Memory.memory_id == memory_id)
+    )
+    if row is None:
+        raise NotFound("There is no such fact.")
+    return _fact(user_id, row)
+
+
+def legacy_of(conversation: Conversation) -> Space | None:
+    """The legacy a conversation is in, if it is in one."""
+    if conversation.space_id is None:
+        return None
+    space = db.session.get(Space, conversation.space_id)
+    return space if space is not None and space.kind == "legacy" else None
+
+
+def _legacy(user_id: int, space_id: int) -> Space:
+    space = get_space(user_id, space_id)
+    if space.kind != "legacy":
+        raise NotFound("There is no such legacy.")
+    return space
+
+
+def _own(user_id: int, memory_id: int) -> Memory:
+    """One's own fact of a legacy; anybody else's, shared or not, behaves as unknown."""
+    fact = get_fact(user_id, memory_id)
+    if not fact.is_mine:
+        raise NotFound("There is no such fact.")
+    return fact.memory
+
+
+def _usable(statement: Select[tuple[Memory]], space_id: int) -> Select[tuple[Memory]]:
+    return (
+        statement.where(
+            Memory.space_id == space_id, Memory.valid_to.is_(None), Memory.is_archived == false(),
+            Memory.needs_review == false(),
+        )
+        .order_by(Memory.memory_id)
+        .limit(MOST)
+        .execution_options(populate_existing=True)
+    )
+
+
+def _facts(user_id: int, statement: Select[Any]) -> list[Fact]:
+    rows: Sequence[Memory] = db.session.scalars(statement).all()
+    names = members.names_of({row.user_id for row in rows if row.user_id != user_id})
+    return [_as_fact(user_id, row, names.get(row.user_id)) for row in rows]
+
+
+def _fact(user_id: int, row: Memory) -> Fact:
+    names = members.names_of({row.user_id} - {user_id})
+    return _as_fact(user_id, row, names.get(row.user_id))
+
+
+def _as_fact(user_id: int, row: Memory, by: str | None) -> Fact:
+    mine = row.user_id == user_id
+    return Fact(row, category_of(row.category), mine, None if mine else by,
+                row.source_conversation_id if mine else None)  # fmt: skip

@@ -1,0 +1,81 @@
+"""Where in the user's words a proposed fact stands: the quote that was given, else the sentence that says it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webapp.memories.grounding import find_quote, user_words
+
+SHARE = 0.6
+"""Of a fact's telling words, by number, that one of the user's sentences must hold."""
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"[^.!?…\n。！？]+[.!?…。！？]*")
+_SMALL_WORDS = (
+    "a an and are as at be been but by for from had has have he her his him how i in is it its me my of on or our she "
+    "so that the their them they this to us used very was we were what when which who will with would you your always "
+    "often loved love"
+)
+_SMALL = frozenset(_SMALL_WORDS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message of the user's: the number it had in the call, its id and text."""
+
+    number: int
+    message_id: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """The user's message and the words in it that a fact rests on."""
+
+    number: int
+    quote: str
+
+
+def ground(
+    content: str, about: str, messages: Sequence[UserMessage], *, quote: str = "", number: int | None = None
+) -> Grounds | None:
+    """What a fact about somebody rests on; None when no message of the user's says it.
+
+    A verbatim quote counts, in the message that was named or else in another. Without one the sentence counts that
+    holds most of the fact's telling words; the name of the person is no such word, for every sentence may hold it.
+    """
+    ordered = sorted(messages, key=lambda message: message.number != number)
+    if quote.strip():
+        for message in ordered:
+            if find_quote(quote, message.content) and _shares(quote, content, about):
+                return Grounds(message.number, quote)
+    wanted = _telling(content) - _telling(about)
+    if not wanted:
+        return None
+    best: tuple[float, Grounds] | None = None
+    for message in ordered:
+        for found in _SENTENCE.finditer(user_words(message.content)):
+            sentence = found.group().strip()
+            share = len(wanted & _telling(sentence)) / len(wanted)
+            if share >= SHARE and (best is None or share > best[0]) and find_quote(sentence, message.content):
+                best = share, Grounds(message.number, sentence)
+    return best[1] if best else None
+
+
+def _shares(quote: str, content: str, about: str) -> bool:
+    """Whether a quote has a telling word of the fact; a translation or a numeral may have none, a long quote counts."""
+    wanted = _telling(content) - _telling(about)
+    return not wanted or bool(wanted & _telling(quote)) or len(_telling(quote)) >= 3
+
+
+def _telling(text: str) -> set[str]:
+    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in _SMALL}
+
+
+def _stem(word: str) -> str:
+    """Enough of a word to meet its other forms."""
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

@@ -1,0 +1,120 @@
+"""Facts that a summary call returned: grounded in the user's words, decided on by code, kept as private memories."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from sqlalchemy import select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.legacies.categories import category_of
+from webapp.legacies.facts import legacy_of
+from webapp.legacies.grounding import UserMessage, ground
+from webapp.memories import store, versions
+from webapp.memories.decisions import decide
+from webapp.memories.forgetting import graveyard
+from webapp.memories.journal import Journal
+from webapp.memories.known import memory_is_on
+from webapp.memories.models import MemoryChangeSet
+from webapp.memories.normalise import CONTENT_MAX, plain_text
+from webapp.memories.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.state import SourceMessage, State
+from webapp.model_clients import embedder
+
+log = logging.getLogger(__name__)
+
+NEAREST = 10
+CONFIDENCE, IMPORTANCE = 0.8, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """A fact as the model gave it; `message` counts the messages of the call from 1, whoever said them."""
+
+    category: str
+    content: str
+    quote: str = ""
+    message: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of proposed facts by their text, and the model that made them."""
+
+    model: str = ""
+    by_text: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def vectors_of(proposed: Sequence[Proposed]) -> Vectors:
+    """Embed the proposed facts; no connection may be held. Raises ModelError."""
+    texts = sorted({text for item in proposed if (text := plain_text(item.content))})
+    if not texts:
+        return Vectors()
+    rows = embedder().embed_passages(texts)
+    return Vectors(embedder().model, dict(zip(texts, rows, strict=True)))
+
+
+def keep_facts(
+    user_id: int, space_id: int, conversation_id: int, name: str, proposed: Sequence[Proposed],
+    message_ids: Sequence[int], vectors: Vectors,
+) -> MemoryChangeSet | None:
+    """Store what of the proposed facts the user said in these messages, in the caller's transaction.
+
+    The caller holds the conversation. The same rules as for every memory: not twice, not what was forgotten, no
+    secrets, contradictions wait for the user. None when nothing came of them.
+    """
+    if not proposed:
+        return None
+    versions.hold(user_id)
+    rows = db.session.scalars(
+        select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
+    ).all()
+    numbered = list(enumerate(rows, 1))
+    own = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
+    operations = [operation for item in proposed if (operation := _operation(item, name, own)) is not None]
+    if not operations:
+        return None
+    ids = store.candidates(user_id, space_id, operations, [message.message_id for message in own])
+    if vectors.by_text:
+        count = NEAREST * len(vectors.by_text)
+        ids |= store.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
+    plan = decide(operations, State(
+        messages=tuple(SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered),
+        memories=tuple(store.load_known(ids)),
+        embeddings=vectors.by_text,
+        context=tuple(row.content for row in rows if row.role != "user"),
+        is_forgotten=graveyard(user_id).forbids,
+    ))  # fmt: skip
+    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **plan.counts})
+    if not plan.effects:
+        return None
+    journal = Journal(user_id, "summary", actor="extraction", conversation_id=conversation_id)
+    store.apply_plan(plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None,
+                     embeddings=vectors.by_text)  # fmt: skip
+    change_set = journal.close(plan.counts, plan.reasons)
+    change_set.through_message_id = max(message_ids)
+    return change_set
+
+
+def _operation(item: Proposed, name: str, own: Sequence[UserMessage]) -> MemoryOperation | None:
+    content = plain_text(item.content)
+    found = ground(content, name, own, quote=item.quote, number=item.message) if content else None
+    if found is None or len(content) > CONTENT_MAX:
+        return None
+    category = category_of(item.category)
+    return MemoryOperation(
+        action="add", message_number=found.number, quote=found.quote[:QUOTE_MAX],
+        memory_type="preference" if category == "preference" else "fact", category=category, content=content,
+        confidence=CONFIDENCE, importance=IMPORTANCE,
+    )
+
+
+def extracts_facts(conversation: Conversation) -> bool:
+    """Whether summaries of a conversation look for facts: in a legacy, with memory on."""
+    owner = db.session.get(User, conversation.user_id)
+    return legacy_of(conversation) is not None and owner is not None and memory_is_on(conversation, owner)

@@ -1,0 +1,112 @@
+"""What comes in and goes out about facts and moves."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.legacies.categories import CATEGORIES
+from webapp.legacies.facts import Fact
+from webapp.legacies.moving import Move
+from webapp.memories.models import Memory
+from webapp.memories.schemas import Statement, Visibility
+from webapp.validation import Id, Instant
+
+
+def _known_category(value: str) -> str:
+    if value not in CATEGORIES:
+        raise ValueError(f"is none of {', '.join(CATEGORIES)}")
+    return value
+
+
+class LegacyPath(BaseModel):
+    space_id: Id
+
+
+class FactPath(BaseModel):
+    memory_id: Id
+
+
+class MovePath(BaseModel):
+    conversation_id: Id
+
+
+class MoveQuery(BaseModel):
+    space_id: Id | None = Field(None, description="Where to; without it, out of its space.")
+
+
+class NewFact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    category: Annotated[str, AfterValidator(_known_category)] = "other"
+    content: Statement
+    visibility: Visibility = "private"
+
+
+class VisibilityChange(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    visibility: Visibility
+
+
+class FactOut(BaseModel):
+    id: int = Field(description="The same as `memory_id`.")
+    memory_id: int
+    legacy_id: int
+    space_id: int
+    user_id: int
+    category: str
+    content: str
+    visibility: str
+    is_mine: bool
+    shared_by: str | None = Field(description="Who shares it; null for your own.")
+    source_conversation_id: int | None = Field(description="Of your own facts.")
+    origin: str
+    revision: int
+    extracted_at: Instant
+    updated_at: Instant
+
+    @classmethod
+    def of(cls, fact: Fact) -> FactOut:
+        row = fact.memory
+        return cls(
+            id=row.memory_id, memory_id=row.memory_id, legacy_id=row.space_id, space_id=row.space_id,
+            user_id=row.user_id, category=fact.category, content=row.content, visibility=row.visibility,
+            is_mine=fact.is_mine, shared_by=fact.by, source_conversation_id=fact.source_conversation_id,
+            origin=row.origin, revision=row.revision, extracted_at=row.created_at, updated_at=row.updated_at,
+        )
+
+
+class FactList(BaseModel):
+    facts: list[FactOut] = Field(description="Yours and the shared ones, in order of extraction.")
+
+
+class MovedMemory(BaseModel):
+    memory_id: int
+    content: str
+    happens: Literal["moves", "moves_and_is_withdrawn", "is_set_aside", "stays"]
+
+
+class MoveReport(BaseModel):
+    """What a move would do; nothing has happened."""
+
+    memories: list[MovedMemory]
+    needs_confirmation: bool
+
+    @classmethod
+    def of(cls, move: Move) -> MoveReport:
+        withdrawn = {row.memory_id for row in move.withdrawn}
+        aside = {row.memory_id for row in move.set_aside}
+
+        def happens(row: Memory) -> str:
+            if row.memory_id in withdrawn:
+                return "moves_and_is_withdrawn"
+            return "is_set_aside" if row.memory_id in aside else "moves"
+
+        return cls(
+            memories=[MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row))
+                      for row in move.along]
+            + [MovedMemory(memory_id=row.memory_id, content=row.content, happens="stays") for row in move.staying],
+            needs_confirmation=bool(withdrawn),
+        )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Connects what spaces say to what follows from it."""
+
+from __future__ import annotations
+
+from webapp.legacies.ending import init_ending
+from webapp.legacies.moving import init_moving
+from webapp.spaces.versions import init_versions
+
+
+def init_spaces() -> None:
+    """Follow what happens to spaces, memberships and conversations in them."""
+    init_versions()
+    init_moving()
+    init_ending()

@@ -1,0 +1,1 @@
+"""Spaces: projects and legacies with their members, invitations and documents."""

@@ -1,0 +1,194 @@
+"""JSON endpoints of spaces, their members and documents."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.extensions import limiter
+from webapp.spaces import documents, members, service
+from webapp.spaces.personas import PERSONAS
+from webapp.spaces.schemas import (
+    ConsequenceOut,
+    Consequences,
+    DocumentList,
+    DocumentOut,
+    DocumentPath,
+    DocumentWithText,
+    Invitation,
+    InvitationPath,
+    MemberList,
+    MemberOut,
+    MemberPath,
+    NewDocument,
+    NewOwner,
+    NewSpace,
+    PersonaList,
+    PersonaOut,
+    SpaceChanges,
+    SpaceEnd,
+    SpaceList,
+    SpaceOut,
+    SpacePath,
+    SpaceQuery,
+)
+from webapp.web import PageQuery, api_blueprint
+
+blueprint = api_blueprint("spaces_api", __name__, tag="Spaces")
+
+INVITATIONS = "60 per hour"
+limit_invitations = limiter.shared_limit(INVITATIONS, scope="invitations", key_func=lambda: f"user:{current_user_id()}")
+
+
+@blueprint.get("/spaces", responses={200: SpaceList})
+@signed_in
+def list_spaces(query: SpaceQuery):
+    """List your spaces and those you are invited to, newest first."""
+    page = service.list_spaces(current_user_id(), query)
+    return SpaceList(spaces=page.items, next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+@blueprint.post("/spaces", responses={201: SpaceOut})
+@signed_in
+@idempotency.idempotent
+def create_space(body: NewSpace):
+    """Make a project or a legacy."""
+    row = service.create_space(current_user_id(), body)
+    answer = service.view_space(current_user_id(), row.space_id).model_dump(mode="json")
+    return idempotency.commit(answer, 201), 201
+
+
+@blueprint.get("/spaces/<int:space_id>", responses={200: SpaceOut})
+@signed_in
+def get_space(path: SpacePath):
+    """A space you belong to, or are invited to."""
+    return service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
+
+
+@blueprint.put("/spaces/<int:space_id>", responses={200: SpaceOut})
+@signed_in
+def update_space(path: SpacePath, body: SpaceChanges):
+    """Change name, description, instructions or persona, as the owner."""
+    service.update_space(current_user_id(), path.space_id, body)
+    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
+@signed_in
+def dependents(path: SpacePath):
+    """What happens to your conversations and memories when you leave the space, or it is deleted."""
+    said = members.leaving(current_user_id(), path.space_id)
+    return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in said]).model_dump(mode="json")
+
+
+@blueprint.delete("/spaces/<int:space_id>", responses={204: None})
+@signed_in
+def delete_space(path: SpacePath, query: SpaceEnd):
+    """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories of it."""
+    service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
+@signed_in
+def list_members(path: SpacePath):
+    """Who belongs to the space; the owner also sees open invitations."""
+    return MemberList(members=members.list_members(current_user_id(), path.space_id)).model_dump(mode="json")
+
+
+@blueprint.post("/spaces/<int:space_id>/members", responses={201: MemberOut})
+@signed_in
+@limit_invitations
+@idempotency.idempotent
+def invite(path: SpacePath, body: Invitation):
+    """Invite somebody by the address of their account, as the owner. The answer never tells whether there is one."""
+    made = members.invite(current_user_id(), path.space_id, body.email)
+    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+
+
+@blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
+@signed_in
+def accept(path: SpacePath):
+    """Accept your invitation."""
+    members.accept(current_user_id(), path.space_id)
+    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>", responses={204: None})
+@signed_in
+def remove_member(path: MemberPath, query: SpaceEnd):
+    """Decline an invitation, leave, or, as the owner, remove a member."""
+    forget = query.forget == "memories"
+    members.remove(current_user_id(), path.space_id, path.user_id, forget=forget)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
+@signed_in
+def withdraw_invitation(path: InvitationPath):
+    """Take back an invitation, as the owner."""
+    members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/spaces/<int:space_id>/owner", responses={200: SpaceOut})
+@signed_in
+def hand_over(path: SpacePath, body: NewOwner):
+    """Hand the space over to another member, as the owner."""
+    members.hand_over(current_user_id(), path.space_id, body.user_id)
+    answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.get("/spaces/<int:space_id>/documents", responses={200: DocumentList})
+@signed_in
+def list_documents(path: SpacePath, query: PageQuery):
+    """The documents of a space, newest first."""
+    page = documents.list_documents(current_user_id(), path.space_id, query)
+    return DocumentList(documents=page.items, next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+@blueprint.post("/spaces/<int:space_id>/documents", responses={201: DocumentOut})
+@signed_in
+@idempotency.idempotent
+def add_document(path: SpacePath, body: NewDocument):
+    """Add a text; replies in the space can draw on it once it is indexed."""
+    made = documents.add_document(current_user_id(), path.space_id, body)
+    return idempotency.commit(made.model_dump(mode="json"), 201), 201
+
+
+@blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
+@signed_in
+def get_document(path: DocumentPath):
+    """A document with its text and how far its index has come."""
+    user_id = current_user_id()
+    shown = documents.view_document(user_id, path.space_id, path.document_id)
+    text = documents.text_of(user_id, path.space_id, path.document_id)
+    return DocumentWithText(**shown.model_dump(), content=text).model_dump(mode="json")
+
+
+@blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})
+@signed_in
+def delete_document(path: DocumentPath):
+    """Delete a document, as the owner or whoever added it."""
+    documents.delete_document(current_user_id(), path.space_id, path.document_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/ai/personas", responses={200: PersonaList})
+@signed_in
+def list_personas():
+    """Who can speak in a legacy."""
+    found = [PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()]
+    return PersonaList(personas=found).model_dump(mode="json")

@@ -1,0 +1,61 @@
+"""Cutting a document into parts that search can find: by headings and paragraphs, then sentences. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+SIZE = 900
+"""Characters of a part that is full; the embedding model reads about 1,000."""
+LEAST = 250
+"""A shorter part takes the next paragraph in, even where it is of another section."""
+
+_BLANK = re.compile(r"\n[ \t]*\n+")
+_HEADING = re.compile(r"^#{1,6}[ \t]+\S")
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
+
+
+def chunks_of(text: str, size: int = SIZE) -> list[str]:
+    """The parts of a text, in order; together they hold every word of it, none is longer than `size` characters.
+
+    Paragraphs stay whole where they fit and begin anew at headings; a longer paragraph is cut between sentences, a
+    longer sentence between words, a longer word anywhere.
+    """
+    parts: list[str] = []
+    current = ""
+    for paragraph in _BLANK.split(text.replace("\r\n", "\n")):
+        paragraph = paragraph.strip("\n").rstrip()
+        if not paragraph.strip():
+            continue
+        starts_anew = _HEADING.match(paragraph) is not None and len(current) >= min(LEAST, size)
+        for piece in [paragraph] if len(paragraph) <= size else list(_pieces(paragraph, size)):
+            if current and (starts_anew or len(current) + 2 + len(piece) > size):
+                parts.append(current)
+                current = ""
+            starts_anew = False
+            current = f"{current}\n\n{piece}" if current else piece
+    return [*parts, current] if current else parts
+
+
+def _pieces(paragraph: str, size: int) -> Iterator[str]:
+    """A long paragraph in pieces of whole sentences, as long as they may be."""
+    current = ""
+    for sentence in (part for whole in _SENTENCE.split(paragraph) if whole.strip() for part in _words(whole, size)):
+        if current and len(current) + 1 + len(sentence) > size:
+            yield current
+            current = ""
+        current = f"{current} {sentence}" if current else sentence
+    if current:
+        yield current
+
+
+def _words(sentence: str, size: int) -> Iterator[str]:
+    """A long sentence in pieces of whole words."""
+    rest = sentence.strip()
+    while len(rest) > size:
+        at = rest.rfind(" ", size // 2, size + 1)
+        at = at if at > 0 else size
+        yield rest[:at].rstrip()
+        rest = rest[at:].lstrip()
+    if rest:
+        yield rest

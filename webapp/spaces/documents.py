@@ -1,0 +1,238 @@
+"""Documents of a space: add, list, read, delete; and the work of cutting and indexing them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import delete as delete_rows
+
+from webapp.accounts.models import User
+from webapp.database import db, now, write_transaction
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.llm.errors import ModelError
+from webapp.model_clients import embedder
+from webapp.queueing import enqueue_after_commit
+from webapp.spaces.chunking import chunks_of
+from webapp.spaces.members import known_as
+from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
+from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
+from webapp.spaces.service import get_space, require_member
+from webapp.spaces.versions import touch
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+log = logging.getLogger(__name__)
+
+AT_A_TIME = 16
+OWED_SECONDS = 120
+OWED_DAYS = 7
+_COLUMNS = tuple(
+    getattr(SpaceDocument, name)
+    for name in ("document_id", "space_id", "title", "size", "status", "chunks_total", "chunks_done", "created_at",
+                 "updated_at")
+)  # fmt: skip
+
+
+def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
+    """Add a text to a space, by any member; it is indexed by a job. Raises NotFound, Conflict."""
+    get_space(user_id, space_id, lock=True)
+    there = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
+    if (db.session.scalar(there) or 0) >= MAX_DOCUMENTS:
+        raise Conflict(f"A space can hold {MAX_DOCUMENTS} documents.")
+    at = now()
+    row = SpaceDocument(
+        space_id=space_id, user_id=user_id, title=fields.title, content=fields.content, size=len(fields.content),
+        created_at=at, updated_at=at,
+    )
+    db.session.add(row)
+    db.session.flush()
+    enqueue_after_commit("index_document", document_id=row.document_id)
+    return view_document(user_id, space_id, row.document_id)
+
+
+def list_documents(user_id: int, space_id: int, query: PageQuery) -> Page[DocumentOut]:
+    """The documents of a space, newest first, keyset-paged, without their text. Raises NotFound, Invalid."""
+    require_member(user_id, space_id)
+    statement = _shown(space_id).order_by(SpaceDocument.document_id.desc())
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(SpaceDocument.document_id < max(0, min(last_id, MAX_ID)))
+    rows = db.session.execute(statement.limit(query.limit + 1)).all()
+    return Page.of([_out(row) for row in rows], query.limit, lambda row: (row.document_id,))
+
+
+def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
+    """A document without its text. Raises NotFound."""
+    require_member(user_id, space_id)
+    row = db.session.execute(_shown(space_id).where(SpaceDocument.document_id == document_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such document.")
+    return _out(row)
+
+
+def text_of(user_id: int, space_id: int, document_id: int) -> str:
+    """The text of a document. Raises NotFound."""
+    require_member(user_id, space_id)
+    text = db.session.scalar(
+        select(SpaceDocument.content).where(
+            SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id
+        )
+    )
+    if text is None:
+        raise NotFound("There is no such document.")
+    return text
+
+
+def delete_document(user_id: int, space_id: int, document_id: int) -> None:
+    """Delete a document with its parts, by whoever added it or the owner. Raises NotFound, Forbidden."""
+    get_space(user_id, space_id)
+    found = db.session.execute(
+        select(SpaceDocument.user_id, SpaceMember.role)
+        .join(SpaceMember, SpaceMember.space_id == SpaceDocument.space_id)
+        .where(SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id,
+               SpaceMember.user_id == user_id)
+    ).one_or_none()
+    if found is None:
+        raise NotFound("There is no such document.")
+    if found.user_id != user_id and found.role != "owner":
+        raise Forbidden("Only the owner of the space, or whoever added it, can delete a document.")
+    db.session.execute(delete_rows(SpaceDocument).where(SpaceDocument.document_id == document_id))
+    touch(space_id)
+
+
+def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
+    """Index a document that failed once more. Raises NotFound."""
+    if view_document(user_id, space_id, document_id).status == "failed":
+        db.session.execute(
+            update(SpaceDocument).where(SpaceDocument.document_id == document_id).values(status="queued")
+        )
+        enqueue_after_commit("index_document", document_id=document_id)
+    return view_document(user_id, space_id, document_id)
+
+
+def index_document(document_id: int, *, last_try: bool = False) -> int:
+    """Cut a document and make the vectors it lacks; how many. Safe to run twice, and goes on where it was stopped.
+
+    No connection is held while vectors are made. Raises ModelError; on the last try the document counts as failed,
+    found by its words alone.
+    """
+    if not _cut(document_id):
+        return 0
+    made = 0
+    while True:
+        waiting = db.session.execute(
+            select(DocumentChunk.document_chunk_id, DocumentChunk.content)
+            .where(DocumentChunk.document_id == document_id, DocumentChunk.embedding.is_(None))
+            .order_by(DocumentChunk.position)
+            .limit(AT_A_TIME)
+        ).all()
+        db.session.remove()
+        if not waiting:
+            _conclude(document_id, "ready")
+            return made
+        try:
+            vectors = embedder().embed_passages([row.content for row in waiting])
+        except ModelError as error:
+            if last_try or not error.retryable:
+                _conclude(document_id, "failed")
+            raise
+        with write_transaction():
+            for row, vector in zip(waiting, vectors, strict=True):
+                db.session.execute(
+                    update(DocumentChunk)
+                    .where(DocumentChunk.document_chunk_id == row.document_chunk_id)
+                    .values(embedding=np.asarray(vector, np.float32).tobytes(), embedding_model=embedder().model)
+                )
+            _count(document_id)
+        made += len(waiting)
+
+
+def owed_documents(*, limit: int = 200) -> Sequence[int]:
+    """Documents that wait for their index and are being worked on by nobody, the longest first."""
+    at = now()
+    return db.session.scalars(
+        select(SpaceDocument.document_id)
+        .where(
+            SpaceDocument.status.in_(("queued", "indexing")),
+            SpaceDocument.updated_at < at - timedelta(seconds=OWED_SECONDS),
+            SpaceDocument.created_at > at - timedelta(days=OWED_DAYS),
+        )
+        .order_by(SpaceDocument.updated_at)
+        .limit(limit)
+    ).all()
+
+
+def _cut(document_id: int) -> bool:
+    """Make the parts of a document unless they are there; False when it is gone or done."""
+    with write_transaction():
+        row = db.session.execute(
+            select(SpaceDocument.space_id, SpaceDocument.content, SpaceDocument.status)
+            .join(Space, Space.space_id == SpaceDocument.space_id)
+            .where(SpaceDocument.document_id == document_id)
+            .with_for_update(of=SpaceDocument)
+        ).one_or_none()
+        if row is None or row.status == "ready":
+            return False
+        there = db.session.scalar(
+            select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
+        )
+        if not there:
+            parts = chunks_of(row.content)
+            db.session.execute(
+                insert(DocumentChunk),
+                [{"document_id": document_id, "space_id": row.space_id, "position": position, "content": part}
+                 for position, part in enumerate(parts)],
+            )
+            touch(row.space_id)
+        db.session.execute(
+            update(SpaceDocument).where(SpaceDocument.document_id == document_id)
+            .values(status="indexing", updated_at=now())
+        )
+        _count(document_id)
+    return True
+
+
+def _count(document_id: int) -> None:
+    """Make the progress of a document true."""
+    total, done = db.session.execute(
+        select(func.count(), func.count(DocumentChunk.embedding)).where(DocumentChunk.document_id == document_id)
+    ).one()
+    db.session.execute(
+        update(SpaceDocument)
+        .where(SpaceDocument.document_id == document_id)
+        .values(chunks_total=total, chunks_done=done, updated_at=now())
+    )
+
+
+def _conclude(document_id: int, status: str) -> None:
+    with write_transaction():
+        space_id = db.session.scalar(select(SpaceDocument.space_id).where(SpaceDocument.document_id == document_id))
+        if space_id is None:
+            return
+        db.session.execute(
+            update(SpaceDocument).where(SpaceDocument.document_id == document_id)
+            .values(status=status, updated_at=now())
+        )
+        touch(space_id)  # the vectors are there now
+    log.info("document indexed", extra={"document_id": document_id, "status": status})
+
+
+def _shown(space_id: int) -> Select[Any]:
+    return (
+        select(*_COLUMNS, User.name, User.email)
+        .outerjoin(User, User.user_id == SpaceDocument.user_id)
+        .where(SpaceDocument.space_id == space_id)
+    )
+
+
+def _out(row: Any) -> DocumentOut:
+    values = {column.key: getattr(row, column.key) for column in _COLUMNS}
+    return DocumentOut(**values, added_by=known_as(row.name, row.email) if row.email else None)

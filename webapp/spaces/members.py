@@ -1,0 +1,188 @@
+"""Who belongs to a space: invitations, joining, leaving, removing, handing over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from webapp.accounts.models import User
+from webapp.database import db, now
+from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.spaces import signals
+from webapp.spaces.models import Space, SpaceMember
+from webapp.spaces.schemas import MemberOut
+from webapp.spaces.service import end_space, get_space
+from webapp.spaces.signals import Consequence, consequences
+from webapp.spaces.versions import touch
+
+MAX_MEMBERS = 100
+
+
+def list_members(user_id: int, space_id: int) -> list[MemberOut]:
+    """The members of a space, the owner first; its owner also sees addresses and open invitations. Raises NotFound."""
+    get_space(user_id, space_id)
+    rows = db.session.execute(
+        select(SpaceMember, User.name, User.email)
+        .outerjoin(User, User.user_id == SpaceMember.user_id)
+        .where(SpaceMember.space_id == space_id)
+        .order_by(SpaceMember.role.desc(), SpaceMember.status, SpaceMember.space_member_id)
+        .execution_options(populate_existing=True)
+    ).all()
+    is_owner = any(row.SpaceMember.user_id == user_id and row.SpaceMember.role == "owner" for row in rows)
+    found = []
+    for member, name, email in rows:
+        if member.status == "invited":
+            if is_owner:  # as it was typed: who it reaches stays unsaid
+                found.append(MemberOut(user_id=None, invitation_id=member.space_member_id, name=None,
+                                       email=member.email, role=member.role, status="invited", is_you=False,
+                                       joined_at=None))  # fmt: skip
+            continue
+        is_you = member.user_id == user_id
+        found.append(MemberOut(user_id=member.user_id, invitation_id=None, name=known_as(name, email),
+                               email=email if is_owner or is_you else None, role=member.role, status="active",
+                               is_you=is_you, joined_at=member.joined_at))  # fmt: skip
+    return sorted(found, key=lambda item: item.role != "owner")
+
+
+def known_as(name: str | None, email: str | None) -> str:
+    """How one member is named to another: never by the whole address."""
+    return name or (email or "").partition("@")[0] or "Somebody"
+
+
+def names_of(user_ids: Collection[int]) -> dict[int, str]:
+    """How some users are named to other members of their space."""
+    rows = db.session.execute(select(User.user_id, User.name, User.email).where(User.user_id.in_(user_ids)))
+    return {user_id: known_as(name, email) for user_id, name, email in rows}
+
+
+def invite(user_id: int, space_id: int, email: str) -> MemberOut:
+    """Invite whoever has an address, by the owner; the answer is the same whether or not anybody does.
+
+    Raises NotFound, Forbidden, and Conflict for somebody who is a member already.
+    """
+    get_space(user_id, space_id, owner=True, lock=True)
+    rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
+    found = db.session.scalar(select(User.user_id).where(User.email == email, User.is_active))
+    if any(row.status == "active" and row.user_id == found for row in rows if found is not None):
+        raise Conflict("They are a member already.")
+    row = next((row for row in rows if row.email == email), None)
+    if row is None:
+        if len(rows) >= MAX_MEMBERS:
+            raise Conflict(f"A space can have {MAX_MEMBERS} members and invitations.")
+        # Under another address of before an invitation may have this account already: it moves to the new address.
+        row = next((row for row in rows if found is not None and row.user_id == found), None)
+        row = row or SpaceMember(space_id=space_id, user_id=found, role="member", status="invited", created_at=now())
+        row.email, row.invited_by = email, user_id
+        db.session.add(row)
+    elif row.user_id is None and found is not None and not any(other.user_id == found for other in rows):
+        row.user_id = found  # invited anew, knowingly, since the account was made
+    try:
+        with db.session.begin_nested():
+            db.session.flush()
+    except IntegrityError:
+        raise Conflict("The members of this space are being changed. Try again.") from None
+    return MemberOut(user_id=None, invitation_id=row.space_member_id, name=None, email=email, role="member",
+                     status="invited", is_you=False, joined_at=None)  # fmt: skip
+
+
+def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
+    """Take back an invitation, by the owner. Raises NotFound, Forbidden."""
+    get_space(user_id, space_id, owner=True, lock=True)
+    gone = db.session.execute(
+        delete(SpaceMember).where(
+            SpaceMember.space_id == space_id, SpaceMember.space_member_id == invitation_id,
+            SpaceMember.status == "invited",
+        )
+    )
+    if gone.rowcount == 0:
+        raise NotFound("There is no such invitation.")
+
+
+def accept(user_id: int, space_id: int) -> Space:
+    """Join a space one is invited to; joining twice changes nothing. Raises NotFound."""
+    row = _membership(user_id, space_id)
+    if row is None:
+        raise NotFound("There is no such space.")
+    if row.status == "invited":
+        row.status, row.email, row.joined_at = "active", None, now()
+        db.session.flush()
+        touch(space_id)
+    return get_space(user_id, space_id)
+
+
+def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False) -> None:
+    """Decline an invitation, leave a space, or, as its owner, remove a member.
+
+    What the member had in the space becomes theirs alone; with `forget`, whoever leaves also forgets their memories of
+    it. Raises NotFound, Forbidden, and Conflict for the owner, who hands over or deletes the space instead.
+    """
+    mine = _membership(user_id, space_id)
+    if mine is None or (mine.status == "invited" and member_id != user_id):
+        raise NotFound("There is no such space.")
+    row = mine if member_id == user_id else _membership(member_id, space_id)
+    if row is not mine and mine.role != "owner":
+        # A member sees who else belongs to the space, so this tells them nothing.
+        raise Forbidden("Only the owner of the space can remove others.")
+    if row is None or (row.status == "invited" and row is not mine):
+        raise NotFound("There is no such member.")
+    if row.role == "owner":
+        raise Conflict("The owner cannot leave. Hand the space over first, or delete it.")
+    if row.status == "active":
+        space = db.session.get(Space, space_id)
+        signals.membership_ends.send(None, space=space, user_id=member_id, forget=forget and member_id == user_id)
+    db.session.execute(delete(SpaceMember).where(SpaceMember.space_member_id == row.space_member_id))
+    db.session.expire_all()
+    touch(space_id)
+
+
+def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
+    """Make another active member the owner; the owner becomes a member. Raises NotFound, Forbidden."""
+    space = get_space(user_id, space_id, owner=True, lock=True)
+    row = _membership(member_id, space_id)
+    if row is None or row.status != "active":
+        raise NotFound("There is no such member.")
+    _membership(user_id, space_id).role = "member"
+    row.role = "owner"
+    db.session.flush()
+    return space
+
+
+def leaving(user_id: int, space_id: int) -> list[Consequence]:
+    """What happens to the user's own things when they leave a space, or it is deleted. Raises NotFound."""
+    return consequences(get_space(user_id, space_id), user_id)
+
+
+def account_goes(user_id: int) -> None:
+    """Before an account is deleted: the spaces it owns go to their longest member, or with it when there is none."""
+    owned = db.session.scalars(
+        select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+    ).all()
+    for space_id in sorted(owned):
+        space = db.session.scalar(select(Space).where(Space.space_id == space_id).with_for_update())
+        heir = db.session.scalar(
+            select(SpaceMember)
+            .where(SpaceMember.space_id == space_id, SpaceMember.status == "active", SpaceMember.user_id != user_id)
+            .order_by(SpaceMember.joined_at, SpaceMember.space_member_id)
+            .limit(1)
+        )
+        if heir is None:
+            end_space(space)
+        else:
+            heir.role = "owner"
+            db.session.flush()
+    belongs = db.session.scalars(select(SpaceMember.space_id).where(SpaceMember.user_id == user_id)).all()
+    db.session.execute(delete(SpaceMember).where(SpaceMember.user_id == user_id))
+    for space_id in sorted(belongs):
+        touch(space_id)
+
+
+def _membership(user_id: int, space_id: int) -> SpaceMember | None:
+    """The row of a user in a space, with the space locked."""
+    db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
+    return db.session.scalar(
+        select(SpaceMember)
+        .where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id)
+        .execution_options(populate_existing=True)
+    )

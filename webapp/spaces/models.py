@@ -1,0 +1,122 @@
+"""Spaces, who belongs to them, and their documents with the parts that search finds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+KINDS = ("project", "legacy")
+ROLES = ("owner", "member")
+MEMBER_STATUSES = ("invited", "active")
+DOCUMENT_STATUSES = ("queued", "indexing", "ready", "failed")
+MEDIUMTEXT = 2**24 - 1
+
+
+class Space(Base):
+    """A project, or a legacy: `name` is then the person who is remembered. `persona` opens a legacy's replies."""
+
+    __tablename__ = "spaces"
+
+    space_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    kind: Mapped[str] = mapped_column(one_of(*KINDS, name="space_kind"))
+    name: Mapped[str] = mapped_column(String(200))
+    description: Mapped[str] = mapped_column(Text, default="")
+    instructions: Mapped[str] = mapped_column(Text, default="")
+    persona: Mapped[str | None] = mapped_column(String(50))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
+    )
+
+
+class SpaceMember(Base):
+    """Somebody in a space, or invited to it. One owner a space.
+
+    An invitation is kept by its address, whether or not that address has an account, so that its list tells nobody
+    which have one; only those with `user_id` can ever be accepted. An active member has no address here.
+    """
+
+    __tablename__ = "space_members"
+    __table_args__ = (
+        UniqueConstraint("space_id", "user_id", name="uq_space_members_space_id_user_id"),
+        UniqueConstraint("space_id", "email", name="uq_space_members_space_id_email"),
+        Index("ix_space_members_user_id", "user_id", "status", "space_id"),
+        Base.__table_args__,
+    )
+
+    space_member_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    email: Mapped[str | None] = mapped_column(Key(254))
+    role: Mapped[str] = mapped_column(one_of(*ROLES, name="space_role"))
+    status: Mapped[str] = mapped_column(one_of(*MEMBER_STATUSES, name="space_member_status"))
+    invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    joined_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class SpaceVersion(Base):
+    """Counts the changes of what a space's members can find in it: shared memories, documents, who belongs to it.
+
+    The last row that a transaction locks, so that it never waits in a circle.
+    """
+
+    __tablename__ = "space_versions"
+
+    space_id: Mapped[int] = mapped_column(
+        ForeignKey("spaces.space_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+
+
+class SpaceDocument(Base):
+    """A text that every member of the space can read and that replies in it can draw on.
+
+    `chunks_done` of `chunks_total` parts can be found by meaning; words find them all once it is ready.
+    """
+
+    __tablename__ = "space_documents"
+    __table_args__ = (
+        Index("ix_space_documents_space_id", "space_id", "document_id"),
+        Index("ix_space_documents_status", "status", "updated_at"),
+        Base.__table_args__,
+    )
+
+    document_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    title: Mapped[str] = mapped_column(String(255))
+    content: Mapped[str] = mapped_column(Text(MEDIUMTEXT))
+    size: Mapped[int]
+    status: Mapped[str] = mapped_column(
+        one_of(*DOCUMENT_STATUSES, name="document_status"), default="queued", server_default="queued"
+    )
+    chunks_total: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    chunks_done: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
+    )
+
+
+class DocumentChunk(Base):
+    """A part of a document: paragraphs or sentences that stand together. `embedding` holds float32 values."""
+
+    __tablename__ = "document_chunks"
+    __table_args__ = (
+        UniqueConstraint("document_id", "position", name="uq_document_chunks_position"),
+        Index("ix_document_chunks_space_id", "space_id", "document_chunk_id"),
+        Base.__table_args__,
+    )
+
+    document_chunk_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    document_id: Mapped[int] = mapped_column(ForeignKey("space_documents.document_id", ondelete="CASCADE"))
+    space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
+    position: Mapped[int]
+    content: Mapped[str] = mapped_column(Text)
+    embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
+    embedding_model: Mapped[str | None] = mapped_column(String(200))

@@ -1,0 +1,190 @@
+"""What comes in and goes out about spaces, members and documents."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from webapp.accounts.emails import normalise_email
+from webapp.spaces.personas import PERSONAS
+from webapp.validation import Id, Instant, Line
+from webapp.web import PageQuery
+
+MAX_INSTRUCTIONS = 8_000
+MAX_DOCUMENT = 1_000_000
+"""Characters of one document: about 150,000 words."""
+MAX_DOCUMENTS = 500
+
+
+def _known_persona(value: str | None) -> str | None:
+    if value is not None and value not in PERSONAS:
+        raise ValueError(f"is none of {', '.join(PERSONAS)}")
+    return value
+
+
+def _line_ends(value: object) -> object:
+    return value.replace("\r\n", "\n").strip() if isinstance(value, str) else value
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty")
+    return value
+
+
+Email = Annotated[str, Field(max_length=320), AfterValidator(normalise_email)]
+Name = Annotated[Line, Field(min_length=1, max_length=200), AfterValidator(lambda value: " ".join(value.split()))]
+LongText = Annotated[Line, BeforeValidator(_line_ends)]
+PersonaId = Annotated[str | None, AfterValidator(_known_persona)]
+Kind = Literal["project", "legacy"]
+
+
+class SpacePath(BaseModel):
+    space_id: Id
+
+
+class MemberPath(SpacePath):
+    user_id: Id
+
+
+class InvitationPath(SpacePath):
+    invitation_id: Id
+
+
+class DocumentPath(SpacePath):
+    document_id: Id
+
+
+class SpaceQuery(PageQuery):
+    kind: Kind | None = None
+
+
+class NewSpace(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind
+    name: Name = Field(description="Of a legacy: the person who is remembered.")
+    description: Annotated[LongText, Field(max_length=4_000)] = ""
+    instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] = Field(
+        "", description="Stand in front of every reply in the space."
+    )
+    persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
+
+
+class SpaceChanges(BaseModel):
+    """Only the fields that are given are changed; the kind of a space never changes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name | None = None
+    description: Annotated[LongText, Field(max_length=4_000)] | None = None
+    instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] | None = None
+    persona: PersonaId = None
+
+
+class SpaceEnd(BaseModel):
+    forget: Literal["memories"] | None = Field(None, description="`memories`: forget your own of this space for good.")
+
+
+class Invitation(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    email: Email
+
+
+class NewOwner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: Id
+
+
+class NewDocument(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[Line, Field(min_length=1, max_length=255)]
+    content: Annotated[LongText, Field(min_length=1, max_length=MAX_DOCUMENT), AfterValidator(_not_blank)] = Field(
+        description="Text or Markdown."
+    )
+
+
+class SpaceOut(BaseModel):
+    space_id: int
+    kind: str
+    name: str
+    description: str
+    instructions: str = Field(description="Empty while you are only invited.")
+    persona: str | None
+    role: str
+    status: str = Field(description="`active`, or `invited` until you accept.")
+    member_count: int
+    invited_by: str | None = Field(None, description="Who invited you, while you are invited.")
+    created_at: Instant
+    updated_at: Instant
+
+
+class SpaceList(BaseModel):
+    spaces: list[SpaceOut]
+    next_cursor: str | None
+
+
+class MemberOut(BaseModel):
+    """`user_id` is null for an invitation: whether its address has an account stays unsaid."""
+
+    user_id: int | None
+    invitation_id: int | None
+    name: str | None
+    email: str | None = Field(description="For the owner, and of an invitation.")
+    role: str
+    status: str
+    is_you: bool
+    joined_at: Instant | None
+
+
+class MemberList(BaseModel):
+    members: list[MemberOut]
+    next_cursor: None = None
+
+
+class DocumentOut(BaseModel):
+    document_id: int
+    space_id: int
+    title: str
+    size: int = Field(description="Characters.")
+    status: str = Field(description="queued, indexing, ready or failed.")
+    chunks_total: int
+    chunks_done: int
+    added_by: str | None
+    created_at: Instant
+    updated_at: Instant
+
+
+class DocumentWithText(DocumentOut):
+    content: str
+
+
+class DocumentList(BaseModel):
+    documents: list[DocumentOut]
+    next_cursor: str | None
+
+
+class ConsequenceOut(BaseModel):
+    kind: str
+    count: int
+    sentence: str
+
+
+class Consequences(BaseModel):
+    """What would happen; nothing has."""
+
+    consequences: list[ConsequenceOut]
+
+
+class PersonaOut(BaseModel):
+    persona_id: str
+    title: str
+    description: str
+
+
+class PersonaList(BaseModel):
+    personas: list[PersonaOut]

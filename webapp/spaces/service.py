@@ -1,0 +1,188 @@
+"""Spaces: who belongs to one, and making, listing, changing and deleting them. Others' behave as unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Select, delete, func, select
+
+from webapp.accounts.models import User
+from webapp.database import db, now
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.spaces import signals
+from webapp.spaces.models import Space, SpaceMember, SpaceVersion
+from webapp.spaces.personas import DEFAULT, PERSONAS
+from webapp.spaces.schemas import NewSpace, SpaceChanges, SpaceOut, SpaceQuery
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page
+
+MAX_SPACES = 200
+"""Spaces of one owner."""
+
+
+def spaces_of(user_id: int) -> Select[tuple[int]]:
+    """The one predicate of membership: the ids of the spaces a user belongs to now, for use in other statements."""
+    return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
+
+
+def member_space_ids(user_id: int) -> frozenset[int]:
+    """The spaces a user belongs to now."""
+    return frozenset(db.session.scalars(spaces_of(user_id)))
+
+
+def is_member(user_id: int, space_id: int) -> bool:
+    """Whether a user belongs to a space now."""
+    return db.session.scalar(spaces_of(user_id).where(SpaceMember.space_id == space_id)) is not None
+
+
+def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = False) -> Space:
+    """A space the user belongs to; with `owner`, one they own. Raises NotFound, Forbidden for a member who is no owner.
+
+    `lock` holds the space until the transaction ends: members come and go one after the other.
+    """
+    if lock:
+        db.session.execute(select(Space.space_id).where(Space.space_id == space_id).with_for_update())
+    row = db.session.execute(
+        select(Space, SpaceMember.role)
+        .join(SpaceMember, SpaceMember.space_id == Space.space_id)
+        .where(Space.space_id == space_id, SpaceMember.user_id == user_id, SpaceMember.status == "active")
+        .execution_options(populate_existing=True)
+    ).one_or_none()
+    if row is None:
+        raise NotFound("There is no such space.")
+    if owner and row.role != "owner":
+        raise Forbidden("Only the owner of the space can do this.")
+    return row.Space
+
+
+def require_member(user_id: int, space_id: int) -> None:
+    """Raises NotFound for a space the user does not belong to."""
+    if not is_member(user_id, space_id):
+        raise NotFound("There is no such space.")
+
+
+def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
+    """Who speaks in a conversation of a space: in a legacy one of the personas, the space's own without a wish.
+
+    Raises NotFound for a space the user does not belong to, Invalid for an unknown persona.
+    """
+    space = get_space(user_id, space_id)
+    if space.kind != "legacy":
+        return wished
+    if wished is not None and wished not in PERSONAS:
+        raise Invalid.field("persona", f"is none of {', '.join(PERSONAS)}")
+    return wished or space.persona or DEFAULT
+
+
+def create_space(user_id: int, fields: NewSpace) -> Space:
+    """A new space with its maker as the owner and only member."""
+    owned = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+    if (db.session.scalar(owned) or 0) >= MAX_SPACES:
+        raise Conflict(f"Nobody can own more than {MAX_SPACES} spaces.")
+    if fields.persona and fields.kind != "legacy":
+        raise Invalid.field("persona", "only a legacy has one")
+    at = now()
+    row = Space(**fields.model_dump(), created_at=at, updated_at=at)
+    db.session.add(row)
+    db.session.flush()
+    db.session.add(
+        SpaceMember(space_id=row.space_id, user_id=user_id, role="owner", status="active", created_at=at, joined_at=at)
+    )
+    db.session.add(SpaceVersion(space_id=row.space_id, version=1))
+    db.session.flush()
+    return row
+
+
+def update_space(user_id: int, space_id: int, changes: SpaceChanges) -> Space:
+    """Change the given fields, by the owner. Raises NotFound, Forbidden, Invalid."""
+    row = get_space(user_id, space_id, owner=True)
+    given = changes.model_dump(exclude_unset=True)
+    for name in ("name", "description", "instructions"):
+        if name in given and given[name] is None:
+            raise Invalid.field(name, "cannot be null")
+    if given.get("persona") and row.kind != "legacy":
+        raise Invalid.field("persona", "only a legacy has one")
+    for name, value in given.items():
+        setattr(row, name, value)
+    db.session.flush()
+    return row
+
+
+def delete_space(user_id: int, space_id: int, *, forget: bool = False) -> None:
+    """Delete a space, by its owner; every membership ends first. With `forget` the owner's own memories of it go too.
+
+    Raises NotFound, Forbidden.
+    """
+    space = get_space(user_id, space_id, owner=True, lock=True)
+    end_space(space, forgetful=user_id if forget else None)
+
+
+def end_space(space: Space, *, forgetful: int | None = None) -> None:
+    """End every membership and delete the space."""
+    for member_id in sorted(active_members(space.space_id)):
+        signals.membership_ends.send(None, space=space, user_id=member_id, forget=member_id == forgetful)
+    db.session.execute(delete(Space).where(Space.space_id == space.space_id))
+    db.session.expire_all()
+
+
+def active_members(space_id: int) -> Collection[int]:
+    """The users who belong to a space now."""
+    return db.session.scalars(
+        select(SpaceMember.user_id).where(SpaceMember.space_id == space_id, SpaceMember.status == "active")
+    ).all()
+
+
+def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:
+    """The user's spaces and those they are invited to, newest first, keyset-paged. Raises Invalid."""
+    statement = _shown(user_id).order_by(Space.space_id.desc())
+    if query.kind is not None:
+        statement = statement.where(Space.kind == query.kind)
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(Space.space_id < max(0, min(last_id, MAX_ID)))
+    rows = db.session.execute(statement.limit(query.limit + 1)).all()
+    return Page.of([_out(row) for row in rows], query.limit, lambda space: (space.space_id,))
+
+
+def view_space(user_id: int, space_id: int) -> SpaceOut:
+    """A space as its member, or somebody invited to it, sees it. Raises NotFound."""
+    row = db.session.execute(_shown(user_id).where(Space.space_id == space_id)).one_or_none()
+    if row is None:
+        raise NotFound("There is no such space.")
+    return _out(row)
+
+
+def names_of(space_ids: Collection[int]) -> dict[int, str]:
+    """The names of some spaces. The caller has made sure that the reader belongs to them."""
+    return dict(db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids))).tuples())
+
+
+def _shown(user_id: int) -> Select[Any]:
+    others = (
+        select(func.count())
+        .select_from(SpaceMember)
+        .where(SpaceMember.space_id == Space.space_id, SpaceMember.status == "active")
+        .scalar_subquery()
+    )
+    return (
+        select(Space, SpaceMember.role, SpaceMember.status, others.label("members"), User.name, User.email)
+        .join(SpaceMember, SpaceMember.space_id == Space.space_id)
+        .outerjoin(User, User.user_id == SpaceMember.invited_by)
+        .where(SpaceMember.user_id == user_id)
+        .execution_options(populate_existing=True)
+    )
+
+
+def _out(row: Any) -> SpaceOut:
+    space, invited = row.Space, row.status == "invited"
+    return SpaceOut(
+        space_id=space.space_id, kind=space.kind, name=space.name, description=space.description,
+        instructions="" if invited else space.instructions, persona=None if invited else space.persona,
+        role=row.role, status=row.status, member_count=row.members,
+        invited_by=(row.name or row.email) if invited else None,
+        created_at=space.created_at, updated_at=space.updated_at,
+    )  # fmt: skip

@@ -1,0 +1,28 @@
+"""What happens to spaces, for the domains that build on them; sent inside the transaction that does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from blinker import Signal
+
+membership_ends = Signal()
+"""`space=`, `user_id=`, `forget=`: somebody is about to leave the space, or the space to be deleted under them."""
+
+consequences_asked = Signal()
+"""`space=`, `user_id=`: what the end of this user's membership would do; receivers return a list of Consequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What will happen to some of a user's things: how many of which kind, and a sentence about them."""
+
+    kind: str
+    count: int
+    sentence: str
+
+
+def consequences(space: object, user_id: int) -> list[Consequence]:
+    """What every domain says about the end of a membership, in a stable order."""
+    found = [item for _, said in consequences_asked.send(None, space=space, user_id=user_id) for item in said]
+    return sorted(found, key=lambda item: item.kind)

@@ -1,0 +1,58 @@
+"""The version of a space: raised by every change of what its members can find, compared by every process's indexes."""
+
+from __future__ import annotations
+
+from sqlalchemy import event, select, update
+from sqlalchemy.orm import Session
+
+from webapp.database import db
+from webapp.spaces.models import SpaceMember, SpaceVersion
+
+_TOUCHED = "spaces_touched"
+
+
+def touch(space_id: int | None) -> None:
+    """Count a change of what the members of a space can find in it, together with the present transaction.
+
+    The rows are written just before the commit, in order of their ids: the last that a transaction locks, so that
+    changes by several members never wait for each other in a circle.
+    """
+    if space_id is not None:
+        db.session.info.setdefault(_TOUCHED, set()).add(space_id)
+
+
+def versions_for(user_id: int) -> tuple[tuple[int, int], ...]:
+    """The user's spaces with the version of each: what an index of the user's passages is compared with."""
+    rows = db.session.execute(
+        select(SpaceVersion.space_id, SpaceVersion.version)
+        .join(SpaceMember, SpaceMember.space_id == SpaceVersion.space_id)
+        .where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
+        .order_by(SpaceVersion.space_id)
+    )
+    return tuple((space_id, version) for space_id, version in rows)
+
+
+def init_versions() -> None:
+    """Write the versions with the transactions that change something."""
+    if event.contains(db.session, "before_commit", _raise):
+        return
+    event.listen(db.session, "before_commit", _raise)
+    event.listen(db.session, "after_rollback", _forget)
+
+
+def _raise(session: Session) -> None:
+    if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
+        return
+    for space_id in sorted(session.info.pop(_TOUCHED, ())):
+        session.execute(
+            update(SpaceVersion)
+            .where(SpaceVersion.space_id == space_id)
+            .values(version=SpaceVersion.version + 1)
+            .execution_options(synchronize_session=False)
+        )
+
+
+def _forget(session: Session) -> None:
+    """A SAVEPOINT that is rolled back keeps them: a version too many does no harm."""
+    if session.get_nested_transaction() is None:
+        session.info.pop(_TOUCHED, None)
