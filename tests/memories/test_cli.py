@@ -1,0 +1,38 @@
+"""`flask memories …`."""
+
+from sqlalchemy import select
+
+from tests.memories.conversing import answers, converse, memories_of, operation
+from webapp.database import db
+from webapp.memories.models import AdminAccess, MemoryTombstone
+
+
+def run(app, *arguments: str) -> tuple[int, str]:
+    result = app.test_cli_runner().invoke(args=["memories", *arguments])
+    return result.exit_code, result.output
+
+
+def test_reextract_show_and_forget_user(app, user, make_user, model) -> None:
+    talk = converse(app, user.user_id, "I prefer green tea")
+    answers(model, operation("I prefer green tea", "The user prefers green tea."), times=None)
+    assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 added\n")
+    assert run(app, "reextract", "--email", user.email, "--conversation", str(talk))[0] == 0
+    (row,) = memories_of(app, user.user_id)
+    admin = make_user(is_admin=True)
+    shown = run(app, "show", "--email", user.email, "--as", admin.email)
+    assert shown == (0, f"{row.memory_id}\tfact\t-\tThe user prefers green tea.\n")
+    with app.app_context():
+        (look,) = db.session.scalars(select(AdminAccess))
+        assert (look.admin_id, look.user_id) == (admin.user_id, user.user_id)
+    assert run(app, "show", "--email", user.email, "--as", user.email)[0] == 1
+    assert run(app, "forget-user", "--email", user.email, "--yes") == (0, "1 memories forgotten\n")
+    assert memories_of(app, user.user_id) == []
+    with app.app_context():
+        assert len(db.session.scalars(select(MemoryTombstone)).all()) >= 2
+    # Read again, nothing of it comes back.
+    assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 rejected\n")
+
+
+def test_unknown_users_and_conversations_are_said_to_be_unknown(app, user) -> None:
+    assert run(app, "reextract", "--email", "nobody@example.org")[0] == 1
+    assert run(app, "reextract", "--email", user.email, "--conversation", "99")[0] == 1

@@ -1,0 +1,206 @@
+"""Whatever happens in whatever order: one current value a key, what was forgotten stays so, undo puts back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from sqlalchemy import func, select
+
+from tests.memories.conversing import operation
+from tests.support.people import make_person
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.errors import Conflict, DomainError
+from webapp.memories import extraction, forgetting, history, reading, reviewing, service
+from webapp.memories.asking import Answer
+from webapp.memories.journal import snapshot
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
+from webapp.memories.operations import parse_extraction
+from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
+
+VALUES = ("Rome", "Oslo", "Lima")
+KEYS = ("identity/location", "work/city", None)
+LEVELS = (0.5, 0.7, 0.9, 1.0)
+numbers = st.integers(0, 50)
+
+
+def says(row: Memory) -> tuple[str | None, str]:
+    """What a memory states: the value of its key, or its words."""
+    return row.fact_key, (row.fact_value or row.content) if row.fact_key else row.content
+
+
+class Memories(RuleBasedStateMachine):
+    """Extraction with any answer, and everything that a user can do, on the real tables."""
+
+    app: Flask
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.user_id = make_person(self.app).user_id
+        self.forgotten: set[tuple[str | None, str]] = set()
+        with self.app.app_context(), write_transaction():
+            talk = Conversation(user_id=self.user_id, title="A talk", title_source="user")
+            db.session.add(talk)
+            db.session.flush()
+            self.talk = talk.conversation_id
+
+    @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS), confidence=st.sampled_from(LEVELS),
+          explicit=st.booleans(), action=st.sampled_from(["add", "supersede", "update", "retract"]),
+          about=st.none() | st.integers(1, 4), again=st.booleans())  # fmt: skip
+    def say(self, value: str, key: str | None, confidence: float, explicit: bool, action: str, about: int | None,
+            again: bool) -> None:  # fmt: skip
+        """The user says something, and a model makes something of it; or all is read once more."""
+        quote = f"my place is {value}"
+        with self.app.app_context():
+            if not again:
+                with write_transaction():
+                    db.session.add(Message(conversation_id=self.talk, role="user", content=f"By now {quote}, I think",
+                                           created_at=now()))  # fmt: skip
+            found = reading.read(self.talk, 0 if again else None)
+            if found is None or not found.call.sources:
+                return
+            proposed = operation(
+                quote, f"The user's {key or 'place'} is {value}.", fact_key=key, fact_value=value if key else None,
+                confidence=confidence, explicit_correction=explicit, action=action, memory_number=about,
+                message_number=found.call.sources[-1].number,
+            )
+            answer = Answer(parse_extraction({"operations": [proposed]}), None, "m", 1, 1)
+            extraction._write(found, answer)
+
+    @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))
+    def write(self, value: str, key: str | None) -> None:
+        """The user writes a memory by hand, even one they had forgotten."""
+        content = f"The user's {key or 'place'} is {value}."
+        self.act(service.create_memory, MemoryFields(memory_type="fact", content=content, fact_key=key,
+                                                     fact_value=value if key else None))  # fmt: skip
+        self.forgotten.discard((key, value if key else content))
+
+    @rule(number=numbers, changes=st.sampled_from([
+        {"is_archived": True}, {"is_archived": False}, {"is_pinned": True}, {"importance": 0.9},
+        {"fact_key": "identity/location"}, {"fact_key": None}, {"valid_to": None},
+    ]))  # fmt: skip
+    def edit(self, number: int, changes: dict[str, Any]) -> None:
+        """The user changes a memory."""
+        memory_id = self.some(number)
+        if memory_id is not None and self.act(service.update_memory, memory_id, MemoryChanges(**changes)) is not None:
+            with self.app.app_context():  # what the user's own hand writes may come back
+                self.forgotten.discard(says(service.get_memory(self.user_id, memory_id)))
+
+    @rule(number=numbers)
+    def forget(self, number: int) -> None:
+        """The user forgets a memory."""
+        memory_id = self.some(number)
+        if memory_id is None:
+            return
+        with self.app.app_context():
+            self.forgotten.add(says(service.get_memory(self.user_id, memory_id)))
+        self.act(forgetting.forget, [memory_id])
+
+    @rule(number=numbers, revision=st.integers(1, 4))
+    def restore(self, number: int, revision: int) -> None:
+        """The user restores a revision."""
+        if (memory_id := self.some(number)) is not None:
+            self.act(history.restore_revision, memory_id, revision)
+
+    @rule(number=numbers, decision=st.sampled_from(["accept", "replace", "both"]))
+    def review(self, number: int, decision: str) -> None:
+        """The user decides about something in review."""
+        if (memory_id := self.some(number, needs_review=True)) is not None:
+            self.act(reviewing.decide_review, memory_id, ReviewDecision(decision=decision))
+
+    @precondition(lambda self: self.last_change() is not None)
+    @rule()
+    def undo_the_last(self) -> None:
+        """What nobody touched since can be undone, and then stands as it stood before."""
+        change_set = self.last_change()
+        with self.app.app_context():
+            row = db.session.get(MemoryChangeSet, change_set)
+            if any(change["after"] is None for change in row.changes):
+                return
+            before = {c["memory_id"]: c["before"] for c in row.changes}
+            stood = {
+                memory_id: next(r.snapshot for r in history.revisions_of(self.user_id, memory_id) if r.revision == was)
+                for memory_id, was in before.items() if was is not None
+            }  # fmt: skip
+        if self.act(history.undo, change_set) is None:
+            return
+        with self.app.app_context():
+            for memory_id, fields in stood.items():
+                now_says = snapshot(service.get_memory(self.user_id, memory_id))
+                assert {n: v for n, v in now_says.items() if fields.get(n) != v} == {}
+            gone = [memory_id for memory_id, was in before.items() if was is None]
+            assert not db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(gone))).all()
+
+    @invariant()
+    def one_current_value_a_key(self) -> None:
+        """The database allows no second one; no rule may even try to."""
+        with self.app.app_context():
+            held = db.session.execute(
+                select(Memory.space_slot, Memory.current_slot, func.count())
+                .where(Memory.user_id == self.user_id, Memory.current_slot.is_not(None))
+                .group_by(Memory.space_slot, Memory.current_slot)
+            ).all()
+        assert all(count == 1 for *_, count in held)
+
+    @invariant()
+    def what_was_forgotten_is_gone(self) -> None:
+        """Neither current nor closed, in any state."""
+        with self.app.app_context():
+            rows = db.session.scalars(select(Memory).where(Memory.user_id == self.user_id)).all()
+            assert not {says(row) for row in rows} & self.forgotten
+
+    @invariant()
+    def evidence_is_counted(self) -> None:
+        """`evidence_count` is the number of rows."""
+        with self.app.app_context():
+            for row in db.session.scalars(select(Memory).where(Memory.user_id == self.user_id)):
+                rows = select(func.count()).select_from(MemoryEvidence).where(
+                    MemoryEvidence.memory_id == row.memory_id)
+                assert row.evidence_count == db.session.scalar(rows)
+
+    def act(self, function: Any, *args: Any) -> Any:
+        """One request of the user; what is refused changes nothing."""
+        with self.app.app_context():
+            try:
+                with write_transaction():
+                    return function(self.user_id, *args)
+            except Conflict:
+                return None
+            except DomainError as error:
+                assert error.status in (404, 422), error
+                return None
+
+    def some(self, number: int, **state: Any) -> int | None:
+        """One of the user's memories, in this state."""
+        with self.app.app_context():
+            ids = db.session.scalars(
+                select(Memory.memory_id).where(Memory.user_id == self.user_id).filter_by(**state)
+                .order_by(Memory.memory_id)
+            ).all()  # fmt: skip
+        return ids[number % len(ids)] if ids else None
+
+    def last_change(self) -> int | None:
+        """The newest change set that is not undone yet and is no undoing."""
+        with self.app.app_context():
+            row = db.session.scalar(
+                select(MemoryChangeSet).where(MemoryChangeSet.user_id == self.user_id)
+                .order_by(MemoryChangeSet.change_set_id.desc()).limit(1)
+            )  # fmt: skip
+            usable = row is not None and row.undone_at is None and row.undoes_id is None
+            return row.change_set_id if usable else None
+
+
+@pytest.mark.slow
+def test_no_sequence_of_acts_breaks_what_memory_promises(app) -> None:
+    Memories.app = app
+    run_state_machine_as_test(
+        Memories,
+        # No shrinking: on a real database it would take minutes, and the steps are printed anyway.
+        settings=settings(max_examples=12, stateful_step_count=25, deadline=None, phases=[Phase.generate],
+                          suppress_health_check=list(HealthCheck)),
+    )  # fmt: skip
