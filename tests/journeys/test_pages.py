@@ -1,0 +1,132 @@
+"""The pages of journeys, and the administration's view of what is known of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from tests.journeys.rows import assessment, begin, extraction, points, say
+from tests.support.people import ApiClient, Person, csrf_token
+from webapp.database import db
+from webapp.llm.offline.testing import ServerHandle
+from webapp.memories.models import AdminAccess
+
+QUOTE = "a balcony of six square metres"
+
+
+@pytest.fixture
+def told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
+    """A conversation in which the first point is addressed."""
+    conversation_id = begin(client)
+    model.script(match="memory_operations", structured=extraction(assessment(1, QUOTE, says="A balcony")), times=1)
+    say(client, conversation_id, f"I have {QUOTE}.")
+    run_jobs()
+    return conversation_id
+
+
+def test_a_journey_is_picked_and_begun(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
+    browser = login(user)
+    page = browser.get("/")
+    assert "A garden" in page.text
+    assert "What to plant." in browser.get("/journeys").text
+    begun = browser.post("/journeys/garden/start", data={"csrf_token": csrf_token(page.text)})
+    assert begun.status_code == 303
+    shown = browser.get(begun.location).text
+    assert "Begin with “The place”" in shown
+    assert "0 of 2 points talked through" in shown
+    assert "Ask a question" in shown
+    assert browser.post("/journeys/unknown/start", data={"csrf_token": csrf_token(page.text)}).status_code == 404
+
+
+def test_without_scripts_a_point_is_opened_and_its_questions_are_links(
+    garden: Path, user: Person, login: Callable, client: ApiClient
+) -> None:
+    conversation_id = begin(client)
+    browser = login(user)
+    token = csrf_token(browser.get(f"/c/{conversation_id}").text)
+    opened = browser.post(f"/c/{conversation_id}/points/place", data={"csrf_token": token})
+    assert opened.status_code == 303
+    page = browser.get(opened.location).text
+    assert "How do I measure my garden?" in page
+    assert "?draft=How%20do%20I%20measure" in page
+    drafted = browser.get(f"/c/{conversation_id}?draft=How%20do%20I%20measure%20my%20garden%3F").text
+    assert ">How do I measure my garden?</textarea>" in drafted
+
+
+def test_the_points_are_a_page_and_a_fragment(told: int, user: Person, login: Callable) -> None:
+    browser = login(user)
+    page = browser.get(f"/c/{told}/points").text
+    assert "<html" in page
+    part = browser.get(f"/c/{told}/points", headers={"HX-Request": "true"}).text
+    assert "<html" not in part
+    for shown in (page, part):
+        assert "1 of 2 points talked through" in shown
+        assert "A balcony" in shown
+        assert QUOTE in shown
+        assert "The size is known" in shown
+        assert "Talked through, 90 % sure" in shown
+
+
+def test_ordinary_conversations_have_no_bubbles(garden: Path, user: Person, login: Callable, client: ApiClient) -> None:
+    conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
+    shown = login(user).get(f"/c/{conversation_id}").text
+    assert "Ask a question" not in shown
+    assert "suggestionBubbles" not in shown
+
+
+def test_pages_of_a_conversation_are_its_owners(
+    told: int, login: Callable, make_user: Callable[..., Person], anonymous
+) -> None:
+    for other in (login(make_user()), login(make_user(is_admin=True))):
+        token = csrf_token(other.get("/settings").text)
+        assert other.get(f"/c/{told}/points").status_code == 404
+        assert other.get(f"/c/{told}/summary").status_code == 404
+        for path in ("points/place", "points/place/still", "points/place/memories/1"):
+            assert other.post(f"/c/{told}/{path}", data={"csrf_token": token, "answer": "yes"}).status_code == 404
+    assert anonymous.get(f"/c/{told}/points").status_code == 303
+    assert anonymous.get("/journeys").status_code == 303
+
+
+def test_an_answer_is_yes_or_no(told: int, user: Person, login: Callable) -> None:
+    browser = login(user)
+    token = csrf_token(browser.get("/settings").text)
+    answer = browser.post(f"/c/{told}/points/place/still", data={"csrf_token": token, "answer": "perhaps"})
+    assert answer.status_code == 422
+
+
+def test_admins_look_at_a_users_memory_and_leave_a_record(
+    app: Flask, told: int, user: Person, login: Callable, make_user: Callable[..., Person]
+) -> None:
+    admin = make_user(is_admin=True)
+    browser = login(admin)
+    page = browser.get(f"/admin/users/{user.user_id}/memory")
+    assert page.status_code == 200
+    assert "A balcony" in page.text
+    assert "1 of 2 points" in page.text
+    with app.app_context():
+        row = db.session.scalars(select(AdminAccess)).one()
+        assert (row.admin_id, row.user_id) == (admin.user_id, user.user_id)
+    assert login(user).get(f"/admin/users/{user.user_id}/memory").status_code == 403
+    assert browser.get("/admin/users/999999/memory").status_code == 404
+
+
+def test_a_reset_point_is_extracted_again(
+    told: int, user: Person, login: Callable, make_user: Callable[..., Person], client: ApiClient,
+    model: ServerHandle, run_jobs: Callable,
+) -> None:
+    browser = login(make_user(is_admin=True))
+    token = csrf_token(browser.get("/settings").text)
+    path = f"/admin/users/{user.user_id}/journeys/garden/place/reset"
+    assert login(user).post(path, data={"csrf_token": token}).status_code == 403
+    assert browser.post(path, data={"csrf_token": token}).status_code == 303
+    assert points(client, told)["by"]["place"]["confidence_score"] == 0.0
+    again = extraction(assessment(1, QUOTE, sure=0.8, says="Again"))
+    model.script(match="memory_operations", structured=again, times=1)
+    run_jobs()
+    place = points(client, told)["by"]["place"]
+    assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
+    assert browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404

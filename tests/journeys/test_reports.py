@@ -1,0 +1,182 @@
+"""The summary: what stands in it, that it is never out of date, and that any words can be printed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, func, select
+
+from tests.conversations.test_api import assert_problem
+from tests.journeys.rows import assessment, begin, extraction, points, say
+from tests.support.people import ApiClient, Person, csrf_token
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
+from webapp.journeys.models import ConversationReport
+from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint
+from webapp.journeys.report_fonts import printable
+from webapp.journeys.report_pdf import make_pdf
+from webapp.llm.offline.testing import ServerHandle
+from webapp.upkeep import purge
+
+AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
+DAY = date(2026, 11, 21)
+PLACE, WISH = "a balcony of six square metres", "tomatoes and basil"
+
+needs_poppler = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+
+
+def text_of(pdf: bytes, folder: Path) -> str:
+    """The words of a PDF, line breaks as spaces."""
+    path = folder / "found.pdf"
+    path.write_bytes(pdf)
+    done = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True, timeout=30)
+    return re.sub(r"\s+", " ", done.stdout)
+
+
+def report(*answers: Answer, person: str = "Ada") -> Report:
+    """A report about the garden."""
+    return Report("A garden", "What to plant.", person, "My garden", answers)
+
+
+@pytest.fixture
+def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> int:
+    """A conversation whose two points are addressed, its summary made."""
+    conversation_id = begin(client)
+    found = extraction(
+        assessment(1, PLACE, says="The garden is a balcony", size="6 m²"), assessment(2, WISH, says="Wants tomatoes")
+    )
+    model.script(match="memory_operations", structured=found, times=1)
+    say(client, conversation_id, f"I have {PLACE} and want to grow {WISH}.")
+    run_jobs()
+    return conversation_id
+
+
+@needs_poppler
+def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClient, tmp_path: Path) -> None:
+    base = f"/memory/conversation/{complete}/summary"
+    status = client.get(f"{base}/status/").json
+    assert (status["ready"], status["status"], status["all_addressed"]) == (True, "ready", True)
+    assert status["download_url"] == f"{base}/download/"
+    found = client.get(status["download_url"])
+    assert (found.status_code, found.content_type) == (200, "application/pdf")
+    assert found.headers["Cache-Control"] == "no-store"
+    assert re.fullmatch(r'attachment; filename="a-garden-\d{4}-\d\d-\d\d\.pdf"', found.headers["Content-Disposition"])
+    text = text_of(found.data, tmp_path)
+    for words in ("A garden", client.person.name, "1. The place", "The garden is a balcony", "Size", "6 m²",
+                  f"“{PLACE}”", "2. Your wishes", "Wants tomatoes", f"“{WISH}”", "2 of 2 points talked through"):
+        assert words in text
+
+
+def test_the_turn_is_told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
+    conversation_id = begin(client)
+    found = extraction(assessment(1, PLACE), assessment(2, WISH))
+    model.script(match="memory_operations", structured=found, times=1)
+    reply = say(client, conversation_id, f"I have {PLACE} and want to grow {WISH}.")["reply"]
+    run_jobs()
+    stream = client.get(f"/api/chat/turns/{reply['message_id']}/stream?follow=jobs").text
+    kinds = re.findall(r"^event: (\w+)$", stream, re.MULTILINE)
+    after = [kind for kind in kinds if kind not in ("delta", "title")]
+    assert after == ["turn", "done", "extraction_start", "extraction_complete", "summary_complete", "settled"]
+    assert '"summary_triggered":true' in stream
+
+
+def test_a_summary_in_between_is_made_when_asked_for(
+    garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation_id = begin(client)
+    path = f"/memory/conversation/{conversation_id}/summary"
+    assert_problem(client.get(f"{path}/download/"), 409)
+    model.script(match="memory_operations", structured=extraction(assessment(1, PLACE)), times=1)
+    say(client, conversation_id, f"I have {PLACE}.")
+    run_jobs()
+    assert client.get(f"{path}/status/").json["status"] == "none"
+    monkeypatch.setattr("webapp.journeys.downloads.wait_for_report.__defaults__", (0.0,))
+    waiting = client.get(f"{path}/download/")
+    assert (waiting.status_code, waiting.json["status"], waiting.headers["Retry-After"]) == (202, "pending", "3")
+    run_jobs()
+    assert client.get(f"{path}/download/").data.startswith(b"%PDF-")
+
+
+@needs_poppler
+def test_it_follows_what_changes(
+    complete: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path, user: Person,
+    login: Callable, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("webapp.journeys.downloads.wait_for_report.__defaults__", (0.0,))
+    path = f"/memory/conversation/{complete}/summary"
+    browser = login(user)
+    token = csrf_token(browser.get("/settings").text)
+    browser.post(f"/c/{complete}/points/wishes/still", data={"answer": "no", "csrf_token": token})
+    assert client.get(f"{path}/status/").json["status"] == "stale"
+    assert client.get(f"{path}/download/").status_code == 202
+    run_jobs()
+    text = text_of(client.get(f"{path}/download/").data, tmp_path)
+    assert "tomatoes" not in text
+    assert "Not yet talked about." in text
+
+
+def test_a_deleted_message_takes_the_stored_summary_along(app: Flask, complete: int, client: ApiClient) -> None:
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 1
+        with write_transaction():
+            db.session.execute(delete(Message).where(Message.role == "user"))
+        assert purge()["reports"] == 1
+        assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 0
+    assert points(client, complete)["by"]["place"]["was_reopened"] is True
+
+
+def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_jobs: Callable) -> None:
+    first = client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"]
+    client.get(f"/memory/conversation/{complete}/summary/download/")
+    run_jobs()
+    assert client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"] == first
+
+
+@needs_poppler
+def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
+    answer = Answer("Τόπος · Место · 場所", "", ["Ελένη, Наталья, 山田太郎, 김철수, Łukasz, Đặng"],
+                    [Quotation("Я хочу помидоры 🍅", AT), Quotation("محمد عبد الله", AT)])
+    text = text_of(make_pdf(report(answer, person="Ελένη 山田"), DAY), tmp_path)
+    for words in ("Ελένη 山田", "Место", "場所", "Наталья", "山田太郎", "김철수", "Łukasz", "Đặng", "Я хочу помидоры",
+                  "21 November 2026"):
+        assert words in text
+
+
+@needs_poppler
+def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(3_000))
+    answer = Answer("Long", "", [words, "x" * 400], [Quotation(words, AT)])
+    text = text_of(make_pdf(report(answer), DAY), tmp_path)
+    for number in (0, 1_500, 2_999):
+        assert text.count(f"word{number} ") + text.count(f"word{number}”") >= 2
+    assert int(re.search(r"\d / (\d+)", text)[1]) >= 5
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.text(max_size=60), st.text(max_size=120))
+def test_any_words_can_be_printed(title: str, words: str) -> None:
+    answer = Answer(title, words, [words], [Quotation(words, AT)], [(title, words)])
+    assert make_pdf(report(answer, person=title), DAY).startswith(b"%PDF-")
+
+
+def test_what_no_font_has_is_left_out() -> None:
+    assert printable("with my 👩‍👩‍👧 family 🎉!") == "with my family !"
+    assert printable("a\x00b\u200bc\ttab\u202e") == "abc tab"
+    assert printable("two  spaces stay") == "two  spaces stay"
+
+
+def test_the_fingerprint_follows_the_content() -> None:
+    one = report(Answer("T", "", ["said"], []))
+    assert fingerprint(one) == fingerprint(report(Answer("T", "", ["said"], [])))
+    assert fingerprint(one) != fingerprint(report(Answer("T", "", ["Said"], [])))
+    assert file_name(one, DAY) == "a-garden-2026-11-21.pdf"
+    assert file_name(Report("場所", "", "", "", []), DAY) == "summary-2026-11-21.pdf"
