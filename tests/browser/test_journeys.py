@@ -1,0 +1,140 @@
+"""A journey from the first click to the PDF, in a real browser."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.journeys.rows import assessment, extraction, load, write_fixture
+
+from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+
+PLACE, WISH = "a balcony of six square metres", "tomatoes and basil"
+LATE = {"timeout": 30_000}
+
+
+@pytest.fixture
+def garden(app, tmp_path) -> None:
+    """The small journey, loaded."""
+    load(app, write_fixture(tmp_path / "fixtures"))
+
+
+def begin(page) -> None:
+    """Pick the journey on the first page."""
+    page.get_by_role("button", name=re.compile("A garden")).click()
+    expect(page.get_by_role("heading", name="A garden", level=2).first).to_be_visible()
+
+
+def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
+    model.script(match="(?s)Conversation Point: The place", reply="How large is your garden?")
+    model.script(match="(?s)Conversation Point: Your wishes", reply="What do you want to grow?")
+    page = tab.page
+    begin(page)
+    panel = page.locator("#panel-points")
+    expect(panel.get_by_text("0 of 2 points talked through")).to_be_visible()
+    expect(panel.get_by_text("I'd like to know what your garden is like.")).to_be_visible()
+
+    page.get_by_role("button", name="Begin with “The place”").click()
+    expect(replies(page)).to_have_text(re.compile(re.escape("How large is your garden?")))
+    bubble = page.locator(".suggestion-bubble", has_text="How do I measure my garden?")
+    bubble.click()
+    field = page.get_by_label("Message", exact=True)
+    expect(field).to_have_value("How do I measure my garden?")
+    expect(field).to_be_focused()
+    expect(bubble).to_have_count(0)
+
+    model.script(match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")),
+                 times=1)  # fmt: skip
+    send(page, f"It is {PLACE}.")
+    expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible(**LATE)
+    done = panel.locator("#point-place")
+    expect(done.get_by_text("Talked through, 90 % sure")).to_be_visible()
+    done.get_by_text("What is known").click()
+    expect(done.get_by_text("A balcony of 6 m²")).to_be_visible()
+    done.locator("a.quote").click()
+    expect(page.locator(".message-user")).to_be_focused()
+    expect(panel.locator("#point-wishes").get_by_text("next", exact=True)).to_be_visible()
+
+    panel.locator("#point-wishes").get_by_role("button", name=re.compile("Your wishes")).click()
+    expect(replies(page).last).to_have_text(re.compile(re.escape("What do you want to grow?")))
+    # A point without questions of its own offers the usual ones.
+    expect(page.locator(".suggestion-bubble")).to_have_count(3)
+    model.script(match="memory_operations", structured=extraction(assessment(1, WISH, says="Wants tomatoes")), times=1)
+    send(page, f"I want {WISH}.")
+    expect(page.locator(".suggestion-bubble")).to_have_count(0)
+    expect(panel.get_by_text("Everything has been talked through.")).to_be_visible(**LATE)
+    expect(panel.get_by_text("2 of 2 points talked through")).to_be_visible()
+
+    with page.expect_download(**LATE) as waiting:
+        panel.get_by_role("link", name="Summary as PDF").click()
+    pdf = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(pdf)
+    assert pdf.read_bytes().startswith(b"%PDF-")
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True, check=True).stdout
+        for words in ("A garden", "A balcony of 6 m²", f"“{PLACE}”", "Wants tomatoes", f"“{WISH}”"):
+            assert words in text
+
+
+def test_two_clicks_ask_once(garden, tab, model):
+    model.script(match="(?s)Conversation Point", reply="How large is your garden?", first_delay=0.5)
+    page = tab.page
+    begin(page)
+    button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
+    button.dblclick()
+    expect(replies(page)).to_have_text(re.compile(re.escape("How large is your garden?")))
+    button.click()
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".message-assistant")).to_have_count(1)
+
+
+def test_what_was_told_elsewhere_is_offered(garden, open_tab, user, app, api):
+    api(user).post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony full of sun."})
+    tab = open_tab(user)
+    page = tab.page
+    begin(page)
+    place = page.locator("#point-place")
+    expect(place.get_by_text("I have a balcony full of sun.")).to_be_visible()
+    place.get_by_role("button", name="Yes, still true").click()
+    expect(page.get_by_text("1 of 2 points talked through")).to_be_visible()
+    assert serious_findings(page) == []
+
+
+def test_ask_a_question_offers_the_usual_ones(garden, tab):
+    page = tab.page
+    begin(page)
+    ask = page.get_by_role("button", name="Ask a question")
+    ask.click()
+    for words in ("Can you tell me more about...", "What other options haven't we mentioned yet?",
+                  "Help me decide between these options..."):
+        expect(page.get_by_role("link", name=words)).to_be_visible()
+    ask.click()
+    expect(page.locator(".suggestion-bubble").first).to_be_hidden()
+
+
+def test_points_on_a_phone(garden, open_tab, user, model):
+    model.script(match="(?s)Conversation Point", reply="How large is your garden?")
+    page = open_tab(user, PHONE).page
+    begin(page)
+    assert not scrolls_sideways(page)
+    page.get_by_role("link", name="Points").click()
+    button = page.locator("#point-place").get_by_role("button", name=re.compile("The place"))
+    expect(button).to_be_visible()
+    assert serious_findings(page) == []
+    button.click()
+    expect(button).to_be_hidden()
+    expect(replies(page)).to_have_text(re.compile(re.escape("How large is your garden?")))
+    assert not scrolls_sideways(page)
+
+
+def test_an_ordinary_conversation_has_no_points(garden, tab):
+    page = tab.page
+    send(page, "Hello there")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator("#tab-points")).to_be_hidden()
+    expect(page.get_by_role("button", name="Ask a question")).to_have_count(0)
