@@ -8,6 +8,7 @@ from sqlalchemy import text
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.test_extraction import extract
 from webapp.database import db
+from webapp.memories import extraction
 
 SAID = "I'm allergic to walnuts"
 CONTENT = "The user is allergic to walnuts."
@@ -152,3 +153,21 @@ def test_dependents_of_a_message(app, client, user, walnuts) -> None:
     (evidence,) = client.get(f"/api/memories/{memory_id}/evidence").json["evidence"]
     resting = client.get(f"/api/messages/{evidence['message_id']}/dependents").json
     assert resting["only_here"] == [memory_id]
+
+
+def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_slip_in(app, client, user, model, walnuts):
+    talk, memory_id = walnuts
+    write = extraction._write
+
+    def forgotten_meanwhile(found, answer):
+        client.delete(f"/api/memories/{memory_id}")
+        return write(found, answer)
+
+    answers(model, operation(SAID, "Walnuts make the user ill."))
+    extraction._write = forgotten_meanwhile
+    try:
+        with app.app_context():
+            assert extraction.extract(talk, from_start=True).counts["rejected"] == 1
+    finally:
+        extraction._write = write
+    assert memories_of(app, user.user_id) == []

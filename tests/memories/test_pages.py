@@ -1,0 +1,358 @@
+"""Pages and fragments of memory: what each shows, to whom, and that others see nothing of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.memories.conversing import answers, converse, memories_of, operation
+from tests.support.people import csrf_token
+from webapp.database import write_transaction
+from webapp.memories import extraction, history, service
+from webapp.memories.schemas import MemoryChanges, MemoryFields
+
+HTMX = {"HX-Request": "true"}
+SECRET = "Keeps bees on the roof"
+
+
+@pytest.fixture
+def remember(app):
+    """`remember(person, "content", **fields)`: the id of a memory written by hand."""
+
+    def make(person, content=SECRET, **fields) -> int:
+        with app.app_context(), write_transaction():
+            row = service.create_memory(person.user_id, MemoryFields(memory_type="fact", content=content, **fields))
+            return row.memory_id
+
+    return make
+
+
+@pytest.fixture
+def learn(app, model):
+    """`learn(person, *said)`: a conversation in which each of these was said and became a memory; its id."""
+
+    def make(person, *said, title="A talk") -> int:
+        conversation_id = converse(app, person.user_id, *said, title=title)
+        numbered = enumerate(said, 1)
+        # A conversation is numbered with its replies: every other message is the user's.
+        answers(model, *(operation(text, message_number=2 * number - 1) for number, text in numbered))
+        with app.app_context():
+            extraction.extract(conversation_id)
+        return conversation_id
+
+    return make
+
+
+@pytest.fixture
+def browser(login, user):
+    """The browser of `user`."""
+    return login(user)
+
+
+def post(browser, path, *, headers=None, **form):
+    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
+
+
+PATHS = [
+    ("GET", "/memories/{id}"),
+    ("GET", "/memories/{id}/edit"),
+    ("POST", "/memories/{id}/edit"),
+    ("POST", "/memories/{id}/pin"),
+    ("POST", "/memories/{id}/archive"),
+    ("GET", "/memories/{id}/forget"),
+    ("POST", "/memories/{id}/forget"),
+    ("POST", "/memories/{id}/restore"),
+    ("POST", "/memories/{id}/review"),
+    ("POST", "/memory/health/keep/{id}"),
+    ("GET", "/memories/changes/{change}"),
+    ("POST", "/memories/changes/{change}/undo"),
+    ("POST", "/c/{talk}/memory"),
+    ("POST", "/c/{talk}/memory/extract"),
+    ("GET", "/c/{talk}/memory/extract/some-job"),
+    ("GET", "/c/{talk}/delete"),
+    ("POST", "/c/{talk}/delete-with-memories"),
+    ("GET", "/c/{talk}/used"),
+    ("GET", "/messages/{message}/used"),
+    ("POST", "/messages/{message}/used"),
+    ("GET", "/messages/{message}/prompt"),
+]
+FORM = {"content": "Mine now", "revision": "1", "decision": "accept", "kind": "memory", "id": "1", "verdict": "wrong"}
+
+
+@pytest.fixture
+def numbers(app, make_user, learn):
+    """Ids of somebody else's memory, change set, conversation and message; that person is an admin, and so sees all."""
+    other = make_user(is_admin=True)
+    talk = learn(other, SECRET)
+    with app.app_context():
+        row = memories_of(app, other.user_id)[0]
+        change = history.revisions_of(other.user_id, row.memory_id)[0].change_set_id
+        message = history.evidence_of(other.user_id, [row.memory_id])[row.memory_id][0].row.message_id
+    return {"owner": other, "id": row.memory_id, "change": change, "talk": talk, "message": message + 1}
+
+
+@pytest.mark.parametrize(("method", "path"), PATHS)
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["page", "htmx"])
+def test_somebody_elses_memory_is_unknown(method, path, headers, app, browser, numbers, login, make_user):
+    admin = login(make_user(is_admin=True))  # an admin looks through the admin's pages, which leave a trace
+    for client in (browser, admin):
+        form = {**FORM, "csrf_token": csrf_token(client.get("/").text)} if method == "POST" else None
+        answer = client.open(path.format(**numbers), method=method, headers=headers, data=form)
+        assert answer.status_code == 404
+        assert SECRET not in answer.text
+    assert [row.content for row in memories_of(app, numbers["owner"].user_id)] == [SECRET]
+
+
+@pytest.mark.parametrize(("method", "path"), [*PATHS, ("GET", "/memory"), ("GET", "/memories/list"), ("GET", "/find")])
+def test_nobody_is_sent_to_the_sign_in(method, path, anonymous, numbers):
+    answer = anonymous.open(path.format(**numbers), method=method)
+    assert answer.status_code == 303
+    assert answer.location.startswith("/login")
+
+
+@pytest.mark.parametrize("path", ["/memory", "/memories/list", "/memories/panel", "/memories/changes",
+                                  "/memories/review", "/memory/health", "/find?q=bees", "/"])  # fmt: skip
+def test_lists_hold_only_ones_own(path, browser, numbers, login):
+    for headers in ({}, HTMX):
+        assert "bees" not in browser.get(path, headers=headers).text.replace('value="bees"', "").replace("“bees”", "")
+    if "review" not in path and "health" not in path and "find" not in path and "changes" not in path:
+        assert SECRET in login(numbers["owner"]).get(path, headers={}).text or path == "/memories/panel"
+
+
+@pytest.mark.parametrize("path", ["edit", "pin", "archive", "forget"])
+def test_a_form_without_its_token_changes_nothing(path, app, browser, user, remember):
+    id = remember(user)
+    assert browser.post(f"/memories/{id}/{path}", data={"content": "Forged"}).status_code == 403
+    assert memories_of(app, user.user_id)[0].revision == 1
+
+
+def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
+    assert "Nothing remembered yet" in browser.get("/").text
+    talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")
+    page = browser.get(f"/c/{talk}").text
+    panel = page[page.index('id="panel"') :]
+    assert "I am &lt;allergic&gt; to peanuts" in panel
+    assert "Trip &amp; &lt;Lisbon&gt;" in panel
+    assert re.search(r'data-memory-count>1</span>', panel)
+    assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', panel)
+    assert f'data-conversation="{talk}"' in panel
+    assert "Remembered 1" in page
+    assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
+    browser.set_cookie("panel", "closed")
+    assert 'data-panel="closed"' in browser.get(f"/c/{talk}").text
+
+
+def test_edit_in_place_makes_a_revision(app, browser, user, remember):
+    id = remember(user, "I live in Lisbon")
+    form = browser.get(f"/memories/{id}/edit", headers=HTMX).text
+    assert f'data-esc="/memories/{id}"' in form
+    answer = post(browser, f"/memories/{id}/edit", headers=HTMX, content=" I live in  Porto ", revision=1)
+    assert "Saved as revision 2" in answer.text
+    assert "I live in Porto" in answer.text
+    assert answer.headers["HX-Trigger"] == "memories:changed"
+    past = browser.get(f"/memories/{id}/history", headers=HTMX).text
+    assert past.index("I live in Porto") < past.index("I live in Lisbon")
+    back = post(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
+    assert "Put back, as revision 3" in back.text
+    assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ("", "The memory"), ("x" * 5_000, "The memory must"), ("My password is hunter2hunter2", "looks like a secret"),
+])  # fmt: skip
+def test_what_cannot_be_kept_is_said_beside_the_field(content, said, app, browser, user, remember):
+    id = remember(user, "As it was")
+    for path in (f"/memories/{id}/edit", "/memories"):
+        answer = post(browser, path, headers=HTMX, content=content, memory_type="fact")
+        assert answer.status_code == 422
+        assert said in answer.text
+        assert content[:100] in answer.text
+        assert "<!doctype" in post(browser, path, content=content, memory_type="fact").text
+    assert [row.content for row in memories_of(app, user.user_id)] == ["As it was"]
+
+
+def test_an_edit_of_an_old_wording_is_refused_with_both_in_sight(app, browser, user, remember):
+    id = remember(user, "First")
+    with app.app_context(), write_transaction():
+        service.update_memory(user.user_id, id, MemoryChanges(content="Second"))
+    answer = post(browser, f"/memories/{id}/edit", headers=HTMX, content="Third", revision=1)
+    assert answer.status_code == 422
+    assert "was changed in the meantime" in answer.text
+    assert "Second" in answer.text
+    assert "Third" in answer.text
+    assert memories_of(app, user.user_id)[0].content == "Second"
+
+
+def test_pin_and_archive(app, browser, user, remember):
+    id = remember(user)
+    assert "Pinned" in post(browser, f"/memories/{id}/pin", headers=HTMX, on=1).text
+    assert memories_of(app, user.user_id)[0].is_pinned
+    assert "Archived" in post(browser, f"/memories/{id}/archive", headers=HTMX, on=1).text
+    assert SECRET not in browser.get("/memories/list", headers=HTMX).text
+    assert SECRET in browser.get("/memories/list?show=archived", headers=HTMX).text
+    assert post(browser, f"/memories/{id}/archive", on=0).location == f"/memories/{id}"
+    assert SECRET in browser.get("/memories/list?show=pinned", headers=HTMX).text
+
+
+def test_forgetting_asks_then_reports(app, browser, user, learn):
+    talk = learn(user, "I keep bees", title="Roof")
+    row = memories_of(app, user.user_id)[0]
+    question = browser.get(f"/memories/{row.memory_id}/forget", headers=HTMX).text
+    assert "Goes: the memory, 1 quote" in question
+    assert "Stays: your own message" in question
+    assert len(memories_of(app, user.user_id)) == 1
+    report = post(browser, f"/memories/{row.memory_id}/forget", headers=HTMX).text
+    assert "Removed: 1 memory, 1 quote" in report
+    assert re.search(r'href="/messages/\d+">your message', report)
+    assert memories_of(app, user.user_id) == []
+    assert "Used" in browser.get(f"/c/{talk}").text
+    assert browser.get(f"/memories/{row.memory_id}").status_code == 404
+
+
+def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
+    id = remember(user)
+    for path in (f"/memories/{id}", f"/memories/{id}/edit", f"/memories/{id}/forget", "/memories/new", "/memory",
+                 "/memories/review", "/memories/changes", "/memory/health", "/find?q=bees"):  # fmt: skip
+        page = browser.get(path)
+        assert page.status_code == 200
+        assert "<!doctype html>" in page.text
+    assert post(browser, "/memories", content="By hand", memory_type="preference").location == "/memory"
+    assert "Forgotten" in post(browser, f"/memories/{id}/forget").text
+    assert [row.content for row in memories_of(app, user.user_id)] == ["By hand"]
+
+
+def test_filters_and_search(browser, user, remember, learn):
+    remember(user, "I prefer tea", category="drinks")
+    talk = learn(user, "I own a boat")
+
+    def listed(query):
+        part = browser.get(f"/memories/list?{query}", headers=HTMX).text
+        return [text for text in ("I prefer tea", "I own a boat") if text in part]
+
+    assert listed("") == ["I prefer tea", "I own a boat"]
+    assert listed("q=boat") == ["I own a boat"]
+    assert listed("category=drinks") == ["I prefer tea"]
+    assert listed("memory_type=project") == []
+    assert listed(f"here=1&conversation={talk}") == ["I own a boat"]
+    assert "No memory mentions “zebra”" in browser.get("/memories/list?q=zebra", headers=HTMX).text
+    for odd in ("memory_type=spell", "show=all", "limit=-1", "category=" + "x" * 500, "q=%00", "here=maybe"):
+        assert browser.get(f"/memories/list?{odd}", headers=HTMX).status_code == 200, odd
+
+
+def test_the_list_pages_without_gaps_or_repetitions(browser, user, remember):
+    expected = [remember(user, f"Fact number {number}") for number in range(7)][::-1]
+    found, path = [], "/memories/list?limit=3"
+    while path:
+        part = browser.get(path, headers=HTMX).text
+        found += [int(id) for id in re.findall(r'<article class="mem[^"]*" id="memory-(\d+)"', part)]
+        more = re.search(r'hx-get="(/memories/list\?[^"]+)"', part)
+        path = more[1].replace("&amp;", "&") if more else None
+    assert found == expected
+
+
+def test_undo_and_honest_refusal(app, browser, user, learn):
+    learn(user, "I own a boat", "I own a bike", title="Things")
+    log = browser.get("/memories/changes", headers=HTMX).text
+    assert "After “Things”" in log
+    assert "+2" in log
+    change = int(re.search(r'id="change-(\d+)"', log)[1])
+    boat = memories_of(app, user.user_id)[0]
+    post(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
+    refused = post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert "Not undone" in refused
+    assert re.search(r"I own a yacht</a>” was changed since", refused)
+    assert len(memories_of(app, user.user_id)) == 2
+    post(browser, f"/memories/{boat.memory_id}/forget")
+    assert "Not undone" not in post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert memories_of(app, user.user_id) == []
+    again = post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    assert "Undone" in again
+
+
+def test_review_and_the_four_answers(app, browser, user, learn, model):
+    talk = learn(user, "I may like tea")
+    row = memories_of(app, user.user_id)[0]
+    with app.app_context(), write_transaction():
+        service.get_memory(user.user_id, row.memory_id).needs_review = True
+    page = browser.get(f"/c/{talk}").text
+    assert "Is this right?" in page
+    wrong = post(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
+    assert wrong.status_code == 422
+    assert "Choose one of the answers" in wrong.text
+    kept = post(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
+    assert "Kept" in kept.text
+    assert not memories_of(app, user.user_id)[0].needs_review
+
+
+def test_the_switches(browser, user, learn):
+    talk = learn(user, "I own a boat")
+    off = post(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
+    assert "Off here" in off
+    assert "Extract memories" not in off
+    assert post(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
+    assert "Off here" not in post(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
+    assert "Off everywhere" in post(browser, "/memory/switch", headers=HTMX, on=0, conversation=talk).text
+    assert post(browser, "/memory/switch", on=1).location == "/memory"
+
+
+def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
+    talk = converse(app, user.user_id, "I own a boat")
+    answers(model, operation("I own a boat"))
+    begun = post(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
+    state = re.search(r'hx-get="(/c/\d+/memory/extract/[^"]+)"', begun)[1]
+    assert "Reading the conversation" in browser.get(state, headers=HTMX).text
+    run_jobs()
+    done = browser.get(state, headers=HTMX)
+    assert "+1." in done.text
+    assert done.headers["HX-Trigger"] == "memories:changed"
+    failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
+    assert "nothing is lost" in failed
+
+
+def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn):
+    empty = converse(app, user.user_id, "Hello")
+    assert browser.get(f"/c/{empty}/delete", headers=HTMX).status_code == 204
+    talk = learn(user, "I own a boat", title="Sea")
+    question = browser.get(f"/c/{talk}/delete", headers=HTMX).text
+    assert "1 memory rests on what you said in it" in question
+    assert "I own a boat" in question
+    answer = post(browser, f"/c/{talk}/delete-with-memories", headers=HTMX)
+    assert "Deleted, and 1 memory forgotten" in answer.text
+    assert memories_of(app, user.user_id) == []
+    assert browser.get(f"/c/{talk}").status_code == 404
+    post(browser, f"/c/{talk}/undelete", headers=HTMX)
+    assert browser.get(f"/c/{talk}").status_code == 200
+
+
+def test_a_temporary_conversation_shows_what_it_is(app, browser, user):
+    talk = converse(app, user.user_id, "My name is Nobody", is_temporary=True)
+    page = browser.get(f"/c/{talk}").text
+    assert "Temporary conversation." in page
+    assert "Extract memories" not in page
+    assert 'class="temporary-tag"' in page
+
+
+def test_health_offers_the_way_out(app, browser, user, learn):
+    learn(user, "I own a boat", "I own one boat")
+    rows = memories_of(app, user.user_id)
+    with app.app_context(), write_transaction():
+        history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
+    page = browser.get("/memory/health").text
+    assert "Rest on nothing" in page
+    assert "What it rested on is gone" in page
+    kept = post(browser, f"/memory/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
+    assert kept.location == "/memory/health"
+    assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]
+
+
+def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn, remember):
+    talk = learn(user, "I own a wooden boat")
+    remember(user, "Boats need paint")
+    page = browser.get("/find?q=boat", headers=HTMX).text
+    assert re.search(rf'role="option" id="result-1"[^>]*hx-get="/c/{talk}\?at=\d+"', page)
+    assert "<mark>Boats</mark> need paint" in page
+    only = browser.get("/find?q=boat&kind=memory", headers=HTMX).text
+    assert "/c/" not in only
+    assert "Nothing found for “&lt;b&gt;”" in browser.get("/find?q=<b>", headers=HTMX).text
+    assert "Type a word" in browser.get("/find", headers=HTMX).text
