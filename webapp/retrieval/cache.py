@@ -27,6 +27,7 @@ from webapp.retrieval.loading import (
     load_verdicts,
 )
 from webapp.retrieval.passages import Key
+from webapp.retrieval.scope import Scope
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,10 @@ class Entry:
     verdicts: dict[Key, list[frozenset[str]]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     size: int = 0
+
+    def scope(self, user_id: int, space_id: int | None) -> Scope:
+        """The scope the index knows of, to choose candidates by; what is shown is decided by the tables."""
+        return Scope(user_id, frozenset(number for number, _ in self.position.spaces), space_id)
 
 
 class IndexCache:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
@@ -71,15 +73,17 @@ def note(user_id: int, *changes: Change) -> None:
 
 def position(user_id: int) -> Position:
     """Where the user's passages stand now: two indexed look-ups."""
-    version, change_set_id = db.session.execute(
-        select(
-            select(PassageVersion.version).where(PassageVersion.user_id == user_id).scalar_subquery(),
-            select(func.max(MemoryChangeSet.change_set_id))
-            .where(MemoryChangeSet.user_id == user_id)
-            .scalar_subquery(),
-        )
-    ).one()
+    version, change_set_id = db.session.execute(_position(), {"user": user_id}).one()
     return Position(version or 0, change_set_id or 0, versions_for(user_id))
+
+
+@cache
+def _position() -> Select[Any]:
+    user = bindparam("user")
+    return select(
+        select(PassageVersion.version).where(PassageVersion.user_id == user).scalar_subquery(),
+        select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user).scalar_subquery(),
+    )
 
 
 def news(user_id: int, since: Position) -> News | None:

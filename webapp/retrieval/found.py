@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
@@ -20,6 +21,7 @@ from webapp.retrieval.scope import NOBODY, Scope, may_see
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
+_IDS = bindparam("ids", expanding=True)
 _ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
 
@@ -111,16 +113,29 @@ def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> li
 
 
 def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    return _memory_rows(usable_memories().where(Memory.memory_id.in_(ids)))
+    return _as_memories(db.session.execute(_memories_by_id(), {"ids": ids}))
 
 
 def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    at = now()
-    rows = db.session.execute(statement.with_only_columns(
+    return _as_memories(db.session.execute(_of_memories(statement)))
+
+
+# To build a statement costs about as much as to send it: those of every reply are built once.
+@cache
+def _memories_by_id() -> Select[Any]:
+    return _of_memories(usable_memories().where(Memory.memory_id.in_(_IDS)))
+
+
+def _of_memories(statement: Select[Any]) -> Select[Any]:
+    return statement.with_only_columns(
         Memory.memory_id, Memory.content, Memory.user_id, Memory.space_id, Memory.visibility, Memory.created_at,
         Memory.updated_at, Memory.last_accessed_at, Memory.confidence, Memory.importance, Memory.is_pinned,
         Memory.revision, Memory.source_conversation_id, Memory.source_message_id, Memory.memory_type, Memory.fact_key,
-    ))  # fmt: skip
+    )  # fmt: skip
+
+
+def _as_memories(rows: Iterable[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    at = now()
     for row in rows:
         ranked = RankedMemory(
             row.memory_id, row.content, 1.0 if row.confidence is None else row.confidence, row.importance,
@@ -133,29 +148,32 @@ def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool
         )
 
 
-def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    rows = db.session.execute(
-        searchable_messages().where(Message.message_id.in_(ids)).with_only_columns(
-            Message.message_id, Message.content, Message.created_at, Message.role, Conversation.user_id,
-            Conversation.conversation_id, Conversation.title, Conversation.space_id,
-        )
+@cache
+def _messages_by_id() -> Select[Any]:
+    return searchable_messages().where(Message.message_id.in_(_IDS)).with_only_columns(
+        Message.message_id, Message.content, Message.created_at, Message.role, Conversation.user_id,
+        Conversation.conversation_id, Conversation.title, Conversation.space_id,
     )  # fmt: skip
-    for row in rows:
+
+
+def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    for row in db.session.execute(_messages_by_id(), {"ids": ids}):
         yield row.user_id, row.space_id, False, Found(
             "message", row.message_id, row.content, row.created_at, conversation_id=row.conversation_id,
             message_id=row.message_id, title=row.title, role=row.role,
         )
 
 
-def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    rows = db.session.execute(
-        searchable_chunks().where(ConversationChunk.chunk_id.in_(ids)).with_only_columns(
-            ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.created_at,
-            Conversation.space_id, ConversationChunk.message_range_start, Conversation.user_id,
-            Conversation.conversation_id, Conversation.title,
-        )
+@cache
+def _chunks_by_id() -> Select[Any]:
+    return searchable_chunks().where(ConversationChunk.chunk_id.in_(_IDS)).with_only_columns(
+        ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.created_at, Conversation.space_id,
+        ConversationChunk.message_range_start, Conversation.user_id, Conversation.conversation_id, Conversation.title,
     )  # fmt: skip
-    for row in rows:
+
+
+def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    for row in db.session.execute(_chunks_by_id(), {"ids": ids}):
         yield row.user_id, row.space_id, False, Found(
             "chunk", row.chunk_id, row.content, row.created_at, conversation_id=row.conversation_id,
             message_id=row.message_range_start, title=row.title,

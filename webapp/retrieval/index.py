@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -201,7 +201,7 @@ class UserIndex:
             pool = k if per_group is None else k * 4
             rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
             if per_group is not None:
-                rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._same)
+                rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
             return [self._hit(row, float(scores[row]), found, best, cosines, z) for row in rows]
 
@@ -263,8 +263,14 @@ class UserIndex:
         group = int(self._columns["group"].values[row])
         return (int(self._columns["kind"].values[row]), group) if group else None
 
-    def _same(self, row: int, other: int) -> bool:
-        return any(store.similarity(row, other) >= _SAME for store in self._vectors.values())
+    def _alike(self, rows: Sequence[int]) -> Callable[[int, int], bool]:
+        """Tell which of some rows say the same: all compared at once."""
+        pairs: set[tuple[int, int]] = set()
+        for store in self._vectors.values():
+            held = [row for row in rows if row in store]
+            for one, two in np.argwhere(store.similarities(held) >= _SAME):
+                pairs.add((held[one], held[two]))
+        return lambda row, other: (row, other) in pairs
 
     def _link(self, row: int, passage: Passage) -> None:
         """Put a row between its neighbours in its conversation or document, by id."""

@@ -67,7 +67,7 @@ def retrieve(question: Question, wait: float) -> Result:
     Only what has something to do with the question. Never waits longer than `wait` seconds for an index or the
     embedder's deadline for a vector; without them it goes on with what there is. May end the session's transaction.
     """
-    scope = scope_of(question.user_id, question.space_id)
+    own = Scope(question.user_id, space_id=question.space_id)
     text = question.text
     if question.before and len(terms_of(text)) < FEW_TERMS:
         text = f"{question.before}\n{text}"
@@ -78,13 +78,13 @@ def retrieve(question: Question, wait: float) -> Result:
     clock = _Clock(result.took)
     vectors = query_vectors()
     pending = vectors.start(text)
-    facts = exact_facts(text, scope) if question.memories else []
+    facts = exact_facts(text, own) if question.memories else []
     clock.lap("facts")
     entry = index_cache().get(question.user_id, wait)
     clock.lap("index")
     if entry is None:
         result.indexed = False
-        found = by_words(text, scope) if question.memories else []
+        found = by_words(text, own) if question.memories else []
         clock.lap("scan")
     else:
         if not pending.is_ready:
@@ -92,10 +92,11 @@ def retrieve(question: Question, wait: float) -> Result:
         meaning = vectors.result(pending, entry.index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
-        where = _filter(question, scope)
+        where = _filter(question, entry.scope(question.user_id, question.space_id))
         hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
         clock.lap("search")
-        scope = scope_of(question.user_id, question.space_id)  # a membership may have ended meanwhile
+        # Whose passages may be seen is asked anew: a membership may have ended meanwhile.
+        scope = scope_of(question.user_id, question.space_id)
         found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
         clock.lap("load")
     known = {item.key for item in facts}
@@ -111,20 +112,19 @@ def search(
     if not q.strip():
         return result
     clock = _Clock(result.took)
-    scope = scope_of(user_id, space_id)
     vectors = query_vectors()
     pending = vectors.start(q)
     entry = index_cache().get(user_id, SEARCH_WAIT)
     clock.lap("index")
     if entry is None:
         result.indexed = False
-        result.items = by_words(q, scope)[:limit] if "memory" in kinds else []
+        result.items = by_words(q, Scope(user_id, space_id=space_id))[:limit] if "memory" in kinds else []
         return result
     db.session.rollback()  # no connection is held while the vector is awaited
     meaning = vectors.result(pending, entry.index.generations)
     clock.lap("embedding")
     result.with_meaning = bool(meaning)
-    where = Filter(scope, frozenset(kinds), archived=True)
+    where = Filter(entry.scope(user_id, space_id), frozenset(kinds), archived=True)
     hits = entry.index.search(q, meaning, where, limit + limit // 2 + 5, prefix=q[-1:].isalnum())
     clock.lap("search")
     asked = terms_of(q)

@@ -108,6 +108,12 @@ class VectorStore:
         one, two = self._matrix.values[places].astype(np.float32)
         return float(one @ two) * float(np.prod(self._scales.values[places]))
 
+    def similarities(self, rows: Sequence[int]) -> Floats:
+        """Return the cosines (n × n) of the vectors of rows that have one."""
+        places = [self._places[row] for row in rows]
+        matrix = self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
+        return matrix @ matrix.T
+
     def search(self, query: Floats, k: int, allowed: NDArray[np.bool_]) -> list[tuple[int, float]]:
         """Return the k allowed rows nearest to a query with their cosines; `allowed` is a mask over rows."""
         cosines = np.where(allowed, self.cosines(query, len(allowed)), np.nan)
