@@ -189,7 +189,7 @@ def test_the_same_key_adds_one_version(world):
         ("digests/versions", TEXT, 422),
         ("nonsense/versions", TEXT, 404),
         ("chat/versions/9/activate", None, 404),
-        ("Chat/versions/1/activate", None, 422),
+        ("Chat/versions/1/activate", None, 404),
     ],
 )
 def test_what_is_no_prompt_is_refused_with_the_reason(world, path, body, status):

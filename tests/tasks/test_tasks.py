@@ -190,8 +190,8 @@ def test_what_the_user_corrected_is_shown_to_the_model(app, user, model, talked)
 
 
 def test_jobs_unknown_and_forgotten(client, servers, talked):
-    assert client.get("/api/tasks/0000").status_code == 404
-    assert client.get("/api/tasks/with%20blank").status_code == 422
+    for unknown in ("0000", "with%20blank", "00000000-0000-4000-8000-000000000000"):
+        assert client.get(f"/api/tasks/{unknown}").status_code == 404
     job_id = client.post(f"/api/tasks/generate-memory-for-conversation/{talked}").json["job_id"]
     servers.flush_redis()
     assert client.get(f"/api/tasks/{job_id}").status_code == 404

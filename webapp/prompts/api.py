@@ -6,6 +6,7 @@ from webapp import idempotency
 from webapp.accounts.auth import admin_only, current_user_id, signed_in
 from webapp.database import db
 from webapp.prompts import service
+from webapp.prompts.catalogue import NAMES
 from webapp.prompts.schemas import (
     ActivateQuery,
     NewPromptVersion,
@@ -20,6 +21,9 @@ from webapp.web import api_blueprint
 
 blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
 
+# Only names there are, so that /prompts/render is not taken for a prompt.
+NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
+
 
 @blueprint.get("/prompts", responses={200: PromptList})
 @signed_in(services=True)
@@ -28,7 +32,7 @@ def list_prompts():
     return PromptList(prompts=[PromptOut.of(state) for state in service.list_prompts()]).model_dump(mode="json")
 
 
-@blueprint.get("/prompts/<string:name>", responses={200: PromptWithVersions})
+@blueprint.get(NAMED, responses={200: PromptWithVersions})
 @signed_in(services=True)
 def get_prompt(path: PromptPath):
     """A prompt with the text in use and all its versions."""
@@ -36,7 +40,7 @@ def get_prompt(path: PromptPath):
     return PromptWithVersions.of_versions(state, list(service.versions(path.name))).model_dump(mode="json")
 
 
-@blueprint.post("/prompts/<string:name>/versions", responses={201: PromptVersionOut})
+@blueprint.post(f"{NAMED}/versions", responses={201: PromptVersionOut})
 @admin_only
 @idempotency.idempotent
 def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion):
@@ -48,7 +52,7 @@ def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVe
     return idempotency.commit(PromptVersionOut.of(row, active).model_dump(mode="json"), 201), 201
 
 
-@blueprint.post("/prompts/<string:name>/versions/<int:version>/activate", responses={200: PromptOut})
+@blueprint.post(f"{NAMED}/versions/<int:version>/activate", responses={200: PromptOut})
 @admin_only
 def activate_prompt_version(path: PromptVersionPath):
     """Put a version into use, a newer or an older one."""

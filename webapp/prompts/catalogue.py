@@ -49,12 +49,12 @@ CATALOGUE: dict[str, Definition] = {
     )
 }  # fmt: skip
 
-_NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (name, *definition.aliases)}
+NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (name, *definition.aliases)}
 
 
 def definition_of(name: str) -> Definition | None:
     """The prompt of that name or alias; None when there is none."""
-    return CATALOGUE.get(_NAMES.get(name, ""))
+    return CATALOGUE.get(NAMES.get(name, ""))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
@@ -11,7 +12,7 @@ from webapp.validation import Id
 
 
 class TaskPath(BaseModel):
-    job_id: str = Field(min_length=1, max_length=100, pattern="^[A-Za-z0-9_-]+$")
+    job_id: UUID
 
 
 class DigestPath(BaseModel):
