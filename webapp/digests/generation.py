@@ -14,6 +14,7 @@ from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
 from webapp.digests import service
+from webapp.digests.forgetting import without_forgotten
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
 from webapp.errors import Conflict, NotFound, Unavailable
@@ -81,6 +82,7 @@ def generate(conversation_id: int) -> Generated:
         if before != source.version:
             log.info("digest written by somebody else meanwhile", extra={"conversation_id": conversation_id})
             return Generated(conversation_id, before, False)
+        data = without_forgotten(conversation.user_id, data)
         row = service.write(
             conversation, data, source="model", as_of=source.as_of, model=model, prompt_version=source.prompt_version
         )

@@ -1,0 +1,58 @@
+"""What forgetting a memory does to digests: those that may hold it go, and are made anew without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.memories.copies import without
+from webapp.memories.forgetting import being_forgotten, graveyard
+from webapp.memories.models import Memory, MemoryEvidence
+
+
+def init_digest_forgetting() -> None:
+    """Listen for memories being forgotten."""
+    being_forgotten.connect(_forget)
+
+
+def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
+    """A digest without what its user wants forgotten, in the words that were forgotten."""
+    forbids = graveyard(user_id).forbids
+    observation = "" if forbids(data.typical_observation, quote=data.typical_observation) else data.typical_observation
+    return ConversationMemoryData(
+        main_topics=[item for item in data.main_topics if not forbids(item, quote=item)],
+        action=[item for item in data.action if not forbids(item, quote=item)],
+        typical_observation=observation,
+    )
+
+
+def _forget(_sender: Any, *, user_id: int, memory_ids: Sequence[int], evidence: Iterable[MemoryEvidence]) -> None:
+    """Delete, with their history, the digests of the conversations behind the memories and those in the same words.
+
+    A digest tells in words of its own, so in the conversations where the memory comes from nothing less is sure.
+    """
+    behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
+    contents = db.session.scalars(select(Memory.content).where(Memory.memory_id.in_(memory_ids))).all()
+    texts = {*contents, *(row.quote for row in evidence)}
+    rows = db.session.execute(
+        select(ConversationMemory.id, ConversationMemory.conversation_id, ConversationMemoryVersion.memory_data)
+        .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
+        .join(Conversation, Conversation.conversation_id == ConversationMemory.conversation_id)
+        .where(Conversation.user_id == user_id)
+    ).all()
+    involved = set(db.session.scalars(behind))
+    gone = {
+        row.id for row in rows
+        if row.conversation_id in involved or without(row.memory_data, (), texts) != row.memory_data
+    }  # fmt: skip
+    if gone:
+        db.session.execute(
+            delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(gone))
+        )
+        db.session.execute(delete(ConversationMemory).where(ConversationMemory.id.in_(gone)))
