@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Select, delete, func, select
+from sqlalchemy.orm import aliased
 
 from webapp.accounts.models import User
 from webapp.database import db, now
@@ -162,14 +163,15 @@ def names_of(space_ids: Collection[int]) -> dict[int, str]:
 
 
 def _shown(user_id: int) -> Select[Any]:
-    others = (
+    anybody = aliased(SpaceMember)
+    members = (
         select(func.count())
-        .select_from(SpaceMember)
-        .where(SpaceMember.space_id == Space.space_id, SpaceMember.status == "active")
+        .select_from(anybody)
+        .where(anybody.space_id == Space.space_id, anybody.status == "active")
         .scalar_subquery()
     )
     return (
-        select(Space, SpaceMember.role, SpaceMember.status, others.label("members"), User.name, User.email)
+        select(Space, SpaceMember.role, SpaceMember.status, members.label("members"), User.name, User.email)
         .join(SpaceMember, SpaceMember.space_id == Space.space_id)
         .outerjoin(User, User.user_id == SpaceMember.invited_by)
         .where(SpaceMember.user_id == user_id)

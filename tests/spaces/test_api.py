@@ -1,0 +1,211 @@
+"""The JSON API of spaces: who may do what, for everybody on every route."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
+from tests.support.people import api_client
+
+
+@pytest.fixture
+def cast(app, make_user):
+    """Owner, member, invited, stranger, admin: clients by name, and a legacy with a document and a fact of each."""
+    people = {
+        "owner": make_user(name="Olga"), "member": make_user(name="Mia"), "invited": make_user(name="Ivan"),
+        "stranger": make_user(), "admin": make_user(is_admin=True),
+    }  # fmt: skip
+    clients = {name: api_client(app, person) for name, person in people.items()}
+    owner = clients["owner"]
+    space = make_space(owner, instructions="Speak softly.", description="About Joe")
+    join(owner, space, clients["member"])
+    assert invite(owner, space, clients["invited"]).status_code == 201
+    document = owner.post(f"/api/spaces/{space}/documents", json={"title": "Letter", "content": "Dear all."})
+    clients.update(space=space, document=document.get_json()["document_id"])
+    return clients
+
+
+ROUTES = [
+    # method, path, body, then the status for owner, member, invited, stranger and admin
+    ("GET", "/api/spaces/{space}", None, (200, 200, 200, 404, 404)),
+    ("PUT", "/api/spaces/{space}", {"name": "Joe"}, (200, 403, 404, 404, 404)),
+    ("GET", "/api/spaces/{space}/dependents", None, (200, 200, 404, 404, 404)),
+    ("GET", "/api/spaces/{space}/members", None, (200, 200, 404, 404, 404)),
+    ("POST", "/api/spaces/{space}/members", {"email": "new@example.org"}, (201, 403, 404, 404, 404)),
+    ("POST", "/api/spaces/{space}/members/accept", None, (200, 200, 200, 404, 404)),
+    ("DELETE", "/api/spaces/{space}/members/{owner}", None, (409, 403, 404, 404, 404)),
+    ("DELETE", "/api/spaces/{space}/members/{member}", None, (204, 204, 404, 404, 404)),
+    ("DELETE", "/api/spaces/{space}/members/{invited}", None, (404, 403, 204, 404, 404)),
+    ("DELETE", "/api/spaces/{space}/invitations/999999", None, (404, 403, 404, 404, 404)),
+    ("POST", "/api/spaces/{space}/owner", {"user_id": "{member}"}, (200, 403, 404, 404, 404)),
+    ("GET", "/api/spaces/{space}/documents", None, (200, 200, 404, 404, 404)),
+    ("POST", "/api/spaces/{space}/documents", {"title": "T", "content": "C"}, (201, 201, 404, 404, 404)),
+    ("GET", "/api/spaces/{space}/documents/{document}", None, (200, 200, 404, 404, 404)),
+    ("DELETE", "/api/spaces/{space}/documents/{document}", None, (204, 403, 404, 404, 404)),
+    ("GET", "/api/ai/legacies/{space}/facts", None, (200, 200, 404, 404, 404)),
+    ("POST", "/api/ai/legacies/{space}/facts", {"content": "He sang"}, (201, 201, 404, 404, 404)),
+    ("GET", "/api/conversations?space_id={space}", None, (200, 200, 404, 404, 404)),
+    ("POST", "/api/conversations", {"space_id": "{space}"}, (201, 201, 404, 404, 404)),
+    ("GET", "/api/memories?space_id={space}", None, (200, 200, 404, 404, 404)),
+    ("GET", "/api/search?q=joe&space_id={space}", None, (200, 200, 404, 404, 404)),
+    ("POST", "/api/memories", {"memory_type": "fact", "content": "He sang", "space_id": "{space}"},
+     (201, 201, 404, 404, 404)),
+    ("DELETE", "/api/spaces/{space}", None, (204, 403, 404, 404, 404)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("who", ["owner", "member", "invited", "stranger", "admin"])
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route[0]} {route[1]}")
+def test_each_person_on_each_route(cast, anonymous, route, who):
+    method, path, body, expected = route
+    ids = {name: client.person.user_id for name, client in cast.items() if name not in ("space", "document")}
+    ids |= {"space": cast["space"], "document": cast["document"]}
+    given = {
+        key: int(value.format(**ids)) if str(value).startswith("{") else value for key, value in (body or {}).items()
+    }
+    assert anonymous.open(path.format(**ids), method=method, json=given or None).status_code == 401
+    order = ["owner", "member", "invited", "stranger", "admin"]
+    answer = cast[who].open(path.format(**ids), method=method, json=given or None)
+    assert answer.status_code == expected[order.index(who)], answer.text
+    if answer.status_code == 404 and who in ("stranger", "admin"):
+        unknown = cast[who].open(path.format(**{**ids, "space": 2_000_000_000}), method=method, json=given or None)
+        assert (unknown.status_code, unknown.get_json()["detail"]) == (404, answer.get_json()["detail"])
+
+
+def test_a_space_is_made_changed_and_listed(client):
+    made = client.post("/api/spaces", json={"kind": "legacy", "name": " Aunt  May ", "persona": "friend"}).get_json()
+    assert (made["name"], made["kind"], made["role"], made["status"], made["member_count"], made["persona"]) == (
+        "Aunt May", "legacy", "owner", "active", 1, "friend"
+    )  # fmt: skip
+    path = f"/api/spaces/{made['space_id']}"
+    changed = client.put(path, json={"instructions": "Line one\r\nLine two"}).get_json()
+    assert changed["instructions"] == "Line one\nLine two"
+    project = make_space(client, "Boat", "project")
+    first = client.get("/api/spaces?limit=1").get_json()
+    assert [space["space_id"] for space in first["spaces"]] == [project]
+    second = client.get(f"/api/spaces?limit=1&cursor={first['next_cursor']}").get_json()
+    assert [space["space_id"] for space in second["spaces"]] == [made["space_id"]]
+    assert second["next_cursor"] is None
+    assert [s["name"] for s in client.get("/api/spaces?kind=legacy").get_json()["spaces"]] == ["Aunt May"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "team", "name": "x"}, {"kind": "project", "name": "  "}, {"kind": "project"},
+        {"kind": "project", "name": "x" * 201}, {"kind": "legacy", "name": "x", "persona": "ghost"},
+        {"kind": "project", "name": "x", "persona": "friend"}, {"kind": "project", "name": "x", "owner": 1},
+        {"kind": "project", "name": "x", "instructions": "y" * 8_001},
+    ],
+)  # fmt: skip
+def test_what_is_no_space_is_refused(client, body):
+    assert client.post("/api/spaces", json=body).status_code == 422
+
+
+def test_a_repeated_request_makes_one_space(client):
+    key = {"Idempotency-Key": "once"}
+    body = {"kind": "project", "name": "Boat"}
+    first, again = (client.post("/api/spaces", json=body, headers=key).get_json() for _ in range(2))
+    assert first == again
+    assert len(client.get("/api/spaces").get_json()["spaces"]) == 1
+
+
+def test_an_invitation_never_tells_whether_there_is_an_account(cast):
+    owner, space = cast["owner"], cast["space"]
+    known = invite(owner, space, cast["stranger"])
+    unknown = owner.post(f"/api/spaces/{space}/members", json={"email": "nobody@example.org"})
+    told = [{**answer.get_json(), "email": "", "invitation_id": 0} for answer in (known, unknown)]
+    assert told[0] == told[1]
+    assert (known.status_code, unknown.status_code) == (201, 201)
+    invited = [m for m in owner.get(f"/api/spaces/{space}/members").get_json()["members"] if m["status"] == "invited"]
+    assert len(invited) == 3
+    assert all(m["user_id"] is None and m["name"] is None for m in invited)
+    for member in invited:
+        assert owner.delete(f"/api/spaces/{space}/invitations/{member['invitation_id']}").status_code == 204
+    assert cast["stranger"].get("/api/spaces").get_json()["spaces"] == []
+    assert cast["stranger"].post(f"/api/spaces/{space}/members/accept").status_code == 404
+
+
+def test_an_address_without_an_account_gets_in_by_no_later_account(app, cast, make_user):
+    owner, space = cast["owner"], cast["space"]
+    owner.post(f"/api/spaces/{space}/members", json={"email": "later@example.org"})
+    later = api_client(app, make_user(email="later@example.org"))
+    assert later.post(f"/api/spaces/{space}/members/accept").status_code == 404
+    assert later.get("/api/spaces").get_json()["spaces"] == []
+    assert invite(owner, space, later).status_code == 201  # knowingly, now
+    assert later.post(f"/api/spaces/{space}/members/accept").status_code == 200
+
+
+def test_what_the_invited_see_before_they_accept(cast):
+    seen = cast["invited"].get(f"/api/spaces/{cast['space']}").get_json()
+    assert (seen["status"], seen["name"], seen["instructions"], seen["invited_by"]) == (
+        "invited", "Grandpa Joe", "", "Olga"
+    )  # fmt: skip
+    accepted = cast["invited"].post(f"/api/spaces/{cast['space']}/members/accept").get_json()
+    assert (accepted["status"], accepted["instructions"], accepted["member_count"]) == ("active", "Speak softly.", 3)
+
+
+def test_addresses_are_the_owners_business(cast):
+    listed = cast["member"].get(f"/api/spaces/{cast['space']}/members").get_json()["members"]
+    seen = {m["name"]: m["email"] for m in listed}
+    assert seen == {"Olga": None, "Mia": cast["member"].person.email}
+    assert invite(cast["owner"], cast["space"], cast["member"]).status_code == 409
+
+
+def test_the_owner_hands_over_and_can_then_leave(cast):
+    owner, member, space = cast["owner"], cast["member"], cast["space"]
+    body = {"user_id": member.person.user_id}
+    assert owner.post(f"/api/spaces/{space}/owner", json=body).get_json()["role"] == "member"
+    assert member.get(f"/api/spaces/{space}").get_json()["role"] == "owner"
+    assert owner.delete(f"/api/spaces/{space}/members/{owner.person.user_id}").status_code == 204
+    assert owner.get(f"/api/spaces/{space}").status_code == 404
+
+
+def test_leaving_takes_everything_of_ones_own_along(cast):
+    member, owner, space = cast["member"], cast["owner"], cast["space"]
+    conversation = converse(member, space)
+    shared = add_fact(member, space, "Joe sang bass", shared=True)
+    add_fact(member, space, "Joe hated peas")
+    assert "Joe sang bass" in facts(owner, space)
+    told = {c["kind"]: c["count"] for c in member.get(f"/api/spaces/{space}/dependents").get_json()["consequences"]}
+    assert told == {"conversations": 1, "memories": 2, "shared": 1}
+    assert member.delete(f"/api/spaces/{space}/members/{member.person.user_id}").status_code == 204
+    assert facts(owner, space) == {}
+    assert owner.get(f"/api/memories/{shared}").status_code == 404
+    kept = member.get(f"/api/conversations/{conversation}").get_json()
+    assert (kept["space_id"], kept["persona"]) == (None, None)
+    archived = member.get("/api/memories?is_archived=true").get_json()["memories"]
+    assert {(m["content"], m["visibility"], m["space_id"]) for m in archived} == {
+        ("Joe sang bass", "private", None), ("Joe hated peas", "private", None)
+    }  # fmt: skip
+
+
+def test_leaving_can_forget(cast):
+    member, space = cast["member"], cast["space"]
+    add_fact(member, space, "Joe hated peas")
+    path = f"/api/spaces/{space}/members/{member.person.user_id}?forget=memories"
+    assert member.delete(path).status_code == 204
+    assert member.get("/api/memories?is_archived=true").get_json()["memories"] == []
+
+
+def test_deleting_a_space_leaves_everybody_their_own(cast):
+    owner, member, space = cast["owner"], cast["member"], cast["space"]
+    mine, theirs = converse(owner, space), converse(member, space)
+    add_fact(member, space, "Joe sang bass", shared=True)
+    assert owner.delete(f"/api/spaces/{space}?forget=memories").status_code == 204
+    for client, conversation in ((owner, mine), (member, theirs)):
+        assert client.get(f"/api/conversations/{conversation}").get_json()["space_id"] is None
+        assert client.get(f"/api/spaces/{space}").status_code == 404
+    assert len(member.get("/api/memories?is_archived=true").get_json()["memories"]) == 1
+    assert owner.get("/api/memories?is_archived=true").get_json()["memories"] == []
+
+
+def test_an_account_that_goes_leaves_its_spaces_to_the_longest_member(cast):
+    owner, member, space = cast["owner"], cast["member"], cast["space"]
+    alone = make_space(owner, "Only mine", "project")
+    add_fact(owner, space, "Joe sang bass", shared=True)
+    assert "Joe sang bass" in facts(member, space)
+    assert owner.delete("/api/account", json={"password": owner.person.password}).status_code == 204
+    assert member.get(f"/api/spaces/{space}").get_json()["role"] == "owner"
+    assert facts(member, space) == {}
+    assert member.get(f"/api/spaces/{alone}").status_code == 404

@@ -1,0 +1,112 @@
+"""Pages of facts, and of moving a conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations import service as conversations
+from webapp.conversations.schemas import ConversationChanges
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.forms import read_form, sentences
+from webapp.legacies import facts, moving
+from webapp.legacies.categories import CATEGORIES
+from webapp.legacies.schemas import NewFact, VisibilityChange
+from webapp.spaces import choosing, service
+from webapp.validation import MAX_ID
+from webapp.web import wants_partial
+
+blueprint = Blueprint("legacies_pages", __name__)
+
+LABELS = {"content": "The fact", "category": "The category"}
+
+
+@blueprint.get("/spaces/<int:space_id>/facts")
+@signed_in
+def index(space_id: int):
+    """The facts of a legacy: one's own and the shared ones, or, with `as=member`, what another member sees."""
+    return _index(space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>/facts")
+@signed_in
+def add(space_id: int):
+    """Write a fact by hand."""
+    user_id = current_user_id()
+    service.require_member(user_id, space_id)
+    try:
+        fields = read_form(NewFact)
+        facts.add_fact(user_id, space_id, fields.category, fields.content, shared=fields.visibility == "shared")
+    except Invalid as error:
+        db.session.rollback()
+        told = sentences(error, LABELS, otherwise="content")
+        return _index(space_id, errors=told, values=request.form), 422
+    db.session.commit()
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+@blueprint.post("/facts/<int:memory_id>/visibility")
+@signed_in
+def set_visibility(memory_id: int):
+    """Share a fact or withdraw it."""
+    fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
+    db.session.commit()
+    space_id = fact.memory.space_id
+    if wants_partial():
+        space = service.view_space(current_user_id(), space_id)
+        return render_template("spaces/_fact.html", fact=fact, space=space, refocus=True)
+    flash("Shared." if fact.memory.visibility == "shared" else "Withdrawn. Nobody else sees it any more.", "message")
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+@blueprint.post("/facts/<int:memory_id>/delete")
+@signed_in
+def delete(memory_id: int):
+    """Forget a fact for good."""
+    space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
+    facts.delete_fact(current_user_id(), memory_id)
+    db.session.commit()
+    flash("Forgotten for good.", "message")
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+@blueprint.get("/c/<int:conversation_id>/move")
+@signed_in
+def ask(conversation_id: int):
+    """Where a conversation may be moved to, and what that does."""
+    user_id = current_user_id()
+    conversation = conversations.get_conversation(user_id, conversation_id)
+    chosen, to = "to" in request.args, _space_id(request.args.get("to", ""))
+    move = moving.plan_move(user_id, conversation_id, to) if chosen else None
+    spaces = choosing.spaces_to_choose(user_id)
+    return render_template("spaces/move.html", conversation=conversation, spaces=spaces, to=to, chosen=chosen,
+                           move=move, names={space.space_id: space.name for space in spaces})  # fmt: skip
+
+
+@blueprint.post("/c/<int:conversation_id>/move")
+@signed_in
+def move(conversation_id: int):
+    """Move a conversation; the form has said what happens to memories."""
+    to = _space_id(request.form.get("to", ""))
+    confirmed = request.form.get("confirm") == "1"
+    changes = ConversationChanges(space_id=to, confirm=confirmed)
+    conversations.update_conversation(current_user_id(), conversation_id, changes)
+    db.session.commit()
+    flash("Moved.", "message")
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+def _space_id(text: str) -> int | None:
+    return int(text) if text.isdecimal() and 1 <= int(text[:11]) <= MAX_ID else None
+
+
+def _index(space_id: int, **shown: Any) -> str:
+    user_id = current_user_id()
+    preview = request.args.get("as") == "member"
+    found = facts.shared_view(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
+    return render_template("spaces/facts.html", space=service.view_space(user_id, space_id), facts=found,
+                           preview=preview, waiting=facts.waiting(user_id, space_id), categories=CATEGORIES,
+                           tab="facts", **{"errors": {}, "values": {}, **shown})  # fmt: skip

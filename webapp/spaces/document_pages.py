@@ -1,0 +1,106 @@
+"""Pages of a space's documents: the list with progress, one document, pasting and uploading."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.forms import sentences
+from webapp.problems import field_errors
+from webapp.spaces import documents, service
+from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
+from webapp.web import PageQuery, wants_partial
+
+blueprint = Blueprint("documents_pages", __name__)
+
+LABELS = {"title": "The title", "content": "The text"}
+ENDINGS = (".txt", ".md", ".markdown", ".text")
+
+
+@blueprint.get("/spaces/<int:space_id>/documents")
+@signed_in
+def index(space_id: int):
+    """The documents of a space."""
+    return _index(space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>/documents")
+@signed_in
+def add(space_id: int):
+    """Add a text, pasted or uploaded."""
+    service.require_member(current_user_id(), space_id)
+    try:
+        made = documents.add_document(current_user_id(), space_id, _given())
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        told = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
+        return _index(space_id, errors=told or {"content": error.detail}, values=request.form), 422
+    db.session.commit()
+    flash(f"“{made.title}” is added.", "message")
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+@blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
+@signed_in
+def show(space_id: int, document_id: int):
+    """A document; for HTMX its line in the list, with how far it has come."""
+    user_id = current_user_id()
+    document = documents.view_document(user_id, space_id, document_id)
+    space = service.view_space(user_id, space_id)
+    if wants_partial():
+        return render_template("spaces/_document.html", space=space, document=document)
+    text = documents.text_of(user_id, space_id, document_id)
+    return render_template("spaces/document.html", space=space, document=document, text=text, tab="documents")
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
+@signed_in
+def delete(space_id: int, document_id: int):
+    """Delete a document."""
+    documents.delete_document(current_user_id(), space_id, document_id)
+    db.session.commit()
+    flash("Deleted. Replies no longer draw on it.", "message")
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
+@signed_in
+def retry(space_id: int, document_id: int):
+    """Prepare a document again that could not be prepared."""
+    documents.retry_document(current_user_id(), space_id, document_id)
+    db.session.commit()
+    return redirect(url_for(".index", space_id=space_id), 303)
+
+
+def _given() -> NewDocument:
+    """What was pasted or uploaded. Raises Invalid."""
+    title, content = request.form.get("title", ""), request.form.get("content", "")
+    upload = request.files.get("file")
+    if upload is not None and upload.filename:
+        name = PurePath(upload.filename.replace("\\", "/")).name
+        if not name.lower().endswith(ENDINGS):
+            raise Invalid.field("content", "can only be uploaded as a plain text or Markdown file (.txt, .md)")
+        raw = upload.stream.read(4 * MAX_DOCUMENT + 1)
+        try:
+            content = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise Invalid.field("content", "is not plain text in UTF-8") from None
+        title = title.strip() or PurePath(name).stem[:255]
+    try:
+        return NewDocument(title=title, content=content)
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _index(space_id: int, **shown: Any) -> str:
+    cursor = request.args.get("cursor", "")[:500] or None
+    page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
+    space = service.view_space(current_user_id(), space_id)
+    return render_template("spaces/documents.html", space=space, documents=page.items, next_cursor=page.next_cursor,
+                           tab="documents", **{"errors": {}, "values": {}, **shown})  # fmt: skip

@@ -1,0 +1,198 @@
+"""Pages of spaces: the list, about, members, leaving and deleting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.forms import read_form, sentences
+from webapp.spaces import choosing, members, service
+from webapp.spaces.api import limit_invitations
+from webapp.spaces.personas import PERSONAS
+from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
+
+blueprint = Blueprint("spaces_pages", __name__)
+
+LABELS = {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
+
+
+@blueprint.app_context_processor
+def _spaces() -> dict[str, Any]:
+    """What the shell of any page may ask for; nothing is loaded unless a template does."""
+    return {
+        "load_spaces": lambda: choosing.spaces_to_choose(current_user_id()),
+        "load_chosen_space": lambda: choosing.chosen_space(current_user_id()),
+        "count_invitations": lambda: choosing.count_invitations(current_user_id()),
+        "space_names": service.names_of,
+        "personas": PERSONAS,
+    }
+
+
+@blueprint.get("/spaces")
+@signed_in
+def index():
+    """The user's spaces, their invitations, and a form for a new one."""
+    return _index()
+
+
+@blueprint.post("/spaces")
+@signed_in
+def create():
+    """Make a space and go on in it."""
+    try:
+        space = service.create_space(current_user_id(), read_form(NewSpace))
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        told = sentences(error, LABELS, otherwise="name") if isinstance(error, Invalid) else {"name": error.detail}
+        return _index(errors=told, values=request.form), 422
+    db.session.commit()
+    answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
+    return choosing.remember_choice(answer, space.space_id)
+
+
+@blueprint.get("/spaces/<int:space_id>")
+@signed_in
+def about(space_id: int):
+    """What a space is about; for the invited, the question whether to join."""
+    return _about(space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>")
+@signed_in
+def change(space_id: int):
+    """Change name, description, instructions or persona."""
+    try:
+        changes = read_form(SpaceChanges)
+        service.update_space(current_user_id(), space_id, changes)
+    except Invalid as error:
+        db.session.rollback()
+        return _about(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
+    db.session.commit()
+    flash("Saved. It holds from the next reply on.", "message")
+    return redirect(url_for(".about", space_id=space_id), 303)
+
+
+@blueprint.get("/spaces/<int:space_id>/members")
+@signed_in
+def people(space_id: int):
+    """Who belongs to a space."""
+    return _people(space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>/members")
+@signed_in
+@limit_invitations
+def invite(space_id: int):
+    """Invite somebody by the address of their account."""
+    try:
+        email = read_form(Invitation).email
+        members.invite(current_user_id(), space_id, email)
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        told = sentences(error, {"email": "This"}, otherwise="email")["email"] if isinstance(error, Invalid) else ""
+        return _people(space_id, errors={"email": told or error.detail}, email=request.form.get("email", "")), 422
+    db.session.commit()
+    flash(f"Invited. Whoever has an account with {email} finds the invitation under Spaces.", "message")
+    return redirect(url_for(".people", space_id=space_id), 303)
+
+
+@blueprint.post("/spaces/<int:space_id>/accept")
+@signed_in
+def accept(space_id: int):
+    """Join."""
+    space = members.accept(current_user_id(), space_id)
+    db.session.commit()
+    answer = make_response(redirect(url_for(".about", space_id=space.space_id), 303))
+    return choosing.remember_choice(answer, space.space_id)
+
+
+@blueprint.post("/spaces/<int:space_id>/decline")
+@signed_in
+def decline(space_id: int):
+    """Decline an invitation."""
+    view = service.view_space(current_user_id(), space_id)
+    if view.status != "invited":
+        raise Conflict("You have joined this space. You can leave it.")
+    members.remove(current_user_id(), space_id, current_user_id())
+    db.session.commit()
+    flash("Declined.", "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
+@signed_in
+def remove(space_id: int, user_id: int):
+    """Remove a member."""
+    members.remove(current_user_id(), space_id, user_id)
+    db.session.commit()
+    flash("Removed. What they shared here is theirs alone again.", "message")
+    return redirect(url_for(".people", space_id=space_id), 303)
+
+
+@blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
+@signed_in
+def withdraw(space_id: int, invitation_id: int):
+    """Take back an invitation."""
+    members.withdraw_invitation(current_user_id(), space_id, invitation_id)
+    db.session.commit()
+    flash("The invitation is taken back.", "message")
+    return redirect(url_for(".people", space_id=space_id), 303)
+
+
+@blueprint.post("/spaces/<int:space_id>/owner")
+@signed_in
+def hand_over(space_id: int):
+    """Hand the space over to another member."""
+    members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
+    db.session.commit()
+    flash("Handed over. You are a member now.", "message")
+    return redirect(url_for(".people", space_id=space_id), 303)
+
+
+@blueprint.get("/spaces/<int:space_id>/end")
+@signed_in
+def ask(space_id: int):
+    """What leaving a space, or for its owner deleting it, will do."""
+    space = service.view_space(current_user_id(), space_id)
+    said = members.leaving(current_user_id(), space_id)
+    return render_template("spaces/end.html", space=space, consequences=said, tab="about")
+
+
+@blueprint.post("/spaces/<int:space_id>/end")
+@signed_in
+def end(space_id: int):
+    """Leave a space, or, as its owner, delete it."""
+    user_id, forget = current_user_id(), request.form.get("forget") == "memories"
+    space = service.view_space(user_id, space_id)
+    if space.role == "owner":
+        service.delete_space(user_id, space_id, forget=forget)
+    else:
+        members.remove(user_id, space_id, user_id, forget=forget)
+    db.session.commit()
+    flash(f"“{space.name}” is deleted." if space.role == "owner" else f"You have left “{space.name}”.", "message")
+    return choosing.remember_choice(make_response(redirect(url_for(".index"), 303)), None)
+
+
+def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
+    cursor = request.args.get("cursor", "")[:500] or None
+    page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=cursor))
+    return render_template("spaces/index.html", spaces=[s for s in page.items if s.status == "active"],
+                           invitations=[s for s in page.items if s.status == "invited"], errors=errors or {},
+                           next_cursor=page.next_cursor, values=values or {})  # fmt: skip
+
+
+def _about(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
+    space = service.view_space(current_user_id(), space_id)
+    template = "spaces/invitation.html" if space.status == "invited" else "spaces/about.html"
+    return render_template(template, space=space, errors=errors or {}, values=values or space.model_dump(), tab="about")
+
+
+def _people(space_id: int, **shown: Any) -> str:
+    found = members.list_members(current_user_id(), space_id)
+    space = service.view_space(current_user_id(), space_id)
+    return render_template("spaces/members.html", space=space, members=found, tab="members",
+                           **{"errors": {}, "email": "", **shown})  # fmt: skip
