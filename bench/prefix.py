@@ -8,6 +8,7 @@ import urllib.request
 
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, running
+from bench.words import sentence, vocabulary
 
 TURNS = 60
 WARM = 5
@@ -18,11 +19,13 @@ def main() -> bool:
     """Have a conversation through the real stack and compare each prompt that reached the model with the one before."""
     with running(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
+        _also(stack, match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
+        _also(stack, match="memory_operations", structured={"operations": []})
         _remember(stack)
         conversation_id = _call(stack, "POST", "/api/conversations", {})["conversation_id"]
-        talk = random.Random(3)
+        talk, known = random.Random(3), vocabulary()
         for number in range(TURNS):
-            _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + _words(talk, 30))
+            _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30))
         prompts = [_text(call) for call in _calls(stack) if _is_turn(call)]
     shares = [_shared(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
     steady = [share for share in shares if share > 0.5]
@@ -33,14 +36,16 @@ def main() -> bool:
     return verdict("the median prompt shares at least 80 per cent with the one before", percentile(shares, 50) >= 0.8)
 
 
+def _also(stack: Stack, **rule: object) -> None:
+    url = f"{stack.model_url.removesuffix('/v1')}/_script"
+    request = urllib.request.Request(url, json.dumps(rule).encode(), {"Content-Type": "application/json"})
+    urllib.request.urlopen(request, timeout=10).read()
+
+
 def _remember(stack: Stack) -> None:
     for number, subject in enumerate(SUBJECTS):
         body = {"memory_type": "fact", "content": f"The user has plan {number} for {subject}", "importance": 0.4}
         _call(stack, "POST", "/api/memories", body)
-
-
-def _words(talk: random.Random, count: int) -> str:
-    return " ".join(talk.choices(("plan", "water", "letter", "window", "train", "paper", "stone", "music"), k=count))
 
 
 def _turn(stack: Stack, conversation_id: int, text: str) -> None:
@@ -63,13 +68,11 @@ def _calls(stack: Stack) -> list[dict]:
 
 
 def _is_turn(call: dict) -> bool:
-    body = call.get("body", call)
-    return bool(body.get("stream"))
+    return call["path"] == "chat" and call["stream"]
 
 
 def _text(call: dict) -> str:
-    body = call.get("body", call)
-    return "".join(f"<{message['role']}>{message['content']}" for message in body["messages"])
+    return "".join(f"<{message['role']}>{message['content']}" for message in call["messages"])
 
 
 def _shared(before: str, after: str) -> float:

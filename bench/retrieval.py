@@ -10,6 +10,7 @@ import numpy as np
 
 from bench.product import product
 from bench.report import percentile, table, verdict
+from bench.words import sentence, vocabulary
 from webapp.accounts.models import User
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation
@@ -34,15 +35,15 @@ def main() -> bool:
     """Fill a user at each size with memories and messages, with vectors, and ask; whether 10 k stays quick."""
     rows, quick = [], True
     with product() as app, app.app_context():
-        vocabulary = _vocabulary()
+        known = vocabulary()
         for size in SIZES:
-            user_id = _fill(size, vocabulary)
+            user_id = _fill(size, known)
             app.extensions["index_cache"].drop()
             started = time.perf_counter()
             entry = index_cache().get(user_id, 600)
             built = time.perf_counter() - started
             db.session.rollback()
-            replies, typed, steps = _ask(user_id, vocabulary)
+            replies, typed, steps = _ask(user_id, known)
             times = [percentile(values, share) for values in (replies, typed) for share in (50, 95)]
             rows.append((size, built, entry.index.nbytes / 2**20, *times,
                          *(percentile(values, 50) for values in steps.values())))  # fmt: skip
@@ -53,18 +54,7 @@ def main() -> bool:
     return verdict("10,000 passages: retrieval for a reply under 15 ms p50, embedding included", quick)
 
 
-def _vocabulary() -> list[str]:
-    maker = random.Random(7)
-    parts = ["ka", "lo", "mi", "ren", "sta", "vor", "del", "pin", "gra", "tu", "ves", "nor", "bal", "qui", "zen", "fo"]
-    return list(dict.fromkeys("".join(maker.choices(parts, k=maker.randint(2, 4))) for _ in range(9_000)))
-
-
-def _sentence(maker: random.Random, vocabulary: list[str], length: int) -> str:
-    # Words as frequent as they are in a language: the n-th about 1/n as often as the first.
-    return " ".join(vocabulary[min(int(maker.paretovariate(0.6)), len(vocabulary)) - 1] for _ in range(length))
-
-
-def _fill(size: int, vocabulary: list[str]) -> int:
+def _fill(size: int, known: list[str]) -> int:
     """A user with that many passages; vectors are random, for it is time that is measured."""
     maker, numbers = random.Random(size), np.random.default_rng(size)
     model, width = embedder().model, embedder().dim
@@ -76,7 +66,7 @@ def _fill(size: int, vocabulary: list[str]) -> int:
     for first in range(0, size // 2, 1_000):
         count = min(1_000, size // 2 - first)
         vectors = normalised(numbers.standard_normal((count, width)).astype(np.float32))
-        texts = [_sentence(maker, vocabulary, 12) for _ in range(count)]
+        texts = [sentence(maker, known, 12) for _ in range(count)]
         with write_transaction():
             db.session.add_all(
                 Memory(user_id=user_id, memory_type="fact", content=text, statement_hash=statement_hash(text),
@@ -86,7 +76,7 @@ def _fill(size: int, vocabulary: list[str]) -> int:
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)
         lines = [
-            (("user", "assistant")[place % 2], _sentence(maker, vocabulary, 40), at + timedelta(minutes=place))
+            (("user", "assistant")[place % 2], sentence(maker, known, 40), at + timedelta(minutes=place))
             for place in range(PER_CONVERSATION)
         ]
         vectors = normalised(numbers.standard_normal((PER_CONVERSATION, width)).astype(np.float32))
@@ -98,13 +88,13 @@ def _fill(size: int, vocabulary: list[str]) -> int:
     return user_id
 
 
-def _ask(user_id: int, vocabulary: list[str]) -> tuple[list[float], list[float], dict[str, list[float]]]:
+def _ask(user_id: int, known: list[str]) -> tuple[list[float], list[float], dict[str, list[float]]]:
     maker = random.Random(1)
     replies: list[float] = []
     typed: list[float] = []
     steps: dict[str, list[float]] = {}
     for number in range(QUERIES + 5):
-        question = _sentence(maker, vocabulary, 8)
+        question = sentence(maker, known, 8)
         started = time.perf_counter()
         found = retrieve(Question(user_id, question), 600)
         replies.append((time.perf_counter() - started) * 1000)

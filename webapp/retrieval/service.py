@@ -17,7 +17,7 @@ from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
 from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
 
-FOR_REPLY = 12
+FOR_REPLY = 8
 """Passages that are offered to a prompt, whose budget decides."""
 PER_GROUP = 3
 SEARCH_WAIT = 5.0

@@ -47,10 +47,11 @@ def _sentences(text: str) -> list[str]:
 
 
 def _within(sentences: list[str], limit: int) -> set[str]:
-    """Those that fit: statements about the user before others, and questions last."""
+    """Those that fit, up to the first that does not: statements about the user before others, and questions last."""
     kept: set[str] = set()
     for sentence in sorted(sentences, key=lambda item: (not _OWN.search(item), item.endswith("?"))):
-        if len(sentence) + 1 <= limit:
-            kept.add(sentence)
-            limit -= len(sentence) + 1
+        limit -= len(sentence) + 1
+        if limit < 0:
+            break
+        kept.add(sentence)
     return kept

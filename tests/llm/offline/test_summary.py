@@ -1,0 +1,33 @@
+"""The demonstration's summary: the user's own sentences, nothing invented."""
+
+from __future__ import annotations
+
+from webapp.llm.offline.tasks import conversation_summary
+from webapp.llm.offline.tasks.request import TaskRequest
+
+
+def asked(*turns: tuple[str, str]) -> TaskRequest:
+    text = "\n".join(f'<message n="{n}" role="{role}" date="2026-03-01">{said}</message>'
+                     for n, (role, said) in enumerate(turns, 1))  # fmt: skip
+    return TaskRequest("conversation_summary", {}, [{"role": "user", "content": text}])
+
+
+def test_it_keeps_what_the_user_said_of_themselves_and_no_small_talk():
+    summary = conversation_summary.run(asked(
+        ("user", "Hello!"), ("assistant", "Hi, I am a model."), ("user", "My boat is called Ida. She is 12 m long."),
+    ))["summary"]  # fmt: skip
+    assert summary == "The user said: My boat is called Ida. She is 12 m long."
+
+
+def test_it_is_short_and_drops_questions_first():
+    turns = [("user", f"I own house number {n} in the long street of the town by the sea.") for n in range(60)]
+    summary = conversation_summary.summary_of([("user", "What is a house?"), *turns])
+    assert len(summary) <= conversation_summary.MAX_CHARS + 20
+    assert "What is a house" not in summary and "house number 0" in summary
+
+
+def test_without_statements_it_says_so_and_in_a_space_it_names_no_facts():
+    request = asked(("user", "Thanks!"), ("assistant", "Welcome"))
+    schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
+    answer = conversation_summary.run(TaskRequest(request.name, schema, request.messages))
+    assert answer == {"summary": "2 messages without any statement of the user's.", "facts": []}

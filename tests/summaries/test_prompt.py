@@ -1,0 +1,37 @@
+"""What the summary call shows: all messages, bounded, and unable to break out of their place."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webapp.summaries.prompt import CALL_CHARS, MARK, Said, build_messages, cut, tidy
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.text(max_size=200), min_size=1, max_size=40), st.text(max_size=3_000))
+def test_no_message_can_end_its_block_and_all_are_there(texts, earlier):
+    said = [Said(n, "user", text, AT) for n, text in enumerate(texts, 1)]
+    shown = build_messages(said, earlier)[1]["content"]
+    assert shown.count("<message ") == shown.count("</message>") == len(texts)
+    assert shown.count("</earlier_summary>") == (1 if earlier else 0)
+
+
+def test_very_long_messages_lose_their_middle():
+    said = [Said(n, "user", f"begin {'word ' * 9_000} end{n}", AT) for n in range(20)]
+    shown = build_messages(said)[1]["content"]
+    assert len(shown) < CALL_CHARS + 3_000
+    assert all(f"end{n}<" in shown for n in range(20)) and shown.count(MARK) == 20
+
+
+@given(st.text(max_size=400), st.integers(60, 200))
+def test_a_cut_keeps_the_limit(text, limit):
+    assert len(cut(text, limit)) <= limit
+
+
+def test_summaries_lose_labels_and_fences():
+    assert tidy("```\n**Summary:** It rained.\n\nTwice.\n```") == "It rained.\nTwice."
