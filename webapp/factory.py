@@ -41,6 +41,7 @@ from webapp.journeys.cli import register_commands as journeys_commands
 from webapp.journeys.pages import blueprint as journeys_pages
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.api import blueprint as legacies_api
+from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.legacies.wiring import init_spaces
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
@@ -57,6 +58,8 @@ from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.retrieval.setup import init_retrieval
 from webapp.spaces.api import blueprint as spaces_api
+from webapp.spaces.document_pages import blueprint as documents_pages
+from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.web import Problem
@@ -152,6 +155,8 @@ def _register(app: OpenAPI) -> None:
         app.register_blueprint(pages)
     for api in (spaces_api, legacies_api):
         app.register_api(api)
+    for pages in (spaces_pages, documents_pages, legacies_pages):
+        app.register_blueprint(pages)
     for guided in (journeys_api, journey_points_api, chat_points_api):
         app.register_api(guided)
     for guided_pages in (journeys_pages, chat_points_pages, admin_journeys):

@@ -57,7 +57,8 @@ def start():
         body = read_form(NewMessage)
     except Invalid as error:
         return _refused(error, render_new)
-    new = NewConversation(is_temporary="is_temporary" in request.form)
+    space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
+    new = NewConversation(is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona)
     started = service.start_turn(current_user_id(), body.content, new=new)
     return _launch(started, is_new=True)
 

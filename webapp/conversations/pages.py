@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
 
 from webapp import dates
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
@@ -17,6 +17,7 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.rendering import reader_zone
+from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES
 from webapp.web import wants_partial
 
@@ -31,7 +32,7 @@ LIST_LENGTH = 30
 def _workspace() -> dict[str, Any]:
     """What the shell and the composer of any page may ask for; nothing is loaded unless a template does."""
     return {
-        "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH),
+        "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id()),
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
         "offline_model": current_app.extensions["settings"].offline_model,
@@ -71,8 +72,9 @@ def render_new(**more: Any) -> str:
 @blueprint.get("/")
 @signed_in
 def new():
-    """The empty workspace."""
-    return render_new()
+    """The empty workspace; `space` makes the browser go on in that space, or in all of them."""
+    answer = make_response(render_new())
+    return remember_choice(answer, _space_id()) if "space" in request.args else answer
 
 
 @blueprint.get("/c/<int:conversation_id>")
@@ -175,6 +177,7 @@ def sidebar():
         cursor=request.args.get("cursor", "")[:500] or None,
         count=min(100, max(1, count)),
         after_day=request.args.get("after"),
+        space_id=_space_id(),
     )
     if not wants_partial():
         return redirect(url_for(".new"), 303)
@@ -207,6 +210,11 @@ def search():
     q = request.args.get("q", "")[:200].strip()
     template = "conversations/_results.html" if wants_partial() else "conversations/search.html"
     return render_template(template, q=q, hits=find(current_user_id(), q))
+
+
+def _space_id() -> int | None:
+    space = chosen_space(current_user_id())
+    return space.space_id if space else None
 
 
 def _archive(conversation_id: int, archived: bool) -> None:

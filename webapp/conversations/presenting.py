@@ -141,10 +141,11 @@ def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
     return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
 
 
-def sidebar(user_id: int, *, q: str = "", cursor: str | None = None, count: int = 30,
-            after_day: str | None = None) -> Sidebar:
-    """A page of the user's list, by day in the reader's time zone."""
-    page = service.list_conversations(user_id, ConversationQuery(q=q or None, cursor=cursor, limit=count))
+def sidebar(user_id: int, *, q: str = "", cursor: str | None = None, count: int = 30, after_day: str | None = None,
+            space_id: int | None = None) -> Sidebar:  # fmt: skip
+    """A page of the user's list, or of those in a space, by day in the reader's time zone."""
+    query = ConversationQuery(q=q or None, cursor=cursor, limit=count, space_id=space_id)
+    page = service.list_conversations(user_id, query)
     zone = reader_zone()
     today = datetime.now(zone).date()
     days: list[tuple[str, list[Conversation]]] = []

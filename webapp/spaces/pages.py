@@ -167,6 +167,7 @@ def ask(space_id: int):
 def end(space_id: int):
     """Leave a space, or, as its owner, delete it."""
     user_id, forget = current_user_id(), request.form.get("forget") == "memories"
+    service.require_member(user_id, space_id)
     space = service.view_space(user_id, space_id)
     if space.role == "owner":
         service.delete_space(user_id, space_id, forget=forget)

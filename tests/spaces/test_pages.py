@@ -1,0 +1,174 @@
+"""The pages of spaces: every one of them for owner, member, invited, stranger and anonymous, and what they do."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tests.spaces.helpers import add_fact, converse, facts, invite, join, make_space
+from tests.support.people import api_client, csrf_token
+
+
+@pytest.fixture
+def cast(app, make_user, login):
+    """People in a legacy: API clients, browsers by name, the space, a document, a shared fact of the owner's."""
+    names = ("owner", "member", "invited", "stranger")
+    people = {name: make_user(name=name.title()) for name in names}
+    apis = {name: api_client(app, person) for name, person in people.items()}
+    space = make_space(apis["owner"], "Grandpa <Joe>")
+    join(apis["owner"], space, apis["member"])
+    invite(apis["owner"], space, apis["invited"])
+    made = apis["owner"].post(f"/api/spaces/{space}/documents", json={"title": "Letter", "content": "Dear <all>."})
+    fact = add_fact(apis["owner"], space, "Joe sang <bass>", shared=True)
+    browsers = {name: login(person) for name, person in people.items()}
+    return {"api": apis, "space": space, "document": made.get_json()["document_id"], "fact": fact, **browsers}
+
+
+def post(browser, path, data=None, **more):
+    """Send a form as a page would."""
+    token = csrf_token(browser.get("/spaces").text)
+    return browser.post(path, data={"csrf_token": token, **(data or {})}, **more)
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/spaces", (200, 200, 200, 200)),
+        ("/spaces/{space}", (200, 200, 200, 404)),
+        ("/spaces/{space}/members", (200, 200, 404, 404)),
+        ("/spaces/{space}/documents", (200, 200, 404, 404)),
+        ("/spaces/{space}/documents/{document}", (200, 200, 404, 404)),
+        ("/spaces/{space}/facts", (200, 200, 404, 404)),
+        ("/spaces/{space}/facts?as=member", (200, 200, 404, 404)),
+        ("/spaces/{space}/end", (200, 200, 404, 404)),
+        ("/?space={space}", (200, 200, 200, 200)),
+    ],
+)
+def test_each_page_for_each_person(cast, anonymous, path, expected):
+    path = path.format(space=cast["space"], document=cast["document"])
+    assert anonymous.get(path).status_code == 303
+    for who, status in zip(("owner", "member", "invited", "stranger"), expected, strict=True):
+        answer = cast[who].get(path)
+        assert answer.status_code == status, who
+        assert "<Joe>" not in answer.text, "names are escaped"
+        if who == "stranger":
+            assert "Grandpa" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "expected"),
+    [
+        ("/spaces/{space}", {"name": "Joe"}, (303, 403, 404, 404)),
+        ("/spaces/{space}/members", {"email": "x@example.org"}, (303, 403, 404, 404)),
+        ("/spaces/{space}/accept", {}, (303, 303, 303, 404)),
+        ("/spaces/{space}/decline", {}, (409, 409, 303, 404)),
+        ("/spaces/{space}/owner", {"user_id": "{member}"}, (303, 403, 404, 404)),
+        ("/spaces/{space}/members/{member}/remove", {}, (303, 303, 404, 404)),
+        ("/spaces/{space}/documents", {"title": "T", "content": "C"}, (303, 303, 404, 404)),
+        ("/spaces/{space}/documents/{document}/delete", {}, (303, 403, 404, 404)),
+        ("/spaces/{space}/documents/{document}/retry", {}, (303, 303, 404, 404)),
+        ("/spaces/{space}/facts", {"content": "He hummed", "category": "habit"}, (303, 303, 404, 404)),
+        ("/facts/{fact}/visibility", {"visibility": "private"}, (303, 404, 404, 404)),
+        ("/facts/{fact}/delete", {}, (303, 404, 404, 404)),
+        ("/spaces/{space}/end", {}, (303, 303, 404, 404)),
+    ],
+)
+def test_each_form_for_each_person(cast, anonymous, path, data, expected):
+    ids = {"space": cast["space"], "document": cast["document"], "fact": cast["fact"],
+           "member": cast["api"]["member"].person.user_id}  # fmt: skip
+    path, data = path.format(**ids), {key: value.format(**ids) for key, value in data.items()}
+    assert anonymous.post(path, data=data).status_code in (303, 403)
+    # From the outside in: what the owner does may end the rest.
+    for who, status in list(zip(("owner", "member", "invited", "stranger"), expected, strict=True))[::-1]:
+        if who == "owner" and path.endswith(("/remove", "/end")) and expected[1] == 303:
+            join(cast["api"]["owner"], cast["space"], cast["api"]["member"])
+        assert post(cast[who], path, data).status_code == status, who
+
+
+def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login):
+    browser = login(user)
+    refused = post(browser, "/spaces", {"kind": "legacy", "name": " "})
+    assert refused.status_code == 422
+    assert "The name must have at least 1 character" in refused.text
+    made = post(browser, "/spaces", {"kind": "legacy", "name": "Aunt May"})
+    place = made.headers["Location"]
+    assert "Aunt May" in browser.get(place).text
+    new = browser.get("/").text  # the browser goes on in the space
+    assert 'name="space_id"' in new
+    model.script(match="Hello", reply="Tell me.")
+    form = {"content": "Hello", "space_id": place.rpartition("/")[2], "persona": "friend"}
+    sent = post(browser, "/conversations", form)
+    assert sent.status_code == 303
+    client = api_client(app, user)
+    made = client.get("/api/conversations").get_json()["conversations"][0]
+    assert (made["space_id"], made["persona"]) == (int(place.rpartition("/")[2]), "friend")
+
+
+def test_the_list_shows_the_chosen_space(cast):
+    owner, space = cast["api"]["owner"], cast["space"]
+    converse(owner, space, title="About Joe")
+    converse(owner, title="About tax")
+    everything = cast["owner"].get("/?space=all").text
+    assert "About Joe" in everything
+    assert "About tax" in everything
+    here = cast["owner"].get(f"/?space={space}").text
+    assert "About Joe" in here
+    assert "About tax" not in here
+    assert "About tax" not in cast["owner"].get("/sidebar", headers={"HX-Request": "true"}).text
+
+
+def test_an_upload_becomes_a_document(cast, run_jobs):
+    space, owner = cast["space"], cast["owner"]
+    file = (io.BytesIO("\ufeffDear all,\r\n\r\nthe boat leaks.".encode()), "From Lisbon.md")
+    answer = post(owner, f"/spaces/{space}/documents", {"file": file}, content_type="multipart/form-data")
+    assert answer.status_code == 303
+    listed = owner.get(f"/spaces/{space}/documents").text
+    assert "From Lisbon" in listed
+    assert "Waiting to be prepared" in listed
+    run_jobs()
+    assert "Waiting to be prepared" not in owner.get(f"/spaces/{space}/documents").text
+    newest = cast["api"]["member"].get(f"/api/spaces/{space}/documents").get_json()["documents"][0]
+    text = cast["api"]["member"].get(f"/api/spaces/{space}/documents/{newest['document_id']}").get_json()["content"]
+    assert text == "Dear all,\n\nthe boat leaks."
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "said"),
+    [("a.pdf", b"%PDF", "plain text or Markdown"), ("a.txt", b"\xff\xfe\x00", "not plain text"),
+     ("a.txt", b" ", "The text")],
+)
+def test_what_is_no_text_is_refused(cast, name, raw, said):
+    data = {"file": (io.BytesIO(raw), name)}
+    answer = post(cast["owner"], f"/spaces/{cast['space']}/documents", data, content_type="multipart/form-data")
+    assert answer.status_code == 422
+    assert said in answer.text
+
+
+def test_a_fact_is_shared_withdrawn_and_previewed(cast):
+    space, fact = cast["space"], cast["fact"]
+    add_fact(cast["api"]["owner"], space, "Joe feared dogs")
+    preview = cast["owner"].get(f"/spaces/{space}/facts?as=member").text
+    assert "Joe sang" in preview
+    assert "feared dogs" not in preview
+    assert "Shared by Owner" in cast["member"].get(f"/spaces/{space}/facts").text
+    token = csrf_token(cast["owner"].get("/spaces").text)
+    answer = cast["owner"].post(f"/facts/{fact}/visibility", data={"visibility": "private", "csrf_token": token},
+                                headers={"HX-Request": "true"})  # fmt: skip
+    assert "seen by you alone" in answer.text
+    assert facts(cast["api"]["member"], space) == {}
+    assert "Joe sang" not in cast["member"].get(f"/spaces/{space}/facts").text
+
+
+def test_moving_says_what_happens_and_does_it(cast):
+    owner, space = cast["api"]["owner"], cast["space"]
+    conversation = converse(owner, title="A talk")
+    asked = cast["owner"].get(f"/c/{conversation}/move")
+    assert "Into Grandpa" in asked.text
+    said = cast["owner"].get(f"/c/{conversation}/move?to={space}").text
+    assert "No memory rests on it." in said
+    assert post(cast["owner"], f"/c/{conversation}/move", {"to": str(space)}).status_code == 303
+    assert owner.get(f"/api/conversations/{conversation}").get_json()["space_id"] == space
+    assert "Out of the space" in cast["owner"].get(f"/c/{conversation}/move").text
+    assert cast["stranger"].get(f"/c/{conversation}/move").status_code == 404
+    assert post(cast["stranger"], f"/c/{conversation}/move", {"to": ""}).status_code == 404
