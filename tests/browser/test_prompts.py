@@ -1,0 +1,102 @@
+"""The prompt editor and the digest in a browser: both themes, wide and narrow, with and without scripts."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.conversations.rows import add_conversation, add_messages
+from webapp.database import write_transaction
+from webapp.digests import service
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.prompts import service as prompts
+
+from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
+
+DIGEST = ConversationMemoryData(
+    main_topics=["Photosynthesis", "Light in winter"], action=["Grow cress at the window"],
+    typical_observation="Asks why before how.",
+)  # fmt: skip
+TEXT = "Be brief.\n\nContext: {{CONVERSATION_MEMORY}}"
+
+
+@pytest.fixture
+def planted(app, make_user, model):
+    """An admin with a conversation, its digest, and a second version of the chat prompt; ids by name."""
+    model.script(match="Why plants", reply="Because light **drives** it.")
+    admin = make_user(is_admin=True)
+    conversation_id = add_conversation(app, admin.user_id, title="Growing plants")
+    ids = add_messages(app, conversation_id, 2, text="Why plants?")
+    with app.app_context(), write_transaction():
+        service.upsert_digest(admin.user_id, conversation_id, DIGEST)
+        prompts.add_version(admin.user_id, "chat", TEXT, note="With the digest")
+    return admin, conversation_id, ids[1]
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_everything_on_the_page_of_a_prompt(open_tab, planted, device, colour):
+    admin, _, reply_id = planted
+    tab = open_tab(admin, device, colour=colour)
+    page = tab.go("/admin/prompts")
+    assert serious_findings(page) == []
+    page.get_by_role("link", name="Replies").click()
+    page.locator("#versions").get_by_role("link", name="Version 2").click()
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value(TEXT)
+    page.get_by_text("Placeholders", exact=True).click()
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview .sent-text").first).to_contain_text("These are some details of the conversation")
+    page.locator("#versions").get_by_role("link", name="Compare").click()
+    expect(page.locator(".diff-added mark, .diff-added").first).to_be_visible()
+    page.locator("#message_id").fill(str(reply_id))
+    page.get_by_role("button", name="Make both").click()
+    expect(page.locator(".version-reply strong")).to_have_text(["drives", "drives"])
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight + 1"), "only what is in the shell scrolls"
+    page.get_by_role("button", name="Use version 2").click()
+    expect(page.get_by_text("Version 2, in use.")).to_be_visible()
+    page.get_by_label("Prompt", exact=True).fill("Broken {{NONSENSE}}")
+    page.get_by_role("button", name="Save and use").click()
+    expect(page.locator("#prompt_text-error")).to_contain_text("holds {{NONSENSE}}")
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value("Broken {{NONSENSE}}")
+    tab.forgive()
+
+
+def test_the_digest_in_the_header(open_tab, planted):
+    admin, conversation_id, _ = planted
+    for device in (DESKTOP, PHONE):
+        tab = open_tab(admin, device)
+        page = tab.go(f"/c/{conversation_id}")
+        page.get_by_label("Digest of this conversation").click()
+        expect(page.locator(".digest")).to_contain_text("Photosynthesis")
+        assert serious_findings(page) == []
+        assert not scrolls_sideways(page)
+        page.locator(".digest").get_by_role("link", name="Edit").click()
+        page.get_by_label("Observation").fill(f"Tries things, {device['viewport']['width']}.")
+        page.locator(".digest").get_by_role("button", name="Save").click()
+        expect(page.locator(".digest")).to_contain_text(f"Tries things, {device['viewport']['width']}.")
+        page.locator(".digest").get_by_role("link", name="version").click()
+        expect(page.get_by_role("heading", name="Versions of the digest")).to_be_visible()
+        assert serious_findings(page) == []
+
+
+def test_without_scripts(open_tab, planted, model):
+    admin, conversation_id, _ = planted
+    page = open_tab(scripts=False).go("/login")
+    page.get_by_label("E-mail address").fill(admin.email)
+    page.get_by_label("Password").fill(admin.password)
+    page.get_by_role("button", name="Sign in").click()
+    site = "/".join(page.url.split("/")[:3])
+    page.goto(f"{site}/c/{conversation_id}")
+    page.get_by_label("Digest of this conversation").click()
+    page.locator(".digest").get_by_role("link", name="Edit").click()
+    page.get_by_label("Topics").fill("Only this")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".digest")).to_contain_text("Only this")
+    page.goto(f"{site}/admin/prompts/chat?version=2")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview")).to_contain_text('`main_topics` is "Only this"')
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value(TEXT)
+    page.get_by_role("link", name="Compare").click()
+    expect(page.locator(".diff")).to_contain_text("Be brief.")
