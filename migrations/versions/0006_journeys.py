@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import mysql
 
 from webapp.database import Key, Timestamp, current_timestamp
 
@@ -119,7 +120,7 @@ def upgrade() -> None:
         sa.Column("conversation_id", sa.Integer, nullable=False),
         sa.Column("source_hash", Key(64), nullable=False, server_default=""),
         sa.Column("evidence_count", sa.Integer, nullable=False, server_default=sa.text("0")),
-        sa.Column("pdf", sa.LargeBinary(16_000_000), nullable=False),
+        sa.Column("pdf", sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb"), nullable=False),
         *_times(),
         _cascade("conversation_reports", "conversation_id", "conversations"),
         sa.UniqueConstraint("conversation_id", name="uq_conversation_reports_conversation_id"),

@@ -26,7 +26,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
     ),
     "empty goal": (
         {**SMALL, "points": [{**SMALL["points"][0], "elicitation_goals": ["ok", " "]}]},
-        "garden.json: points[0].elicitation_goals[1]: String should have at least 1 character",
+        "garden.json: points[0].elicitation_goals[1]: is empty",
     ),
     "threshold": (
         {**SMALL, "points": [SMALL["points"][0], {**SMALL["points"][1], "confidence_threshold": 1.5}]},

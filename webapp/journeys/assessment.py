@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.database import db, now
@@ -111,18 +112,24 @@ def _new_evidence(row: PointMemory, known: Sequence[Quote], found: GroundedAsses
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
     """The user's memory of a point, made if need be, and locked until the transaction ends."""
-    row = db.session.scalar(
+    held = (
         select(PointMemory)
         .where(PointMemory.user_id == user_id, PointMemory.point_id == point.point_id)
         .with_for_update()
+        .execution_options(populate_existing=True)
     )
-    if row is None:
-        row = PointMemory(user_id=user_id, journey_id=point.journey_id, point_id=point.point_id, is_addressed=False,
-                          confidence_score=0.0, evidence_count=0, message_count_analyzed=0,
-                          manually_initiated=False)  # fmt: skip
-        db.session.add(row)
-        db.session.flush()
-    return row
+    row = db.session.scalar(held)
+    if row is not None:
+        return row
+    try:
+        with db.session.begin_nested():
+            row = PointMemory(user_id=user_id, journey_id=point.journey_id, point_id=point.point_id,
+                              is_addressed=False, confidence_score=0.0, evidence_count=0, message_count_analyzed=0,
+                              manually_initiated=False)  # fmt: skip
+            db.session.add(row)
+        return row
+    except IntegrityError:
+        return db.session.scalars(held).one()  # another conversation's turn made it first
 
 
 def write_state(row: PointMemory, state: PointState) -> None:

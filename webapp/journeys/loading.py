@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from sqlalchemy import select
 
 from webapp.database import db, now
@@ -21,9 +21,18 @@ FIXTURES = Path(__file__).resolve().parent / "fixtures"
 MAX_FILE_BYTES = 1_000_000
 
 Slug = Annotated[str, Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=100)]
-Title = Annotated[Line, Field(min_length=1, max_length=255)]
-Text = Annotated[Line, Field(min_length=1, max_length=10_000)]
-Item = Annotated[Line, Field(min_length=1, max_length=500)]
+
+
+def _said(value: str) -> str:
+    if not value:
+        raise ValueError("is empty")
+    return value
+
+
+Words = Annotated[Line, AfterValidator(_said)]
+Title = Annotated[Words, Field(max_length=255)]
+Text = Annotated[Words, Field(max_length=10_000)]
+Item = Annotated[Words, Field(max_length=500)]
 Items = Annotated[list[Item], Field(min_length=1, max_length=50)]
 
 
@@ -123,7 +132,8 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
     try:
         fixture = JourneyFixture.model_validate(data)
     except ValidationError as error:
-        raise FixtureError([f"{path.name}: {_place(item['loc'])}: {_said(item)}" for item in error.errors()]) from None
+        found = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
+        raise FixtureError(found) from None
     return fixture, hashlib.sha256(fixture.model_dump_json().encode()).hexdigest()
 
 
@@ -133,7 +143,7 @@ def _place(loc: Sequence[str | int]) -> str:
     return text.lstrip(".") or "the file"
 
 
-def _said(item: dict) -> str:
+def _message(item: dict) -> str:
     return str(item["msg"]).removeprefix("Value error, ")
 
 

@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, Double, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
-from sqlalchemy.orm import Mapped, deferred, mapped_column
+from sqlalchemy.dialects import mysql
+from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
 
-PDF_BYTES = 16_000_000
+PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
+"""Up to 16 MB; a summary has some tens of kilobytes."""
 
 
 class Journey(Base):
@@ -125,7 +127,7 @@ class ConversationReport(Base):
     )
     source_hash: Mapped[str] = mapped_column(Key(64), default="", server_default="")
     evidence_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    pdf: Mapped[bytes] = deferred(mapped_column(LargeBinary(PDF_BYTES)))
+    pdf: Mapped[bytes] = mapped_column(PDF, deferred=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.models import Conversation
@@ -41,9 +41,14 @@ def _points() -> dict[str, Any]:
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
+    """The journey of a conversation as it stands; looked up once for all parts of a page."""
     if conversation is None or conversation.journey_id is None:
         return None
-    return journey_view(conversation.user_id, conversation.journey_id, conversation)
+    known: dict[int, JourneyView] = g.setdefault("journey_views", {})
+    if conversation.conversation_id not in known:
+        view = journey_view(conversation.user_id, conversation.journey_id, conversation)
+        known[conversation.conversation_id] = view
+    return known[conversation.conversation_id]
 
 
 @blueprint.get("/journeys")

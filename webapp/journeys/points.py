@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import false, select
+from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
@@ -74,6 +75,12 @@ class PointView:
     def extracted_points(self) -> list[str]:
         """What was understood, each once."""
         return merge_texts((), (text for item in self.evidence for text in item.extracted_points))
+
+    @property
+    def statements(self) -> list[str]:
+        """What was understood beyond the quotes: a statement that is no more than one would be shown twice."""
+        said = self.quotes
+        return merge_texts(said, self.extracted_points)[len(said):]
 
     @property
     def quotes(self) -> list[str]:
@@ -176,7 +183,7 @@ def state_of(row: PointMemory | None) -> PointState:
 def load_evidence(point_memory_ids: Collection[int], here: int | None = None) -> dict[int, list[Quote]]:
     """The evidence of point memories in the order in which it was said."""
     rows = db.session.execute(
-        select(PointEvidence, Message.conversation_id)
+        select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
         .outerjoin(Conversation, Conversation.conversation_id == Message.conversation_id)
         .outerjoin(Memory, Memory.memory_id == PointEvidence.memory_id)
@@ -189,10 +196,13 @@ def load_evidence(point_memory_ids: Collection[int], here: int | None = None) ->
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )
     found: dict[int, list[Quote]] = defaultdict(list)
-    for row, conversation_id in rows:
+    for row, conversation_id, says in rows:
+        # A memory that was edited since says what it says now.
+        texts = [says] if says is not None else row.extracted_points
+        quote = says if says is not None and row.message_id is None else row.quote
         found[row.point_memory_id].append(
-            Quote(row.evidence_id, row.message_id, conversation_id, row.memory_id, row.quote, row.said_at,
-                  conversation_id != here, row.start, row.end, row.extracted_points, row.structured_data)  # fmt: skip
+            Quote(row.evidence_id, row.message_id, conversation_id, row.memory_id, quote, row.said_at,
+                  conversation_id != here, row.start, row.end, texts, row.structured_data)  # fmt: skip
         )
     return found
 
@@ -214,14 +224,15 @@ def _prefilled(
     evidence: dict[int, list[Quote]], conversation: Conversation | None,
 ) -> dict[int, list[Prefilled]]:
     """Memories from elsewhere that bear on points that are still open, best first, for each at most PREFILLED."""
-    if conversation is None:
-        return {}
+    if conversation is None or conversation.space_id is not None:
+        return {}  # in a space, what is known of the user elsewhere has no place
     memories = db.session.scalars(
         select(Memory)
         .where(
             Memory.user_id == user_id, Memory.space_id.is_(None), Memory.valid_to.is_(None),
             Memory.is_archived == false(), Memory.needs_review == false(),
         )
+        .options(load_only(Memory.memory_id, Memory.content, Memory.created_at))  # no vectors
         .order_by(Memory.importance.desc(), Memory.memory_id.desc())
         .limit(MEMORIES_LOOKED_AT)
     ).all()

@@ -15,7 +15,6 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
-from webapp.journeys.merging import merge_texts
 from webapp.journeys.models import ConversationReport, ReportEvidence
 from webapp.journeys.points import JourneyView, PointView, journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
@@ -140,12 +139,9 @@ def _answer(item: PointView) -> Answer:
     quotes: dict[str, Quotation] = {}
     for quote in item.evidence:
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
-    known = item.extracted_points
-    # A statement that is no more than the quotation below it would be said twice.
-    said = merge_texts(quotes, known)[len(merge_texts((), quotes)):]
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
-        item.point.title, item.point.description, said, list(quotes.values())[-QUOTES_SHOWN:],
+        item.point.title, item.point.description, item.statements, list(quotes.values())[-QUOTES_SHOWN:],
         [(name, value) for name, value in values if value], item.is_settled,
     )
 
