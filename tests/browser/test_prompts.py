@@ -53,7 +53,7 @@ def test_everything_on_the_page_of_a_prompt(open_tab, planted, device, colour):
     expect(page.locator(".version-reply strong")).to_have_text(["drives", "drives"])
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight + 1"), "only what is in the shell scrolls"
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight + 1"), "only the shell scrolls"
     page.get_by_role("button", name="Use version 2").click()
     expect(page.get_by_text("Version 2, in use.")).to_be_visible()
     page.get_by_label("Prompt", exact=True).fill("Broken {{NONSENSE}}")
