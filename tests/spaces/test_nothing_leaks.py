@@ -1,0 +1,250 @@
+"""Whatever people do with spaces, memberships, facts and documents: nobody is ever given what they may not see."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.people import make_person
+from tests.support.tables import empty_tables
+from webapp.chat import service as chat
+from webapp.chat.assembly import assemble
+from webapp.chat.finish import Outcome, finish_turn
+from webapp.conversations import messages
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+from webapp.errors import DomainError, NotFound
+from webapp.legacies import facts
+from webapp.memories import service as memories
+from webapp.retrieval import receipts
+from webapp.retrieval.cache import index_cache
+from webapp.retrieval.service import search
+from webapp.spaces import documents, members
+from webapp.spaces import service as spaces
+from webapp.spaces.schemas import NewDocument, NewSpace
+
+PEOPLE, SPACES = 3, 2
+ASKED = "What about the lighthouse?"
+
+
+@dataclass
+class Told:
+    """A fact or document with a word of its own; `owner` None for a document."""
+
+    id: int
+    word: str
+    space: int | None
+    owner: int | None = None
+    shared: bool = True
+
+
+@dataclass
+class World:
+    """What is true, kept beside the application in the plainest way."""
+
+    app: object
+    people: list[int]
+    spaces: list[int]
+    members: dict[int, set[int]]
+    facts: list[Told] = field(default_factory=list)
+    documents: list[Told] = field(default_factory=list)
+    turns: list[tuple[int, int]] = field(default_factory=list)
+    words: int = 0
+
+    def word(self) -> str:
+        self.words += 1
+        return f"zq{self.words}qz"
+
+    def may_read(self, reader: int, told: Told) -> bool:
+        return told.owner == reader or (told.shared and reader in self.members.get(told.space, set()))
+
+    def readable(self, reader: int, space: int | None = None) -> set[str]:
+        return {told.word for told in (*self.facts, *self.documents)
+                if self.may_read(reader, told) and space in (None, told.space)}  # fmt: skip
+
+    def unreadable(self, text: str, reader: int, space: int | None = None) -> set[str]:
+        """The words in a text that the reader may not see, of facts and documents that are gone too."""
+        allowed = self.readable(reader, space)
+        return {f"zq{n}qz" for n in range(1, self.words + 1) if f"zq{n}qz" in text} - allowed
+
+
+def join(world: World, who: int, space: int) -> None:
+    person, place = world.people[who], world.spaces[space]
+    owner = world.people[0]
+    if person in world.members[place]:
+        return
+    with write_transaction():
+        members.invite(owner, place, f"person{who}@example.org")
+    with write_transaction():
+        members.accept(person, place)
+    world.members[place].add(person)
+
+
+def leave(world: World, who: int, space: int) -> None:
+    person, place = world.people[who], world.spaces[space]
+    if who == 0 or person not in world.members[place]:
+        return
+    with write_transaction():
+        members.remove(person, place, person)
+    world.members[place].discard(person)
+    for told in world.facts:
+        if told.owner == person and told.space == place:
+            told.space, told.shared = None, False
+
+
+def add(world: World, who: int, space: int, shared: bool) -> None:
+    person, place, word = world.people[who], world.spaces[space], world.word()
+    if person not in world.members[place]:
+        with pytest.raises(NotFound), write_transaction():
+            facts.add_fact(person, place, "hobby", f"The lighthouse {word}", shared=shared)
+        return
+    with write_transaction():
+        fact = facts.add_fact(person, place, "hobby", f"The lighthouse {word}", shared=shared)
+        world.facts.append(Told(fact.memory.memory_id, word, place, person, shared))
+
+
+def toggle(world: World, who: int, which: int) -> None:
+    if not world.facts:
+        return
+    told, person = world.facts[which % len(world.facts)], world.people[who]
+    wanted = "private" if told.shared else "shared"
+    try:
+        with write_transaction():
+            facts.set_visibility(person, told.id, wanted)
+    except NotFound:
+        assert told.owner != person or told.space is None
+        return
+    assert told.owner == person
+    told.shared = not told.shared
+
+
+def forget(world: World, who: int, which: int) -> None:
+    if not world.facts:
+        return
+    told, person = world.facts[which % len(world.facts)], world.people[who]
+    try:
+        with write_transaction():
+            facts.delete_fact(person, told.id)
+    except NotFound:
+        assert told.owner != person or told.space is None
+        return
+    assert told.owner == person
+    world.facts.remove(told)
+
+
+def write(world: World, who: int, space: int) -> None:
+    person, place, word = world.people[who], world.spaces[space], world.word()
+    if person not in world.members[place]:
+        return
+    with write_transaction():
+        fields = NewDocument(title=f"Lighthouse {word}", content=f"Lighthouse {word}")
+        made = documents.add_document(person, place, fields)
+    documents.index_document(made.document_id)
+    world.documents.append(Told(made.document_id, word, place))
+
+
+def tear(world: World, which: int) -> None:
+    if not world.documents:
+        return
+    told = world.documents.pop(which % len(world.documents))
+    with write_transaction():
+        documents.delete_document(world.people[0], told.space, told.id)
+
+
+def talk(world: World, who: int, space: int | None) -> None:
+    """A turn without its model: the prompt is checked and kept, as the runner does it."""
+    person = world.people[who]
+    place = world.spaces[space] if space is not None else None
+    try:
+        with write_transaction():
+            conversation = create_conversation(person, NewConversation(space_id=place))
+            _, reply = messages.add_exchange(conversation, ASKED, parent_id=None)
+            turn = reply.message_id
+    except NotFound:
+        assert person not in world.members[place]
+        return
+    made = assemble(turn, world.app.extensions["settings"])
+    prompt = "\n".join(message["content"] for message in made.messages)
+    assert not world.unreadable(prompt, person, place)
+    if place is not None:
+        known = {told.word for told in world.facts if told.space == place and world.may_read(person, told)}
+        assert all(word in prompt for word in known), "what may be seen is there"
+    with write_transaction():
+        finish_turn(turn, Outcome("complete", "I see.", steps=[made.step], receipt=made.receipt))
+    world.turns.append((person, turn))
+
+
+def look(world: World) -> None:
+    """Everything anybody can be shown."""
+    for person in world.people:
+        for place in world.spaces:
+            inside = person in world.members[place]
+            if inside:
+                listed = {fact.memory.content.split()[-1] for fact in facts.list_facts(person, place)}
+                assert listed == {told.word for told in world.facts
+                                  if told.space == place and world.may_read(person, told)}  # fmt: skip
+                previewed = {fact.memory.content.split()[-1] for fact in facts.shared_view(person, place)}
+                assert previewed == {told.word for told in world.facts if told.space == place and told.shared}
+            else:
+                for view in (facts.list_facts, facts.shared_view, members.list_members):
+                    with pytest.raises(NotFound):
+                        view(person, place)
+        for told in world.facts:
+            if world.may_read(person, told):
+                assert told.word in memories.read_memory(person, told.id).content
+            else:
+                with pytest.raises(NotFound):
+                    memories.read_memory(person, told.id)
+        for told in world.documents:
+            if not world.may_read(person, told):
+                with pytest.raises(NotFound):
+                    documents.text_of(person, told.space, told.id)
+        found = " ".join(f"{item.content} {item.title} {item.source}" for item in search(person, "lighthouse").items)
+        assert not world.unreadable(found, person)
+    for person, turn in world.turns:
+        kept = json.dumps([step.data for step in chat.pipeline_steps(person, turn)])
+        kept += " ".join(f"{line.content} {line.title}" for line in receipts.receipt_of(person, turn))
+        assert not world.unreadable(kept, person)
+        for other in set(world.people) - {person}:
+            with pytest.raises(DomainError):
+                receipts.receipt_of(other, turn)
+
+
+who, where, which = st.integers(0, PEOPLE - 1), st.integers(0, SPACES - 1), st.integers(0, 9)
+ACTS = st.one_of(
+    st.tuples(st.just(join), who, where), st.tuples(st.just(leave), who, where),
+    st.tuples(st.just(add), who, where, st.booleans()), st.tuples(st.just(toggle), who, which),
+    st.tuples(st.just(forget), who, which), st.tuples(st.just(write), who, where), st.tuples(st.just(tear), which),
+    st.tuples(st.just(talk), who, st.none() | where),
+)  # fmt: skip
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(ACTS, min_size=5, max_size=16))
+def test_nobody_is_given_what_they_may_not_see(app, acts):
+    people = [make_person(app, email=f"person{number}@example.org").user_id for number in range(PEOPLE)]
+    try:
+        with app.app_context():
+            made = []
+            for number in range(SPACES):
+                with write_transaction():
+                    fields = NewSpace(kind="legacy", name=f"Legacy {number}")
+                    made.append(spaces.create_space(people[0], fields).space_id)
+            world = World(app, people, made, {place: {people[0]} for place in made})
+            for person in (1, 2):
+                join(world, person, 0)
+            for act, *given_to in acts:
+                act(world, *given_to)
+                db.session.rollback()
+            look(world)
+            db.session.remove()
+    finally:
+        with app.app_context():
+            db.session.remove()
+            index_cache().drop()
+            empty_tables(db.engine, db.metadata)
