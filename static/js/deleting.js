@@ -1,0 +1,40 @@
+// Deleting a conversation asks first when memories rest on it; otherwise it goes at once, with Undo.
+import { $, on } from "./dom.js";
+import { act } from "./list.js";
+
+let base = "";
+
+async function ask(event, id, address) {
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  base = address;
+  let answer;
+  try {
+    answer = await fetch(`${base}/delete`, { headers: { "HX-Request": "true" } });
+  } catch {
+    return act("delete", id, base); // which says what is the matter
+  }
+  if (answer.status !== 200) return act("delete", id, base);
+  const dialog = $("#delete-dialog");
+  dialog.innerHTML = await answer.text();
+  dialog.showModal();
+}
+
+// Before the list's own handlers, which delete without asking.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("button[data-delete]");
+  if (button) ask(event, button.dataset.delete, $(".side-link", button.closest(".side-item")).getAttribute("href"));
+}, { capture: true });
+
+document.addEventListener("submit", (event) => {
+  const form = event.target.closest?.("form[data-delete]");
+  if (form) ask(event, form.dataset.delete, form.getAttribute("action").replace(/\/[^/]+$/, ""));
+}, { capture: true });
+
+on("submit", "form[data-delete-choice]", (event, form) => {
+  event.preventDefault();
+  form.closest("dialog").close();
+  act(event.submitter?.value === "forget" ? "delete-with-memories" : "delete", form.dataset.deleteChoice, base);
+});
+
+on("click", "#delete-dialog a[data-close-dialog]", (event) => event.preventDefault());

@@ -147,3 +147,9 @@ on("click", "a[data-dialog]", async (event, link) => {
   await htmx.ajax("GET", link.getAttribute("href"), { target: `#${dialog.id} [data-dialog-body]`, swap: "innerHTML", source: dialog });
   dialog.showModal();
 });
+
+// What is opened under a reply is read from its top: the thread stops following its end, as after scrolling up.
+document.addEventListener("click", (event) => {
+  const scroller = event.target.closest?.(".trace > summary") && $("#thread-scroll");
+  if (scroller) scroller.scrollTop -= 3;
+}, { capture: true });

@@ -34,9 +34,7 @@ def learn(app, model):
 
     def make(person, *said, title="A talk") -> int:
         conversation_id = converse(app, person.user_id, *said, title=title)
-        numbered = enumerate(said, 1)
-        # A conversation is numbered with its replies: every other message is the user's.
-        answers(model, *(operation(text, message_number=2 * number - 1) for number, text in numbered))
+        answers(model, *(operation(text, message_number=number) for number, text in enumerate(said, 1)))
         with app.app_context():
             extraction.extract(conversation_id)
         return conversation_id
@@ -64,7 +62,7 @@ PATHS = [
     ("POST", "/memories/{id}/forget"),
     ("POST", "/memories/{id}/restore"),
     ("POST", "/memories/{id}/review"),
-    ("POST", "/memory/health/keep/{id}"),
+    ("POST", "/memories/health/keep/{id}"),
     ("GET", "/memories/changes/{change}"),
     ("POST", "/memories/changes/{change}/undo"),
     ("POST", "/c/{talk}/memory"),
@@ -112,12 +110,13 @@ def test_nobody_is_sent_to_the_sign_in(method, path, anonymous, numbers):
 
 
 @pytest.mark.parametrize("path", ["/memory", "/memories/list", "/memories/panel", "/memories/changes",
-                                  "/memories/review", "/memory/health", "/find?q=bees", "/"])  # fmt: skip
+                                  "/memories/review", "/memories/health", "/find?q=bees", "/"])  # fmt: skip
 def test_lists_hold_only_ones_own(path, browser, numbers, login):
     for headers in ({}, HTMX):
-        assert "bees" not in browser.get(path, headers=headers).text.replace('value="bees"', "").replace("“bees”", "")
-    if "review" not in path and "health" not in path and "find" not in path and "changes" not in path:
-        assert SECRET in login(numbers["owner"]).get(path, headers={}).text or path == "/memories/panel"
+        assert "on the roof" not in browser.get(path, headers=headers).text
+    if path in ("/memory", "/memories/list", "/memories/panel", "/find?q=bees"):
+        found = login(numbers["owner"]).get(path, headers={} if path == "/memory" else HTMX).text
+        assert "on the roof" in found.replace("<mark>", "").replace("</mark>", "")
 
 
 @pytest.mark.parametrize("path", ["edit", "pin", "archive", "forget"])
@@ -213,7 +212,7 @@ def test_forgetting_asks_then_reports(app, browser, user, learn):
 def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
     id = remember(user)
     for path in (f"/memories/{id}", f"/memories/{id}/edit", f"/memories/{id}/forget", "/memories/new", "/memory",
-                 "/memories/review", "/memories/changes", "/memory/health", "/find?q=bees"):  # fmt: skip
+                 "/memories/review", "/memories/changes", "/memories/health", "/find?q=bees"):  # fmt: skip
         page = browser.get(path)
         assert page.status_code == 200
         assert "<!doctype html>" in page.text
@@ -292,8 +291,8 @@ def test_the_switches(browser, user, learn):
     assert "Extract memories" not in off
     assert post(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
     assert "Off here" not in post(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
-    assert "Off everywhere" in post(browser, "/memory/switch", headers=HTMX, on=0, conversation=talk).text
-    assert post(browser, "/memory/switch", on=1).location == "/memory"
+    assert "Off everywhere" in post(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
+    assert post(browser, "/memories/switch", on=1).location == "/memory"
 
 
 def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
@@ -334,15 +333,15 @@ def test_a_temporary_conversation_shows_what_it_is(app, browser, user):
 
 
 def test_health_offers_the_way_out(app, browser, user, learn):
-    learn(user, "I own a boat", "I own one boat")
+    learn(user, "I own a boat", "I play the cello")
     rows = memories_of(app, user.user_id)
     with app.app_context(), write_transaction():
         history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
-    page = browser.get("/memory/health").text
+    page = browser.get("/memories/health").text
     assert "Rest on nothing" in page
     assert "What it rested on is gone" in page
-    kept = post(browser, f"/memory/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
-    assert kept.location == "/memory/health"
+    kept = post(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
+    assert kept.location == "/memories/health"
     assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]
 
 
@@ -354,5 +353,5 @@ def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn,
     assert "<mark>Boats</mark> need paint" in page
     only = browser.get("/find?q=boat&kind=memory", headers=HTMX).text
     assert "/c/" not in only
-    assert "Nothing found for “&lt;b&gt;”" in browser.get("/find?q=<b>", headers=HTMX).text
+    assert "Nothing found for “&lt;zyx&gt;”" in browser.get("/find?q=<zyx>&kind=conversation", headers=HTMX).text
     assert "Type a word" in browser.get("/find", headers=HTMX).text

@@ -18,6 +18,7 @@ blueprint = Blueprint("inspector", __name__)
 SECTIONS = {
     "instructions": "Instructions", "known": "Always known", "summaries": "Summaries of earlier parts",
     "messages": "Messages, word for word", "retrieved": "Found for this message", "question": "Your message",
+    "overhead": "Between the parts",
 }  # fmt: skip
 STEPS = {
     "context": "Putting the prompt together", "retrieval": "Looking things up", "model": "Writing the reply",

@@ -150,7 +150,7 @@ def switch_here(conversation_id: int):
     return _switched(url_for("conversations_pages.show", conversation_id=conversation_id), conversation_id)
 
 
-@blueprint.post("/memory/switch")
+@blueprint.post("/memories/switch")
 @signed_in
 def switch_everywhere():
     """Switch memory on or off altogether."""
@@ -159,7 +159,7 @@ def switch_everywhere():
     return _switched(url_for("memories.page"), request.form.get("conversation", type=int))
 
 
-@blueprint.get("/memory/health")
+@blueprint.get("/memories/health")
 @signed_in
 def health():
     """What may want tidying."""
@@ -167,7 +167,7 @@ def health():
                            counts=views.counts(current_user_id()))  # fmt: skip
 
 
-@blueprint.post("/memory/health/keep/<int:memory_id>")
+@blueprint.post("/memories/health/keep/<int:memory_id>")
 @signed_in
 def keep_one(memory_id: int):
     """Archive the other memories of a group of duplicates."""
@@ -190,7 +190,7 @@ def ask_to_delete(conversation_id: int):
     resting = dependents.of_conversation(user_id, conversation_id)
     shown = {"conversation": conversation, "resting": resting, "cards": views.cards_of(user_id, resting.memories)}
     if wants_partial():
-        return render_template("memories/_delete.html", **shown)
+        return render_template("memories/_delete.html", **shown) if shown["cards"] else ("", 204)
     return render_template("memories/delete.html", **shown)
 
 

@@ -205,10 +205,10 @@ def archive(memory_id: int):
 def ask_to_forget(memory_id: int):
     """What forgetting takes away, asked once."""
     card = views.card(current_user_id(), memory_id)
-    shown = {"card": card, "wordings": len(history.revisions_of(current_user_id(), memory_id)) - 1}
+    wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
-        return render_template("memories/_forget.html", **shown)
-    return _whole(card, forgetting=True, **shown)
+        return render_template("memories/_forget.html", card=card, wordings=wordings)
+    return _whole(card, forgetting=True, wordings=wordings)
 
 
 @blueprint.post("/memories/<int:memory_id>/forget")

@@ -23,7 +23,7 @@ blueprint = Blueprint("retrieval", __name__)
 @blueprint.app_context_processor
 def _used() -> dict[str, Any]:
     """What the templates of any page may ask for."""
-    return {"used_under": used_under, "load_used": _newest}
+    return {"used_under": used_under, "load_used": _newest, "search_kinds": shown.FILTERS}
 
 
 def _newest(conversation: Any) -> tuple[int | None, shown.Receipt]:
@@ -86,3 +86,14 @@ def used_here(conversation_id: int):
     if not wants_partial():
         return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
     return render_template("retrieval/_used_tab.html", conversation=conversation)
+
+
+@blueprint.get("/find")
+@signed_in
+def find():
+    """Everything of the user's with the words: a page, or the results of the palette."""
+    q = request.args.get("q", "")[:200].strip()
+    kind = request.args.get("kind", "")
+    results = shown.search(current_user_id(), q, kind if kind in shown.FILTERS else "")
+    template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
+    return render_template(template, q=q, kind=kind, results=results, filters=shown.FILTERS)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from markupsafe import Markup, escape
 from sqlalchemy import func, select
 
+from webapp.conversations.finding import find
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories import history
 from webapp.memories.history import Quoted
-from webapp.retrieval import receipts
+from webapp.retrieval import receipts, service
+from webapp.retrieval.excerpt import excerpt
+from webapp.retrieval.found import Found
 from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.receipts import Line
 
@@ -133,3 +137,71 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
         html += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start:end])
         at = end
     return html + escape(text[at:])
+
+
+FILTERS = {
+    "": "Everything", "conversation": "Conversations", "message": "Messages", "memory": "Memories",
+    "chunk": "Summaries", "document": "Documents",
+}  # fmt: skip
+MOST = 24
+EXCERPT = 160
+TITLES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A thing found. `memory_id` for a memory; else it is opened in a conversation, at a message if there is one."""
+
+    kind: str
+    title: Markup | str
+    excerpt: Markup | None
+    at: datetime
+    conversation_id: int | None = None
+    message_id: int | None = None
+    memory_id: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        return {"conversation": "Conversation", **KINDS, "message": "Message"}[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Groups in the order of `FILTERS`, and whether only words were looked for."""
+
+    groups: list[tuple[str, list[Result]]] = field(default_factory=list)
+    words_only: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+
+def search(user_id: int, q: str, kind: str = "") -> Results:
+    """What a person looks for: conversations by title or words, then memories, messages, summaries, documents."""
+    if not q:
+        return Results()
+    found: dict[str, list[Result]] = {name: [] for name in FILTERS if name}
+    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if kind in ("", "conversation") else ():
+        found["conversation"].append(
+            Result("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
+        )
+    words_only = False
+    if kind != "conversation":
+        kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
+        passages = service.search(user_id, q, kinds=kinds, limit=MOST)
+        words_only = not passages.with_meaning
+        there = {result.message_id for result in found["conversation"]}
+        for item in passages.items:
+            if item.message_id not in there or item.kind != "message":
+                found[item.kind].append(_result(item, q))
+    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only)
+
+
+def _result(item: Found, q: str) -> Result:
+    part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+    text = marked(part.text, part.spans)
+    if item.kind == "memory":
+        return Result("memory", text, None, item.at, memory_id=item.id)
+    title = item.title or ("Document" if item.kind == "document" else "New conversation")
+    return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id)

@@ -1,0 +1,298 @@
+"""Memory as a person sees it: it appears by itself, and is corrected, undone and forgotten where it stands."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.memories.conversing import answers, name, operation
+
+from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+
+
+def cards(page: Page):
+    """The memories in the panel's list."""
+    return page.locator("#memory-list > article.mem")
+
+
+def trace(page: Page, words: str):
+    """The folded lines under replies that begin with some words."""
+    return page.locator(".trace > summary").filter(has_text=words)
+
+
+@pytest.fixture
+def learned(tab, model):
+    """A tab in a conversation from which a name and a taste were learned."""
+    model.script(reply="Good to know.")
+    answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
+    page = tab.page
+    send(page, "My name is Ada and I prefer green tea")
+    expect(cards(page)).to_have_count(2, timeout=30_000)
+    return page
+
+
+def test_what_is_said_becomes_a_memory_without_a_reload(learned):
+    page = learned
+    expect(cards(page).filter(has_text="Ada")).to_contain_text("My name is Ada")
+    expect(page.locator("[data-memory-count]")).to_have_text("2")
+    expect(trace(page, "Remembered 2")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("[data-toast]")).to_have_count(0)
+    trace(page, "Remembered 2").click()
+    expect(page.locator(".trace-body").first).to_contain_text("The user's name is Ada.")
+    page.reload()
+    expect(cards(page)).to_have_count(2)
+    expect(trace(page, "Remembered 2")).to_be_visible()
+
+
+def test_edit_in_place_history_and_restore(learned):
+    page = learned
+    card = cards(page).filter(has_text="green tea")
+    card.hover()
+    card.get_by_label("Edit this memory").click()
+    field = page.get_by_label("Memory", exact=True).and_(page.locator("textarea"))
+    expect(field).to_be_focused()
+    field.fill("Something else")
+    page.keyboard.press("Escape")
+    expect(cards(page)).to_have_count(2)
+    expect(cards(page).first).to_contain_text("green tea")
+    card.hover()
+    card.get_by_label("Edit this memory").click()
+    field.fill("I prefer black tea")
+    page.keyboard.press("Enter")
+    changed = cards(page).filter(has_text="black tea")
+    expect(changed).to_contain_text("Saved as revision 2")
+    expect(changed).to_be_focused()
+    changed.locator(".mem-past > summary").click()
+    expect(changed.locator(".revision")).to_have_count(2)
+    changed.get_by_role("button", name="Restore revision 1").click()
+    expect(cards(page).filter(has_text="Put back, as revision 3")).to_contain_text("green tea")
+
+
+def test_undo_from_the_reply_and_honest_refusal(learned):
+    page = learned
+    card = cards(page).filter(has_text="green tea")
+    card.hover()
+    card.get_by_label("Pin this memory").click()
+    expect(cards(page).filter(has_text="Pinned: every reply sees it")).to_have_count(1)
+    trace(page, "Remembered 2").click()
+    page.locator(".trace-body").get_by_role("button", name="Undo").click()
+    expect(page.locator(".mem-refused")).to_contain_text("was changed since")
+    expect(cards(page)).to_have_count(2)
+    page.locator("#memory-log .change > details > summary").first.click()
+    page.locator("#memory-log").get_by_role("button", name="Undo").first.click()
+    expect(page.locator("#memory-log .change").nth(1)).to_contain_text("undone")
+
+
+def test_undo_takes_back_what_was_remembered(learned):
+    page = learned
+    trace(page, "Remembered 2").click()
+    page.locator(".trace-body").get_by_role("button", name="Undo").click()
+    expect(trace(page, "Remembered 2 · undone")).to_be_visible()
+    page.mouse.move(600, 300)
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator("[data-memory-count]")).to_have_text("0")
+
+
+def test_forgetting_asks_once_and_reports(learned):
+    page = learned
+    card = cards(page).filter(has_text="green tea")
+    card.hover()
+    card.get_by_label("Forget this memory for good").click()
+    question = page.locator(".mem-asking")
+    expect(question).to_contain_text("Goes: the memory, 1 quote")
+    expect(question.get_by_role("button", name="Forget")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(question).to_have_count(0)
+    card.hover()
+    card.get_by_label("Forget this memory for good").click()
+    question.get_by_role("button", name="Forget").click()
+    report = page.locator(".mem-gone")
+    expect(report).to_contain_text("Removed: 1 memory, 1 quote")
+    expect(report.get_by_role("link", name="your message")).to_be_visible()
+    expect(page.locator("[data-memory-count]")).to_have_text("1")
+    report.get_by_label("Close this report").click()
+    expect(cards(page)).to_have_count(1)
+    expect(page.locator(".message-user")).to_contain_text("green tea")
+
+
+def test_a_quotation_leads_to_the_words_also_from_another_conversation(learned):
+    page = learned
+    quote = cards(page).filter(has_text="green tea").locator("a.quote")
+    quote.click()
+    marked = "[...CSS.highlights.get('said') ?? []].map(range => range.toString()).join()"
+    assert page.evaluate(marked) == "I prefer green tea"
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    cards(page).filter(has_text="Ada").locator("a.quote").click()
+    expect(page.locator(".message-user")).to_be_focused()
+    expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+&said=0-14"))
+    assert page.evaluate(marked) == "My name is Ada"
+
+
+def test_a_receipt_under_the_reply_and_its_answers(learned, model):
+    page = learned
+    send(page, "What do you know of me?")
+    expect(trace(page, "Used 2 memories")).to_have_count(1)
+    trace(page, "Used 2 memories").click()
+    lines = page.locator(".trace-body .receipt-line")
+    expect(lines).to_have_count(2)
+    tea = lines.filter(has_text="green tea")
+    expect(tea).to_contain_text("revision 1")
+    expect(tea).to_contain_text("You said this in")
+    tea.get_by_role("button", name="Outdated").click()
+    expect(lines.filter(has_text="Marked as no longer true")).to_have_count(1)
+    page.mouse.move(600, 300)
+    expect(cards(page)).to_have_count(1)
+    page.get_by_role("tab", name="Used").click()
+    expect(page.locator("#used-here .receipt-line").first).to_be_visible()
+    page.locator("#used-here").get_by_role("link", name="The whole prompt").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Always known")
+    expect(dialog).to_contain_text("What do you know of me?")
+    assert serious_findings(page) == []
+
+
+def test_a_contradiction_is_decided_with_both_quotes_in_sight(learned, model):
+    page = learned
+    answers(model, operation("I do not prefer green tea", memory_type="preference"))
+    send(page, "Well, I do not prefer green tea")
+    review = page.locator("#memory-review")
+    expect(review).to_contain_text("These two do not go together", timeout=30_000)
+    sides = review.locator(".mem-side")
+    expect(sides.nth(0).locator("q")).to_have_text("I prefer green tea")
+    expect(sides.nth(1).locator("q")).to_have_text("I do not prefer green tea")
+    expect(trace(page, "1 to review")).to_be_visible()
+    assert serious_findings(page) == []
+    review.get_by_text("True until…").click()
+    review.get_by_role("button", name="Set").click()
+    expect(review.get_by_role("alert")).to_have_text("Say until when it was true.")
+    review.get_by_role("button", name="Replaced").click()
+    expect(review.locator(".mem-gone")).to_contain_text("Now: I do not prefer green tea")
+    review.get_by_label("Close", exact=True).click()
+    page.mouse.move(600, 300)
+    expect(review.locator("form")).to_have_count(0)
+    expect(cards(page).filter(has_text="I do not prefer green tea")).to_have_count(1)
+    expect(cards(page)).to_have_count(2)
+
+
+def test_what_is_doubtful_waits_and_can_be_called_wrong(learned, model):
+    page = learned
+    answers(model, operation("maybe I like jazz", "The user likes jazz.", memory_type="preference", confidence=0.5))
+    send(page, "maybe I like jazz")
+    review = page.locator("#memory-review")
+    expect(review).to_contain_text("Is this right?", timeout=30_000)
+    review.get_by_role("button", name="No, it is wrong").click()
+    expect(review.locator(".mem-gone")).to_contain_text("Forgotten")
+    review.get_by_label("Close this report").click()
+    expect(review.locator("form")).to_have_count(0)
+
+
+def test_a_temporary_conversation_leaves_nothing(tab, model):
+    model.script(reply="Noted.")
+    page = tab.page
+    page.locator(".temporary-start .switch").click()
+    expect(page.get_by_role("switch", name="Temporary conversation")).to_be_checked()
+    send(page, "My name is Nobody and I prefer silence")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".temporary-tag")).to_be_visible()
+    expect(page.locator("#memory-here")).to_contain_text("Nothing is remembered from it")
+    expect(page.locator("[data-turn]:not([hx-sse\\:connect])")).to_have_count(1, timeout=30_000)  # all work is done
+    assert not [call for call in model.calls() if "memory_operations" in str(call)]
+    page.reload()
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator(".trace")).to_have_count(0)
+
+
+def test_search_finds_a_memory_and_a_message(learned):
+    page = learned
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search everything").press_sequentially("green", delay=15)
+    found = page.get_by_role("option")
+    expect(found.filter(has_text="I prefer green tea").first.locator("mark").first).to_have_text("green")
+    page.get_by_text("Memories", exact=True).click()
+    expect(found).to_have_count(1)
+    page.get_by_role("combobox", name="Search everything").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="History")).to_be_visible()
+    expect(page.locator(".mem-text")).to_have_text("I prefer green tea")
+
+
+def test_deleting_a_conversation_asks_when_memories_rest_on_it(learned):
+    page = learned
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("2 memories rest on what you said in it")
+    assert serious_findings(page) == []
+    dialog.get_by_role("link", name="Cancel").click()
+    expect(replies(page)).to_have_count(1)
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete and forget 2 memories").click()
+    expect(page.locator("[data-toast]")).to_contain_text("2 memories forgotten")
+    expect(cards(page)).to_have_count(0)
+    expect(page.locator(".side-link")).to_have_count(0)
+
+
+def test_the_panel_stays_as_it_was_left(tab):
+    page = tab.page
+    page.get_by_label("Hide the memory panel").click()
+    expect(page.locator("#panel")).to_be_hidden()
+    page.reload()
+    expect(page.locator("#panel")).to_be_hidden()
+    page.get_by_label("Show the memory panel").click()
+    expect(page.locator("#panel")).to_be_visible()
+    page.get_by_role("tab", name="Memory").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Used")).to_be_focused()
+    expect(page.locator("#panel-used")).to_be_visible()
+
+
+def test_on_a_phone_the_panel_is_a_drawer(open_tab, user, model):
+    model.script(reply="Good.")
+    answers(model, operation("I prefer green tea", memory_type="preference"))
+    page = open_tab(user, PHONE, colour="dark").page
+    page.get_by_label("Message", exact=True).fill("I prefer green tea")
+    page.get_by_role("button", name="Send").tap()
+    expect(trace(page, "Remembered 1")).to_be_visible(timeout=30_000)
+    page.get_by_label("Show the memory panel").tap()
+    expect(page.locator("#panel")).to_be_in_viewport()
+    expect(cards(page)).to_have_count(1)
+    assert not scrolls_sideways(page)
+    assert serious_findings(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator("#panel")).not_to_be_in_viewport()
+    page.get_by_label("Show the memory panel").tap()
+    cards(page).locator("a.quote").tap()
+    expect(page.locator("#panel")).not_to_be_in_viewport()
+    expect(page.locator(".message-user")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+def test_every_page_is_usable_by_all(learned, open_tab, user, colour):
+    page = open_tab(user, colour=colour).page
+    for path in ("/", "/memory", "/memories/changes", "/memories/review", "/memories/health", "/find?q=tea"):
+        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + path)
+        assert serious_findings(page) == [], path
+        assert not scrolls_sideways(page)
+
+
+def test_without_scripts_memory_is_read_edited_and_forgotten(open_tab, user, app):
+    page = open_tab(user, scripts=False).page
+    page.get_by_role("link", name="Memory", exact=True).first.click()
+    page.get_by_role("link", name="Add by hand").click()
+    page.get_by_label("What should be remembered?").fill("I play the cello")
+    page.get_by_role("button", name="Remember").click()
+    expect(page.locator(".mem-text")).to_have_text("I play the cello")
+    page.get_by_label("Edit this memory").click()
+    page.locator("textarea").fill("I play the viola")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".mem-text")).to_have_text("I play the viola")
+    page.get_by_label("Forget this memory for good").click()
+    page.get_by_role("button", name="Forget").click()
+    expect(page.get_by_role("heading", name="Forgotten")).to_be_visible()
+    page.get_by_role("link", name="To your memory").click()
+    expect(page.locator(".mem-text")).to_have_count(0)
