@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,18 @@ def test_a_double_click_gives_the_same_question(guided: int, client: ApiClient, 
     other = client.post(path.replace("place", "wishes")).json
     assert other != first
     wait(client, other["response_id"])
+
+
+def test_clicks_at_the_same_moment_give_the_same_question(
+    guided: int, api: Callable[[Person], ApiClient], user: Person, client: ApiClient
+) -> None:
+    path = f"/memory/conversation/{guided}/points/place/initiate/"
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda _: api(user).post(path), range(6)))
+    assert {answer.status_code for answer in answers} == {202}
+    ids = {answer.json["response_id"] for answer in answers}
+    assert len(ids) == 1
+    wait(client, ids.pop())
 
 
 def test_an_answered_point_is_asked_about_anew(guided: int, client: ApiClient, run_jobs: Callable) -> None:
@@ -257,6 +270,8 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
     place = points(client, guided)["by"]["place"]
     assert (place["is_addressed"], place["prefilled"]) == (True, [])
     assert place["evidence"][0]["memory_id"] == memory_id
+    client.put(f"/api/memories/{memory_id}", json={"content": "I have a balcony with shade."})
+    assert points(client, guided)["by"]["place"]["extracted_points"] == ["I have a balcony with shade."]
     client.delete(f"/api/memories/{memory_id}")
     place = points(client, guided)["by"]["place"]
     assert (place["is_addressed"], place["evidence"], place["was_reopened"]) == (False, [], True)
