@@ -28,6 +28,7 @@ PURE = {
     "webapp": "dates errors jobspecs validation",
     "webapp.accounts": "emails passwords",
     "webapp.chat": "budget context context_types sections",
+    "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.memories": "claims decisions extraction_prompt grounding likeness normalise operations plan policy "
     "screening state tombstones",
     "webapp.legacies": "categories grounding",

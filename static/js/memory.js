@@ -40,6 +40,12 @@ function countOnly() {
 }
 
 document.addEventListener("memories:changed", refreshSoon);
+
+// While a turn is read for memories, a thin line says so.
+document.addEventListener("memories:reading", () => panel()?.setAttribute("data-reading", ""));
+for (const type of ["memories:changed", "settled"]) {
+  document.addEventListener(type, () => panel()?.removeAttribute("data-reading"));
+}
 for (const type of ["pointerout", "focusout"]) {
   document.addEventListener(type, () => {
     if (waiting) setTimeout(() => waiting && !isBusy() && refresh(), 60);
@@ -117,7 +123,7 @@ on("click", ".panel-tabs [role='tab']", (_event, tab) => choose(tab));
 on("keydown", ".panel-tabs [role='tab']", (event, tab) => {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step) return;
-  const tabs = $$("[role='tab']", panel());
+  const tabs = $$("[role='tab']:not([hidden])", panel());
   const next = tabs.at((tabs.indexOf(tab) + step) % tabs.length);
   choose(next);
   next.focus();
