@@ -22,6 +22,8 @@ function refresh({ moved = false } = {}) {
   query.set("conversation", conversation());
   query.set("limit", Math.min(100, Math.max(20, $$("#memory-list > .mem").length)));
   if (moved) query.set("moved", "1");
+  // A report of what was just done stays until it is closed.
+  query.set("keep", ["review", "list"].filter((part) => $(`#memory-${part} [data-stays]`)).join());
   htmx.ajax("GET", `/memories/panel?${query}`, { target: "#memory-list", swap: "none", source: "#memory-list" });
 }
 
@@ -135,7 +137,7 @@ on("click", "[data-remove-card]", (_event, button) => {
   const next = card.nextElementSibling ?? card.previousElementSibling;
   card.remove();
   (next?.matches(".mem") ? next : panel())?.focus();
-  if (waiting) refresh();
+  refresh();
 });
 
 // Esc in the form for a new one puts the link back.

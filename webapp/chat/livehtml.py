@@ -22,6 +22,7 @@ from webapp.memories.history import get_change_set
 JOBS_SECONDS = 30.0
 # Named events, which the page's scripts hear; they carry nothing.
 REPLY_FINISHED = "reply:finished"
+MEMORIES_READING = "memories:reading"
 MEMORIES_CHANGED = "memories:changed"
 EXTRACTION_STARTED = "extraction:started"
 
@@ -115,6 +116,8 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
         yield from _message(render_template("chat/_stream.html", part="title", **shown), item.id)
     elif item.kind == "extraction_start":
         yield sse.event(EXTRACTION_STARTED, "", item.id)
+    elif item.kind == "extraction_start":
+        yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
         yield from _message(_remembered(page.turn_id, item), item.id)
         yield sse.event(MEMORIES_CHANGED, "", item.id)

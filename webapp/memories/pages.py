@@ -11,7 +11,7 @@ from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.memories import forgetting, history, service, views, wording
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
@@ -88,9 +88,12 @@ def page():
 def panel():
     """The panel anew, as fragments for the parts of it that a page has."""
     number = request.args.get("conversation", type=int)
-    conversation = get_conversation(current_user_id(), number) if number else None
     if not wants_partial():
         return redirect(url_for(".page"), 303)
+    try:
+        conversation = get_conversation(current_user_id(), number) if number else None
+    except NotFound:  # deleted a moment ago, and still on the page that asks
+        conversation = None
     shown = views.panel(current_user_id(), conversation, read_filters(conversation))
     return render_template("memories/_refresh.html", panel=shown)
 
@@ -152,7 +155,7 @@ def show(memory_id: int):
 @signed_in
 def edit(memory_id: int):
     """A memory, being edited in its place."""
-    card = views.card(current_user_id(), memory_id)
+    card = _own(memory_id)
     if wants_partial():
         return render_template("memories/_edit.html", card=card, errors={}, values={})
     return _whole(card, editing=True)
@@ -162,7 +165,7 @@ def edit(memory_id: int):
 @signed_in
 def save(memory_id: int):
     """Save an edit as a new revision; one made on an older wording is refused, with both kept in sight."""
-    card = views.card(current_user_id(), memory_id)
+    card = _own(memory_id)
     seen = request.form.get("revision", type=int)
     try:
         if seen is not None and seen != card.memory.revision:
@@ -204,7 +207,7 @@ def archive(memory_id: int):
 @signed_in
 def ask_to_forget(memory_id: int):
     """What forgetting takes away, asked once."""
-    card = views.card(current_user_id(), memory_id)
+    card = _own(memory_id)
     wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
     if wants_partial():
         return render_template("memories/_forget.html", card=card, wordings=wordings)
@@ -243,12 +246,20 @@ def restore(memory_id: int):
     return _done(memory_id, f"Put back, as revision {row.revision}")
 
 
+def _own(memory_id: int) -> views.Card:
+    """A memory of the user's own: what others share can be read, not changed."""
+    service.get_memory(current_user_id(), memory_id)
+    return views.card(current_user_id(), memory_id)
+
+
 def _whole(card: views.Card, **more: Any) -> str:
     return render_template("memories/memory.html", **({"card": card, **_past(card.memory.memory_id)} | more))
 
 
 def _past(memory_id: int) -> dict[str, Any]:
     user_id = current_user_id()
+    if service.read_memory(user_id, memory_id).user_id != user_id:
+        return {"memory_id": memory_id, "revisions": [], "others": []}
     rows = history.revisions_of(user_id, memory_id)
     others = [row for row in history.values_of(user_id, memory_id) if row.memory_id != memory_id]
     return {"memory_id": memory_id, "revisions": list(reversed(rows)), "others": others}

@@ -38,6 +38,7 @@ class Filters(BaseModel):
     category: Category | None = None
     show: Literal["current", "pinned", "review", "archived", "past"] = "current"
     here: bool = False
+    space: Id | None = None
     conversation: Id | None = None
     cursor: str | None = Field(None, max_length=500)
     limit: int = Field(20, ge=1, le=100)
@@ -45,12 +46,12 @@ class Filters(BaseModel):
     @property
     def is_narrow(self) -> bool:
         """Whether anything is left out."""
-        return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here)
+        return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here or self.space)
 
     @property
     def hidden(self) -> int:
         """How many filters are set that the form keeps folded away."""
-        return sum([bool(self.category), self.show != "current", self.here])
+        return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
 
     def query(self) -> MemoryQuery:
         """The same for the service."""
@@ -58,7 +59,8 @@ class Filters(BaseModel):
             q=self.q or None, memory_type=self.memory_type, category=self.category or None,
             is_pinned=True if self.show == "pinned" else None, is_archived=self.show == "archived",
             needs_review=True if self.show == "review" else None, is_closed=self.show == "past",
-            source_conversation_id=self.conversation if self.here else None, cursor=self.cursor, limit=self.limit,
+            space_id=self.space, source_conversation_id=self.conversation if self.here else None,
+            cursor=self.cursor, limit=self.limit,
         )
 
     def as_args(self) -> dict[str, str | int]:
@@ -138,8 +140,8 @@ def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
 
 
 def card(user_id: int, memory_id: int) -> Card:
-    """One memory. Raises NotFound."""
-    return cards_of(user_id, [service.get_memory(user_id, memory_id)])[0]
+    """One memory that the user may read. Raises NotFound."""
+    return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
 def waiting(user_id: int, limit: int, cursor: str | None = None) -> Page[Waiting]:

@@ -65,11 +65,19 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 def summary(counts: Mapping[str, int]) -> str:
     """What a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
+    counts = _apart(counts)
     return ", ".join(words.format(counts[name]) for name, words in _COUNTS.items() if counts.get(name))
+
+
+def _apart(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts with what waits for review told once: what is stored as waiting counts as added too."""
+    waiting = counts.get("in_review", 0)
+    return {**counts, "added": max(0, counts.get("added", 0) - waiting)}
 
 
 def remembered(counts: Mapping[str, int]) -> str:
     """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
+    counts = _apart(counts)
     if added := counts.get("added", 0):
         return f"Remembered {added}"
     changed = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))

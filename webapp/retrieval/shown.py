@@ -146,6 +146,7 @@ FILTERS = {
 MOST = 24
 EXCERPT = 160
 TITLES = 4
+NEARLY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,16 +192,18 @@ def search(user_id: int, q: str, kind: str = "") -> Results:
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
         passages = service.search(user_id, q, kinds=kinds, limit=MOST)
         words_only = not passages.with_meaning
+        best = max((item.score for item in passages.items), default=0.0)
         there = {result.message_id for result in found["conversation"]}
         for item in passages.items:
-            if item.message_id not in there or item.kind != "message":
-                found[item.kind].append(_result(item, q))
+            part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+            # What does not hold the words is shown only if it is nearly as good: a list to choose from is no prompt.
+            is_close = bool(part.spans) or item.score >= NEARLY * best
+            if is_close and (item.message_id not in there or item.kind != "message"):
+                found[item.kind].append(_result(item, marked(part.text, part.spans)))
     return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only)
 
 
-def _result(item: Found, q: str) -> Result:
-    part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
-    text = marked(part.text, part.spans)
+def _result(item: Found, text: Markup) -> Result:
     if item.kind == "memory":
         return Result("memory", text, None, item.at, memory_id=item.id)
     title = item.title or ("Document" if item.kind == "document" else "New conversation")
