@@ -1,0 +1,87 @@
+"""Spaces as people use them: made, talked in, shared with somebody, on a screen and on a phone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+from tests.spaces.helpers import add_fact, join, make_space
+from tests.support.people import api_client
+
+
+@pytest.fixture
+def cast(app, make_user):
+    """Two people with API clients."""
+    people = [make_user(name="Anna"), make_user(name="Ben")]
+    return people, [api_client(app, person) for person in people]
+
+
+def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
+    (anna, _), _ = cast
+    model.script(reply="Tell me about his hands.")
+    page = open_tab(anna).page
+    page.locator(".space-chosen").click()
+    page.get_by_role("link", name="Spaces").click()
+    page.get_by_role("radio", name="Legacy").check()
+    page.get_by_label("Name").fill("Grandpa Joe")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_role("heading", name="Grandpa Joe", level=1)).to_be_visible()
+    page.get_by_role("link", name="New conversation").last.click()
+    expect(page.get_by_label("Who speaks")).to_have_value("biographer")
+    page.get_by_label("Who speaks").select_option("The old friend")
+    send(page, "He was a baker.")
+    expect(replies(page)).to_contain_text("Tell me about his hands.")
+    expect(page.locator(".space-tag")).to_have_text("Grandpa Joe")
+    expect(page.locator(".space-chosen-name")).to_have_text("Grandpa Joe")
+
+
+def test_one_shares_and_the_other_sees_it_until_it_is_withdrawn(open_tab, cast):
+    (anna, ben), (hers, his) = cast
+    space = make_space(hers, "Grandpa Joe")
+    join(hers, space, his)
+    fact = add_fact(hers, space, "Joe sang bass in the choir")
+    page, other = open_tab(anna).go(f"/spaces/{space}/facts"), open_tab(ben).go(f"/spaces/{space}/facts")
+    expect(other.get_by_text("No facts yet")).to_be_visible()
+    page.get_by_role("button", name="Share: Joe sang bass").click()
+    expect(page.locator(f"#fact-{fact}")).to_contain_text("Yours, shared with the members")
+    expect(page.get_by_role("button", name="Withdraw: Joe sang bass")).to_be_focused()
+    other.reload()
+    expect(other.locator(f"#fact-{fact}")).to_contain_text("Shared by Anna")
+    page.get_by_role("button", name="Withdraw: Joe sang bass").click()
+    expect(page.locator(f"#fact-{fact}")).to_contain_text("seen by you alone")
+    other.reload()
+    expect(other.get_by_text("No facts yet")).to_be_visible()
+
+
+def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
+    (anna, _), (hers, _) = cast
+    space = make_space(hers, "Boat", "project")
+    page = open_tab(anna).go(f"/spaces/{space}/documents")
+    page.get_by_label("Title").fill("Log")
+    log = "\n\n".join(f"Day {day}. " + "The wind held. " * 50 for day in range(20))
+    page.get_by_label("Text", exact=True).fill(log)
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator(".document")).to_contain_text("Log")
+    expect(page.locator(".document progress")).to_have_count(0)
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("colour", ["light", "dark"])
+def test_every_page_can_be_read_by_everybody(open_tab, cast, device, colour):
+    (anna, _), (hers, his) = cast
+    space = make_space(hers, "Grandpa Joe", description="Baker, singer, grandfather of seven.")
+    join(hers, space, his)
+    hers.post(f"/api/spaces/{space}/members", json={"email": "carla@example.org"})
+    add_fact(hers, space, "Joe built boats in the shed behind the bakery", "hobby")
+    add_fact(his, space, "Joe sang bass in the choir of Cascais for forty years", "habit", shared=True)
+    hers.post(f"/api/spaces/{space}/documents", json={"title": "Letter from Lisbon", "content": "Dear all."})
+    page = open_tab(anna, device, colour=colour).page
+    conversation = hers.post("/api/conversations", json={"space_id": space, "title": "The shed"}).get_json()
+    number = conversation["conversation_id"]
+    for path in ("/spaces", f"/spaces/{space}", f"/spaces/{space}/facts", f"/spaces/{space}/facts?as=member",
+                 f"/spaces/{space}/documents", f"/spaces/{space}/members", f"/spaces/{space}/end",
+                 f"/c/{number}/move?to=none", f"/?space={space}", f"/c/{number}"):  # fmt: skip
+        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
+        assert not scrolls_sideways(page), path
+        assert serious_findings(page) == [], path
