@@ -23,7 +23,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.journeys.prompting import journey_prompt
-from webapp.memories.known import memory_is_on
+from webapp.memories.known import NEW, memory_is_on
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -112,7 +112,9 @@ def compose(
     custom = str((owner.settings or {}).get("custom_instructions") or "")
     found = retrieve(question, settings.index_wait_seconds)
     # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
-    place = place_of(conversation, remembers=remembers)
+    # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
+    fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
+    place = place_of(conversation, remembers=remembers, since=fixed_at)
     if place.opens:
         opens[0] = place.opens
     source = ContextInput(
@@ -121,11 +123,11 @@ def compose(
         directive=opening.text if opening else "",
         custom_instructions=custom,
         messages=history,
-        known=place.known,
+        known=[item for item in place.known if item.group != NEW],
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=_retrieved(found),
+        retrieved=[*_learned(place), *_retrieved(found)],
         limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
     memories = [(item.id, item.revision, item.content) for item in (*place.known, *place.facts)]
@@ -149,6 +151,15 @@ def _question(
         other_conversations=elsewhere,
         space_id=conversation.space_id,
     )
+
+
+def _learned(place: Place) -> list[Retrieved]:
+    """What was learned since the prompt's beginning was fixed: it goes with the last message, and breaks no cache."""
+    return [
+        Retrieved("memory", item.id, item.content, item.importance, "learned recently", item.revision)
+        for item in place.known
+        if item.group == NEW
+    ]
 
 
 def _retrieved(found: Result) -> list[Retrieved]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from webapp.chat.budget import Limits
 
@@ -27,6 +28,7 @@ class Chunk:
     content: str
     start: int
     end: int
+    made_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from webapp.chat.context_types import Fact, Known
 from webapp.conversations.models import Conversation
@@ -28,14 +29,18 @@ class Place:
     has_tools: bool = True
 
 
-def place_of(conversation: Conversation, *, remembers: bool) -> Place:
-    """The place of a conversation as it is now; without memory, only its instructions and who speaks."""
+def place_of(conversation: Conversation, *, remembers: bool, since: datetime | None = None) -> Place:
+    """The place of a conversation as it is now; without memory, only its instructions and who speaks.
+
+    Memories that changed after `since` are in the group NEW.
+    """
     user_id, space_id = conversation.user_id, conversation.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
     if space is None or not is_member(user_id, space.space_id):
-        return Place(known=_known(user_id, None) if remembers else [])
+        return Place(known=_known(user_id, None, since) if remembers else [])
     if space.kind != "legacy":
-        return Place(instructions=space.instructions, known=_known(user_id, space.space_id) if remembers else [])
+        known = _known(user_id, space.space_id, since) if remembers else []
+        return Place(instructions=space.instructions, known=known)
     facts = facts_for_prompt(user_id, space.space_id) if remembers else []
     return Place(
         opens=persona_prompt(conversation.persona, space.name),
@@ -47,6 +52,6 @@ def place_of(conversation: Conversation, *, remembers: bool) -> Place:
     )
 
 
-def _known(user_id: int, space_id: int | None) -> list[Known]:
-    items = context_memories(user_id, space_id)
+def _known(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
+    items = context_memories(user_id, space_id, since=since)
     return [Known(item.memory_id, item.content, item.revision, item.group, item.importance) for item in items]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -25,12 +26,15 @@ log = logging.getLogger(__name__)
 
 MOST = 200
 """How many pinned memories, and how many keyed facts, are considered for one prompt."""
+MOST_NEW = 20
+"""How many memories that changed since a prompt's beginning was fixed are told apart from it."""
+NEW = "new"
 USES = "memory:uses"
 
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A memory for the prompt; `group` is profile, pinned, fact or recent."""
+    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed of late."""
 
     memory_id: int
     content: str
@@ -56,11 +60,13 @@ def extracts(conversation: Conversation, user: User) -> bool:
     )
 
 
-def context_memories(user_id: int, space_id: int | None = None) -> list[KnownItem]:
+def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
     """What every prompt of the user's personal conversations, or of those in a space, holds; budgets are the prompt's.
 
     Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space
-    only that space's: the user's own and what others share.
+    only that space's: the user's own and what others share. With `since`, what changed later comes last, as NEW, and
+    the rest is as it would have been then, but for what has gone: the beginning of a prompt stays the same from turn
+    to turn while memory grows at its end.
     """
     scope = visible(user_id).where(Memory.space_id.is_(None))
     if space_id is not None:
@@ -68,6 +74,11 @@ def context_memories(user_id: int, space_id: int | None = None) -> list[KnownIte
     usable = scope.where(
         Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None)
     )
+    new: Sequence[Memory] = ()
+    if since is not None:
+        latest = usable.where(Memory.updated_at > since)
+        new = _rows(latest.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW))
+        usable = usable.where(Memory.updated_at <= since)
     pinned = _rows(usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc()).limit(MOST))
     facts = _rows(
         usable.where(Memory.fact_key.is_not(None), Memory.importance >= DEFAULT_RANKING.known_importance - 1e-6)
@@ -86,7 +97,7 @@ def context_memories(user_id: int, space_id: int | None = None) -> list[KnownIte
         )
         for group, items in grouped
         for item in items
-    ]
+    ] + [KnownItem(row.memory_id, row.content, row.revision, NEW, round(row.importance, 4)) for row in new]
 
 
 def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:

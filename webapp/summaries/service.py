@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 import numpy as np
 from flask import current_app
-from sqlalchemy import delete, func, select, true
+from sqlalchemy import Row, delete, func, select, true
 
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Message
@@ -65,12 +66,12 @@ def closed_through(conversation_id: int) -> int:
     ) or 0
 
 
-def chunks_of(conversation_id: int) -> Sequence[tuple[int, str, int, int]]:
-    """The chunks of a conversation, oldest first: id, content, first and last message."""
+def chunks_of(conversation_id: int) -> Sequence[Row[tuple[int, str, int, int, datetime]]]:
+    """The chunks of a conversation, oldest first: id, content, first and last message, and when it was made."""
     return db.session.execute(
         select(
             ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.message_range_start,
-            ConversationChunk.message_range_end,
+            ConversationChunk.message_range_end, ConversationChunk.created_at,
         )
         .where(ConversationChunk.conversation_id == conversation_id)
         .order_by(ConversationChunk.message_range_start)
