@@ -46,6 +46,13 @@ def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
     assert len(ids(browser.get(path).text)) == 4
 
 
+@pytest.fixture(autouse=True)
+def _no_worker_to_wait_for(monkeypatch):
+    """No jobs run here, so a stream would stay open for them as long as it may."""
+    for module in ("follow", "livehtml"):
+        monkeypatch.setattr(f"webapp.chat.{module}.JOBS_SECONDS", 0.5)
+
+
 def test_htmx_gets_the_bubbles_at_once(browser, model):
     model.script(reply=["slowly "] * 50, token_delay=0.1)
     answer = post(browser, "/conversations", headers=HTMX, content="First")
