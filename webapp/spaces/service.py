@@ -160,7 +160,7 @@ def view_space(user_id: int, space_id: int) -> SpaceOut:
 def names_of(space_ids: Collection[int]) -> dict[int, str]:
     """The names of some spaces. The caller has made sure that the reader belongs to them."""
     rows = db.session.execute(select(Space.space_id, Space.name).where(Space.space_id.in_(space_ids)))
-    return {space_id: name for space_id, name in rows}
+    return dict(rows.all())
 
 
 def _shown(user_id: int) -> Select[Any]:
