@@ -150,7 +150,7 @@ def test_a_receipt_under_the_reply_and_its_answers(learned, model):
     expect(page.locator("#used-here .receipt-line").first).to_be_visible()
     page.locator("#used-here").get_by_role("link", name="The whole prompt").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Always known")
+    expect(dialog).to_contain_text("Messages, word for word")
     expect(dialog).to_contain_text("What do you know of me?")
     assert serious_findings(page) == []
 
