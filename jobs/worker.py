@@ -12,7 +12,8 @@ import sys
 from rq import Worker
 from rq.serializers import JSONSerializer
 
-from jobs import digests, documents, indexing, journeys, memories, summaries, titles, upkeep  # noqa: F401  (loaded before the fork)
+# Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
+from jobs import digests, documents, indexing, memories, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
 from webapp.cli.launch.processes import take_forks_along
 from webapp.extensions import make_redis
