@@ -1,0 +1,29 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.legacies.grounding import Grounds, UserMessage, ground
+from webapp.spaces.chunking import chunks_of
+
+TEXTS = st.lists(st.sampled_from(["Joe. ", "word ", "\n", "\n\n", "# Head\n\n", "x" * 40, "。日本", "? "])).map("".join)
+
+
+@given(TEXTS, st.integers(10, 80))
+def test_no_word_is_lost_and_no_part_is_too_long(text, size):
+    parts = chunks_of(text, size)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+    assert all(0 < len(part) <= size and part.strip() for part in parts)
+
+
+def test_paragraphs_stay_whole_and_headings_begin_a_part():
+    long = "A sentence of some length. " * 12
+    assert chunks_of(f"{long}\n\n# Next\n\nShort.") == [long.rstrip(), "# Next\n\nShort."]
+    assert chunks_of("One.\r\n\r\nTwo.") == ["One.\n\nTwo."]
+    assert chunks_of(" \n\n ") == []
+
+
+def test_a_fact_rests_on_the_users_words_or_on_nothing():
+    said = [UserMessage(2, 20, "He was a teacher in Porto. I miss him."), UserMessage(4, 40, "He mended clocks.")]
+    assert ground("Joe was a teacher in Porto", "Joe", said) == Grounds(2, "He was a teacher in Porto.")
+    assert ground("Joe mended clocks", "Joe", said, quote="mended clocks", number=2) == Grounds(4, "mended clocks")
+    assert ground("Joe was a sailor", "Joe", said, quote="a sailor") is None
+    assert ground("Joe", "Joe", said) is None
