@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.dialects import mysql
 
 from webapp.database import Key, Timestamp, current_timestamp, one_of
 
@@ -78,7 +79,7 @@ def upgrade() -> None:
         sa.Column("space_id", sa.Integer, nullable=False),
         sa.Column("user_id", sa.Integer),
         sa.Column("title", sa.String(255), nullable=False),
-        sa.Column("content", sa.Text(2**24 - 1), nullable=False),
+        sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
         sa.Column("size", sa.Integer, nullable=False),
         sa.Column("status", one_of("queued", "indexing", "ready", "failed", name="document_status"), nullable=False,
                   server_default="queued"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
+from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
@@ -13,7 +14,7 @@ KINDS = ("project", "legacy")
 ROLES = ("owner", "member")
 MEMBER_STATUSES = ("invited", "active")
 DOCUMENT_STATUSES = ("queued", "indexing", "ready", "failed")
-MEDIUMTEXT = 2**24 - 1
+LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
 
 
 class Space(Base):
@@ -90,7 +91,7 @@ class SpaceDocument(Base):
     space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
     title: Mapped[str] = mapped_column(String(255))
-    content: Mapped[str] = mapped_column(Text(MEDIUMTEXT))
+    content: Mapped[str] = mapped_column(LONG_TEXT)
     size: Mapped[int]
     status: Mapped[str] = mapped_column(
         one_of(*DOCUMENT_STATUSES, name="document_status"), default="queued", server_default="queued"
