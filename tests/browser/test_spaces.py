@@ -81,7 +81,7 @@ def test_every_page_can_be_read_by_everybody(open_tab, cast, device, colour):
     number = conversation["conversation_id"]
     for path in ("/spaces", f"/spaces/{space}", f"/spaces/{space}/facts", f"/spaces/{space}/facts?as=member",
                  f"/spaces/{space}/documents", f"/spaces/{space}/members", f"/spaces/{space}/end",
-                 f"/c/{number}/move?to=none", f"/?space={space}", f"/c/{number}"):  # fmt: skip
+                 f"/c/{number}/move?to=none", f"/?into={space}", f"/c/{number}"):  # fmt: skip
         page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
         assert not scrolls_sideways(page), path
         assert serious_findings(page) == [], path

@@ -42,7 +42,7 @@ def post(browser, path, data=None, **more):
         ("/spaces/{space}/facts", (200, 200, 404, 404)),
         ("/spaces/{space}/facts?as=member", (200, 200, 404, 404)),
         ("/spaces/{space}/end", (200, 200, 404, 404)),
-        ("/?space={space}", (200, 200, 200, 200)),
+        ("/?into={space}", (200, 200, 200, 200)),
     ],
 )
 def test_each_page_for_each_person(cast, anonymous, path, expected):
@@ -109,10 +109,10 @@ def test_the_list_shows_the_chosen_space(cast):
     owner, space = cast["api"]["owner"], cast["space"]
     converse(owner, space, title="About Joe")
     converse(owner, title="About tax")
-    everything = cast["owner"].get("/?space=all").text
+    everything = cast["owner"].get("/?into=all").text
     assert "About Joe" in everything
     assert "About tax" in everything
-    here = cast["owner"].get(f"/?space={space}").text
+    here = cast["owner"].get(f"/?into={space}").text
     assert "About Joe" in here
     assert "About tax" not in here
     assert "About tax" not in cast["owner"].get("/sidebar", headers={"HX-Request": "true"}).text

@@ -72,9 +72,9 @@ def render_new(**more: Any) -> str:
 @blueprint.get("/")
 @signed_in
 def new():
-    """The empty workspace; `space` makes the browser go on in that space, or in all of them."""
+    """The empty workspace; `into` makes the browser go on in that space, or in all of them."""
     answer = make_response(render_new())
-    return remember_choice(answer, _space_id()) if "space" in request.args else answer
+    return remember_choice(answer, _space_id()) if "into" in request.args else answer
 
 
 @blueprint.get("/c/<int:conversation_id>")

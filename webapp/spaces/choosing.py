@@ -17,7 +17,7 @@ MOST = 100
 
 def chosen_space(user_id: int) -> Space | None:
     """The space that was chosen, as long as the user belongs to it; None for everything."""
-    wish = request.args.get("space") or request.cookies.get(COOKIE, "")
+    wish = request.args.get("into") or request.cookies.get(COOKIE, "")
     if not wish.isdecimal() or not 1 <= int(wish[:11]) <= MAX_ID:
         return None
     return db.session.scalar(
