@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from bench.fill import fill_memories
 from bench.product import product
 from bench.report import percentile, table, verdict
 from bench.words import sentence, vocabulary
@@ -18,14 +19,13 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, write_transaction
 from webapp.llm.embeddings import normalised
-from webapp.memories.journal import statement_hash
-from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 from webapp.retrieval.cache import index_cache
 from webapp.retrieval.indexing import store_message_vectors
 from webapp.retrieval.service import Question, retrieve, search
 
 SIZES = (1_000, 10_000, 100_000)
+LIMITS = {10_000: 15.0, 100_000: 40.0}
 PER_CONVERSATION = 50
 QUERIES = 60
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -47,11 +47,14 @@ def main() -> bool:
             times = [percentile(values, share) for values in (replies, typed) for share in (50, 95)]
             rows.append((size, built, entry.index.nbytes / 2**20, *times,
                          *(percentile(values, 50) for values in steps.values())))  # fmt: skip
-            quick &= size != 10_000 or percentile(replies, 50) < 15
+            looked_up = [sum(step) for step in zip(*(v for n, v in steps.items() if n != "embedding"), strict=True)]
+            quick &= percentile(looked_up, 95) < LIMITS.get(size, float("inf"))
+            rows[-1] = (*rows[-1], percentile(looked_up, 95))
     table("Retrieval, one user, half memories and half messages, 384 dimensions", (
         "passages", "built s", "index MB", "for a reply p50 ms", "p95", "search p50 ms", "p95",
-        *(f"{name} p50 ms" for name in steps)), rows)
-    return verdict("10,000 passages: retrieval for a reply under 15 ms p50, embedding included", quick)
+        *(f"{name} p50 ms" for name in steps), "without embedding p95"), rows)
+    promise = "hybrid retrieval, the question's embedding apart: p95 under 15 ms at 10,000 passages, 40 ms at 100,000"
+    return verdict(promise, quick)
 
 
 def _fill(size: int, known: list[str]) -> int:
@@ -63,16 +66,7 @@ def _fill(size: int, known: list[str]) -> int:
         db.session.add(user)
         db.session.flush()
         user_id = user.user_id
-    for first in range(0, size // 2, 1_000):
-        count = min(1_000, size // 2 - first)
-        vectors = normalised(numbers.standard_normal((count, width)).astype(np.float32))
-        texts = [sentence(maker, known, 12) for _ in range(count)]
-        with write_transaction():
-            db.session.add_all(
-                Memory(user_id=user_id, memory_type="fact", content=text, statement_hash=statement_hash(text),
-                       embedding=vector.tobytes(), embedding_model=model, importance=0.4)
-                for text, vector in zip(texts, vectors, strict=True)
-            )
+    fill_memories(user_id, size // 2, model=model, width=width, seed=size)
     for number in range(size // 2 // PER_CONVERSATION):
         at = START + timedelta(hours=number)
         lines = [

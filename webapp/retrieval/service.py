@@ -76,12 +76,13 @@ def retrieve(question: Question, wait: float) -> Result:
     if not asked:
         return result
     clock = _Clock(result.took)
-    vectors = query_vectors()
-    pending = vectors.start(text)
-    facts = exact_facts(text, own) if question.memories else []
-    clock.lap("facts")
     entry = index_cache().get(question.user_id, wait)
     clock.lap("index")
+    vectors = query_vectors()
+    # Nothing to compare with, nothing to wait for: the first words of a newcomer's reply come at once.
+    pending = vectors.start(text if entry is not None and entry.index.generations else "")
+    facts = exact_facts(text, own) if question.memories else []
+    clock.lap("facts")
     if entry is None:
         result.indexed = False
         found = by_words(text, own) if question.memories else []

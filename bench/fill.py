@@ -1,0 +1,30 @@
+"""Memories of made-up sentences with random vectors: for when it is time that is measured, not sense."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from bench.words import sentence, vocabulary
+from webapp.database import db, write_transaction
+from webapp.llm.embeddings import normalised
+from webapp.memories.journal import statement_hash
+from webapp.memories.models import Memory
+
+BATCH = 1_000
+
+
+def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int = 0) -> None:
+    """Give a user that many memories, straight into the table; the caller has an application context."""
+    maker, numbers, known = random.Random(seed), np.random.default_rng(seed), vocabulary()
+    for first in range(0, count, BATCH):
+        size = min(BATCH, count - first)
+        vectors = normalised(numbers.standard_normal((size, width)).astype(np.float32))
+        texts = [sentence(maker, known, 12) for _ in range(size)]
+        with write_transaction():
+            db.session.add_all(
+                Memory(user_id=user_id, memory_type="fact", content=text, statement_hash=statement_hash(text),
+                       embedding=vector.tobytes(), embedding_model=model, importance=0.4)
+                for text, vector in zip(texts, vectors, strict=True)
+            )
