@@ -32,7 +32,11 @@ from webapp.llm.offline.wire import EMBEDDING_MODEL
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On SQLite, skip what is about MySQL, and leave out what touches no database: the other half runs that."""
+    """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
+
+    On SQLite, skip what is about MySQL, and leave out what touches no database: the other half runs that.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     if os.environ.get("TEST_DB") != "sqlite":
         return
     for item in items:
