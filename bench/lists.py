@@ -59,9 +59,10 @@ def _views(app: Flask, person: Person, conversation: int) -> dict[str, Callable[
         "API: conversation with messages": lambda: api.get(f"/api/conversations/{conversation}", headers=token),
         "API: messages before": lambda: api.get(
             f"/api/conversations/{conversation}/messages?before=900&limit=50", headers=token),
-        "sidebar": lambda: browser.get("/conversations", headers=partial),
+        "sidebar": lambda: browser.get("/sidebar", headers=partial),
         "conversation page": lambda: browser.get(f"/c/{conversation}"),
         "API: memories": lambda: api.get("/api/memories?limit=50", headers=token),
+        "memory panel": lambda: browser.get("/memories/panel", headers=partial),
     }
 
 
@@ -98,6 +99,10 @@ def _fill(app: Flask, person: Person, start: int, size: int) -> int:
                 " SELECT :long, IF(seq % 2, 'user', 'assistant'),"
                 " CONCAT('Message ', seq, ': about **Lisbon**, the weather and what to pack.'), 'complete'"
                 f" FROM {span}"), {"long": long_one})
+            db.session.execute(text(
+                "UPDATE messages SET parent_id = message_id - 1 WHERE conversation_id = :long"
+                " AND parent_id IS NULL AND message_id > (SELECT lowest FROM (SELECT MIN(message_id) AS lowest"
+                " FROM messages WHERE conversation_id = :long) AS first)"), {"long": long_one})
             db.session.execute(text("UPDATE conversations SET message_count = :size WHERE conversation_id = :long"),
                                {"size": size, "long": long_one})
             db.session.execute(text(

@@ -21,6 +21,7 @@ SECONDS = 10
 LEVELS = (50, 150, 300, 512)
 ALONE = 60
 BURST = 150
+PAUSE = 0.15
 MEMORIES = 10_000
 
 
@@ -57,6 +58,7 @@ def _first_token(stack: Stack, database: str) -> bool:
         "product": (stack.url, load.chat_request(stack.url, stack.token)),
     }
     for round_ in range(ALONE + 5):
+        time.sleep(PAUSE)  # alone means alone: the turn before has stored its reply and queued its jobs
         for name, (url, request) in requests.items():  # in turns, so that both see the same machine
             stream = asyncio.run(load.run(url, request, 1, spread=0, limit=10, tokens=3))[0]
             if round_ >= 5:

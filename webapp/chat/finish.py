@@ -113,7 +113,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
 
 def _owe_search(conversation: Conversation, reply: Message) -> None:
     """Let the exchange be found, ask for its vectors, and note whether a summary is due."""
-    conversation.summary_due = summaries.is_due(conversation.conversation_id, current_app.extensions["settings"])
+    settings = current_app.extensions["settings"]
+    # With so few messages in all there cannot be more of them open: most turns need not count.
+    many = conversation.message_count > settings.summary_threshold
+    conversation.summary_due = many and summaries.is_due(conversation.conversation_id, settings)
     if conversation.is_temporary:
         return
     conversation.index_due = True

@@ -10,10 +10,26 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
-from webapp.memories.known import context_memories
+from webapp.memories.known import context_memories, last_change
+from webapp.memories.versions import current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
+
+MOST_KEPT = 256
+"""Users of whom a process keeps what is always known: looking it up takes four queries a turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is always known of a user at a version of their memory, and when it last changed."""
+
+    version: int
+    changed_at: datetime | None
+    known: list[Known]
+
+
+_kept: dict[int, _Kept] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,5 +69,21 @@ def place_of(conversation: Conversation, *, remembers: bool, since: datetime | N
 
 
 def _known(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
+    if space_id is not None:
+        return _looked_up(user_id, space_id, since)
+    # The version is read first and raised in the transaction of every change, so that what is kept under it is never
+    # older than it says.
+    version = current_version(user_id)
+    kept = _kept.get(user_id)
+    if kept is None or kept.version != version:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        kept = _kept[user_id] = _Kept(version, last_change(user_id), _looked_up(user_id, None, None))
+    if since is None or kept.changed_at is None or kept.changed_at <= since:
+        return kept.known
+    return _looked_up(user_id, None, since)
+
+
+def _looked_up(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
     items = context_memories(user_id, space_id, since=since)
     return [Known(item.memory_id, item.content, item.revision, item.group, item.importance) for item in items]

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import signal
+import sys
 import threading
 
 from webapp.llm.sdk import warm_up
@@ -51,6 +52,9 @@ def post_fork(_server, _worker):
 
 def post_worker_init(worker):
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
+    # A turn hops between threads on its way to the first word; at the default 5 ms each hop may wait that long for a
+    # thread that is busy with something else.
+    sys.setswitchinterval(0.0005)
     warm_up()
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import Select, false, select, update
+from sqlalchemy import Select, false, func, select, update
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -98,6 +98,13 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
         for group, items in grouped
         for item in items
     ] + [KnownItem(row.memory_id, row.content, row.revision, NEW, round(row.importance, 4)) for row in new]
+
+
+def last_change(user_id: int) -> datetime | None:
+    """When anything changed last in what prompts outside spaces may hold; None while there is nothing."""
+    return db.session.scalar(
+        select(func.max(Memory.updated_at)).where(Memory.user_id == user_id, Memory.space_id.is_(None))
+    )
 
 
 def note_uses(client: Redis, memory_ids: Iterable[int]) -> None:

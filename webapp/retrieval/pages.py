@@ -35,7 +35,9 @@ def used_under(message: Any) -> shown.UsedCounts:
     if current_identity() is None:
         return shown.UsedCounts()
     known: dict[int, shown.UsedCounts] = g.setdefault("used", {})
-    if message.message_id not in known:
+    first = g.get("used_from")
+    if first is None or not first <= message.message_id < first + shown.COUNTED_AHEAD:
+        g.used_from = message.message_id
         known |= shown.used_counts(message.conversation_id, message.message_id)
     return known.get(message.message_id, shown.UsedCounts())
 

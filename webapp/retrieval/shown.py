@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 from sqlalchemy import func, select
 
 from webapp.conversations.finding import find
+from webapp.conversations.messages import in_order
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories import history
@@ -98,7 +99,7 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
     if conversation is None:
         return None, Receipt()
     message_id = db.session.scalar(
-        select(Message.message_id)
+        in_order(select(Message.message_id))
         .where(
             Message.conversation_id == conversation.conversation_id, Message.role == "assistant",
             Message.superseded_by_id.is_(None), Message.status != "streaming",
@@ -111,6 +112,9 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
     return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
 
 
+COUNTED_AHEAD = 5_000
+
+
 def used_counts(conversation_id: int, first_id: int) -> dict[int, UsedCounts]:
     """How much each reply of a conversation used, from one on; the caller has checked whose conversation it is."""
     rows = db.session.execute(
@@ -118,7 +122,7 @@ def used_counts(conversation_id: int, first_id: int) -> dict[int, UsedCounts]:
         .join(Message, Message.message_id == TurnReceipt.message_id)
         .where(
             Message.conversation_id == conversation_id, Message.message_id >= first_id,
-            Message.message_id < first_id + 5_000, TurnReceipt.injected,
+            Message.message_id < first_id + COUNTED_AHEAD, TurnReceipt.injected,
         )
         .group_by(TurnReceipt.message_id, TurnReceipt.kind)
     )
