@@ -32,6 +32,7 @@ def _panel() -> dict[str, Any]:
     return {
         "load_panel": _load_panel,
         "remembered_under": remembered_under,
+        "note_messages": note_messages,
         "memory_words": wording,
         "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
