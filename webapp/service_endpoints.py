@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from contextlib import suppress
 
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -64,13 +65,11 @@ def metrics():
     Gauge("commonplace_viewers", "Streams this process serves", registry=registry).set(chat.hub.viewers)
     queued = Gauge("commonplace_jobs_queued", "Jobs waiting", ["queue"], registry=registry)
     failed = Gauge("commonplace_jobs_failed", "Jobs that failed for good", ["queue"], registry=registry)
-    try:
+    with suppress(RedisError):  # the process's own numbers are still worth having
         for name in Queue:
             queue = rq_queue(redis(), name)
             queued.labels(name.value).set(queue.count)
             failed.labels(name.value).set(FailedJobRegistry(queue=queue).get_job_count(cleanup=False))
-    except RedisError:
-        pass  # the process's own numbers are still worth having
     return Response(generate_latest(registry) + generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
 
 
