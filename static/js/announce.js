@@ -15,7 +15,7 @@ function say(text) {
 }
 
 document.addEventListener("htmx:sse:after:message", (event) => {
-  const turn = event.target.closest?.("[data-turn]");
+  const turn = event.target.closest?.("[data-turn]:not([data-settling])");
   const reply = turn && $(".message", turn);
   if (!reply) return;
   const text = $(".prose", reply).innerText;

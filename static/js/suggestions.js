@@ -75,7 +75,7 @@ function showTab() {
 const isGuided = () => Boolean(points()?.dataset.url);
 
 document.addEventListener("memories:changed", () => isGuided() && refresh());
-document.addEventListener("extraction:started", () => {
+document.addEventListener("memories:reading", () => {
   const note = $("[data-points-working]");
   if (note) note.hidden = false;
 });

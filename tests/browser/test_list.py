@@ -73,7 +73,7 @@ def test_rename_at_the_head(titles, open_tab, user):
     titles("Plain")
     page = open_tab(user).page
     items(page).first.click()
-    page.get_by_role("link", name="Plain , rename").click()
+    page.get_by_role("heading", level=1).get_by_role("link", name="Plain").click()
     page.get_by_label("Title", exact=True).fill("Fancy <b>&</b>")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".title-text")).to_have_text("Fancy <b>&</b>")

@@ -40,7 +40,7 @@ def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
     path, _, reply = asked(browser)
     page = browser.get(path).text
     assert "Good day, <strong>you</strong>." in page
-    assert "hx-sse:connect" not in page and "<noscript><meta" not in page
+    assert "data-streaming" not in page and "<noscript><meta" not in page
     again = post(browser, f"{path}/messages", content="And again")
     assert again.status_code == 303
     assert len(ids(browser.get(path).text)) == 4

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from flask import render_template
 from markupsafe import Markup
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat import sse, turnlog
 from webapp.chat.turnlog import FINAL_KINDS, SETTLED, TEXT_KINDS, Entry
-from webapp.conversations.models import Message
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.presenting import view_of
 from webapp.database import db
 from webapp.errors import NotFound
@@ -24,7 +25,6 @@ JOBS_SECONDS = 30.0
 REPLY_FINISHED = "reply:finished"
 MEMORIES_READING = "memories:reading"
 MEMORIES_CHANGED = "memories:changed"
-EXTRACTION_STARTED = "extraction:started"
 
 
 class _Page:
@@ -67,16 +67,17 @@ class _Page:
 
 
 def html_events(
-    turn_id: int, conversation_id: int, backlog: list[Entry], live: Iterable[Entry | None]
+    turn_id: int, conversation_id: int, backlog: list[Entry], live: Iterable[Entry | None], *, has_reply: bool = False
 ) -> Iterator[bytes]:
     """Server-sent events for hx-sse: unnamed ones hold HTML, `settled` is the last.
 
     `backlog` is what is known already, shown at once as one replacement, whatever the page showed before: a
-    connection may have been cut in the middle of an update. `live` is what follows.
+    connection may have been cut in the middle of an update. `live` is what follows. A page that was rendered with the
+    finished reply (`has_reply`) is not sent it again: something in it may be open.
     """
     page = _Page(turn_id)
     yield b": connected\n\n"
-    yield from _catch_up(page, conversation_id, backlog)
+    yield from _catch_up(page, conversation_id, backlog, has_reply)
     if backlog and backlog[-1].kind == SETTLED:
         return
     for item in live:
@@ -90,17 +91,19 @@ def html_events(
             yield from _other(page, conversation_id, item)
             if item.kind == SETTLED:
                 return
-    yield sse.event(SETTLED, "")
+    yield from _settled(conversation_id)
 
 
-def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry]) -> Iterator[bytes]:
+def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply: bool) -> Iterator[bytes]:
     if not any(item.kind in FINAL_KINDS for item in backlog):
         text = turnlog.text_of(backlog)
         if text:
             yield from _message(page.replace(text), backlog[-1].id)
         return
+    if has_reply:
+        page.ended_at = time.monotonic()
     for item in backlog:
-        if item.kind not in TEXT_KINDS:
+        if item.kind not in TEXT_KINDS and not (has_reply and item.kind in FINAL_KINDS):
             yield from _other(page, conversation_id, item)
 
 
@@ -112,10 +115,7 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
         except NotFound:
             return
     elif item.kind == "title":
-        shown = {"conversation_id": conversation_id, "title": item.data.get("title", "")}
-        yield from _message(render_template("chat/_stream.html", part="title", **shown), item.id)
-    elif item.kind == "extraction_start":
-        yield sse.event(EXTRACTION_STARTED, "", item.id)
+        yield from _message(_titled(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":
         yield sse.event(MEMORIES_READING, "", item.id)
     elif item.kind == "extraction_complete":
@@ -124,7 +124,23 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
     elif item.kind == "summary_complete":
         yield sse.event(MEMORIES_CHANGED, "", item.id)
     elif item.kind == SETTLED:
-        yield sse.event(SETTLED, "", item.id)
+        yield from _settled(conversation_id, item.id)
+
+
+def _settled(conversation_id: int, event_id: str = "") -> Iterator[bytes]:
+    """The end of a stream, with the title as it is by now.
+
+    It may have come on the stream of another turn, or before the first words this viewer heard.
+    """
+    title = db.session.scalar(select(Conversation.title).where(Conversation.conversation_id == conversation_id))
+    db.session.remove()
+    if title:
+        yield from _message(_titled(conversation_id, title))
+    yield sse.event(SETTLED, "", event_id)
+
+
+def _titled(conversation_id: int, title: str) -> str:
+    return render_template("chat/_stream.html", part="title", conversation_id=conversation_id, title=title)
 
 
 def _remembered(turn_id: int, item: Entry) -> str:
@@ -141,7 +157,7 @@ def _remembered(turn_id: int, item: Entry) -> str:
         db.session.remove()
 
 
-def _message(html: str, event_id: str) -> Iterator[bytes]:
+def _message(html: str, event_id: str = "") -> Iterator[bytes]:
     # A lone carriage return would end a line of the event.
     html = html.replace("\r\n", "\n").replace("\r", "\n").strip()
     if html:

@@ -15,6 +15,7 @@ from flask import (
     stream_with_context,
     url_for,
 )
+from redis.exceptions import RedisError
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
@@ -40,6 +41,22 @@ blueprint = Blueprint("chat_pages", __name__)
 LABELS = {"content": "The message"}
 WAIT_SECONDS = 25.0
 """How long a page without scripts waits for the reply before it is shown unfinished."""
+
+
+@blueprint.app_context_processor
+def _turns() -> dict[str, Any]:
+    """What the templates of messages may ask for."""
+    return {"is_settling": is_settling}
+
+
+def is_settling(message: Any) -> bool:
+    """Whether a finished reply has still to be told of its title and its memories; False while Redis is away."""
+    if message.role != "assistant" or message.status not in ("complete", "stopped"):
+        return False
+    try:
+        return turnlog.is_settling(redis(), message.message_id)
+    except RedisError:
+        return False
 
 
 def _started_again(answer: dict[str, Any], _status: int) -> Any:
@@ -80,7 +97,10 @@ def send(conversation_id: int):
 @blueprint.get("/turns/<int:message_id>/events")
 @signed_in
 def events(message_id: int):
-    """The HTML stream of a reply: from where it stands, to its end and the end of what follows it."""
+    """The HTML stream of a reply: from where it stands, to its end and the end of what follows it.
+
+    With `settling` it is for a page that shows the finished reply and waits for what follows it.
+    """
     reply = messages.get_message(current_user_id(), message_id)
     if reply.role != "assistant":
         raise NotFound("There is no such reply.")
@@ -92,7 +112,8 @@ def events(message_id: int):
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
     if backlog and backlog[-1].id.startswith("0-"):
         live = iter(())  # told from the tables: there is no stream any more
-    return sse.response(stream_with_context(html_events(message_id, conversation_id, backlog, live)))
+    shown = html_events(message_id, conversation_id, backlog, live, has_reply="settling" in request.args)
+    return sse.response(stream_with_context(shown))
 
 
 @blueprint.post("/turns/<int:message_id>/stop")

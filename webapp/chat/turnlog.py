@@ -157,6 +157,12 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
         report(client, turn_id, SETTLED, {})
 
 
+def is_settling(client: Redis, turn_id: int) -> bool:
+    """Whether a reply is finished and the background work that follows it is not, as far as its stream tells."""
+    newest = client.xrevrange(log_key(turn_id), count=1)
+    return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
+
+
 def request_stop(client: Redis, turn_id: int) -> None:
     """Ask whoever runs the turn to stop it."""
     client.set(stop_key(turn_id), b"1", ex=120)
