@@ -1,4 +1,7 @@
-"""The extraction job: once, twice, two at once, killed, with Redis lost, with a model that misbehaves."""
+"""The extraction job: once, twice, two at once, with Redis lost, with a model that misbehaves.
+
+Killed in the midst of it: tests/jobs/test_killed.py.
+"""
 
 import json
 import threading
@@ -119,25 +122,6 @@ def test_two_conversations_at_once_agree_on_one_current_name(app, user, model) -
     rows = memories_of(app, user.user_id)
     # Whoever came second: the later words hold, the earlier are history.
     assert len(rows) == 2 and [row.fact_value for row in rows if row.valid_to is None] == ["Kim"]
-
-
-def test_killed_between_the_answer_and_the_commit_it_is_done_by_the_next_try(app, user, model, talk, run_jobs) -> None:
-    answers(model, TEA, times=None)
-    close = extraction.Journal.close
-
-    def killed(*args, **kwargs):
-        raise SystemExit("killed")
-
-    extraction.Journal.close = killed
-    try:
-        with app.app_context(), pytest.raises(SystemExit):
-            extraction.extract(talk)
-    finally:
-        extraction.Journal.close = close
-    assert state_of(app, talk) == (None, True) and memories_of(app, user.user_id) == []
-    push(app, talk)
-    run_jobs()
-    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
 
 
 def test_with_redis_emptied_before_it_ran_the_sweep_asks_again(app, user, model, talk, run_jobs, servers) -> None:

@@ -69,6 +69,14 @@ class LiveServer:
         """kill -9 of the worker and of the job it runs."""
         self._kill("worker")
 
+    def kill_horse(self) -> None:
+        """kill -9 of the process that runs a job; the worker that forked it stays."""
+        horses = _descendants(self._processes["worker"].pid)
+        assert horses, "no job is running"
+        for pid in horses:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not any(map(is_alive, horses)), "the end of the work horse")
+
     def kill_jobs(self) -> None:
         """kill -9 of whatever takes jobs off the queues or puts them there by itself."""
         self._kill("worker")

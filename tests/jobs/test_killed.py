@@ -1,0 +1,222 @@
+"""Jobs killed for real between the model's answer and the commit, and Redis lost under them: one effect each time.
+
+A worker process forks a horse for the job; one of the two gets SIGKILL. Where it stands then is certain, not a matter
+of time: it waits for an embedding that never comes, for a table that the test has locked, or in its COMMIT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
+
+import pytest
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+from sqlalchemy import func, select, text
+
+from tests.memories.conversing import answers, converse, current, memories_of, operation
+from tests.support.dialogue import START, write_dialogue
+from tests.support.live import LiveServer
+from tests.support.processes import wait_until
+from webapp import jobspecs
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.memories.models import MemoryChangeSet
+from webapp.retrieval.models import ConversationChunk
+
+pytestmark = pytest.mark.slow
+
+TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
+SUMMARY = "The user painted boats in Hvar."
+SECONDS = 45  # only ever waited out when something is broken
+
+
+def places(*pairs: str) -> pytest.MarkDecorator:
+    """Where a job is killed and what is: "point-victim" of each case. SQLite has no lock in the midst of writing."""
+    cases = [
+        pytest.param(*pair.split("-"), id=pair, marks=() if pair.startswith("answered") else pytest.mark.mysql_only)
+        for pair in pairs
+    ]
+    return pytest.mark.parametrize(("point", "victim"), cases)
+
+
+@pytest.fixture
+def worker(_live: LiveServer, app, model) -> Iterator[LiveServer]:
+    """The live server without its web: `start_worker`, `kill_worker` and `kill_horse` of a process of its own."""
+    _live.kill_jobs()
+    yield _live
+    _live.servers.start_database()
+    _live.kill_jobs()
+
+
+@pytest.fixture
+def talk(app, user) -> int:
+    return converse(app, user.user_id, "I prefer green tea")
+
+
+@pytest.fixture
+def long_talk(app, user) -> int:
+    """32 messages: two more than may be open."""
+    lines = [line for n in range(16) for line in (("user", f"I painted {n} boats"), ("assistant", "Nice."))]
+    with app.app_context():
+        return write_dialogue(user.user_id, lines, START).conversation_id
+
+
+def push(app, name: str, **ids) -> str:
+    """Queue a job; its id."""
+    job_id = jobspecs.push(app.extensions["redis"], jobspecs.JobRequest(name, ids))
+    assert job_id
+    return job_id
+
+
+def fetch(app, job_id: str) -> Job:
+    return Job.fetch(job_id, connection=app.extensions["redis"], serializer=JSONSerializer)
+
+
+def until_ended(app, job_id: str) -> None:
+    """Wait until the worker has done with a job, well or not."""
+    ended = {JobStatus.FINISHED, JobStatus.FAILED, JobStatus.SCHEDULED}
+    wait_until(lambda: fetch(app, job_id).get_status() in ended, f"the end of {job_id}", seconds=SECONDS)
+
+
+def run_again(app, job_id: str) -> None:
+    """Run a job once more, as RQ does with one that it finds abandoned, and wait for its end."""
+    job = fetch(app, job_id)
+    jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.TURN).enqueue_job(job)
+    until_ended(app, job_id)
+
+
+def idle(app, conversation_id: int) -> None:
+    """Let two minutes pass for a conversation."""
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, conversation_id).updated_at = now() - timedelta(minutes=2)
+
+
+def swept(app, is_done: Callable[[], bool], what: str) -> None:
+    """Ask for the sweep, and wait for what it asks for."""
+    until_ended(app, push(app, "sweep"))
+    wait_until(is_done, what, seconds=SECONDS)
+
+
+def owes(app, conversation_id: int, column: str) -> bool:
+    with app.app_context():
+        return db.session.scalar(
+            select(getattr(Conversation, column)).where(Conversation.conversation_id == conversation_id)
+        )
+
+
+@contextmanager
+def held(app, point: str, table: str) -> Iterator[Callable[[], bool]]:
+    """Let nobody past a point of their transaction; yields whether somebody stands there.
+
+    writing: inserting into this table, after what was inserted before it; committing: in the COMMIT itself.
+    """
+    stages = ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT")
+    take, state, give_back = {
+        "writing": ([f"LOCK TABLES {table} READ"], "Waiting for table%", "UNLOCK TABLES"),
+        "committing": ([f"BACKUP STAGE {stage}" for stage in stages], "Waiting for backup lock", "BACKUP STAGE END"),
+    }[point]
+    waiting = text("SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE :state")
+    with app.app_context(), db.engine.connect() as holder, db.engine.connect() as watcher:
+        for statement in take:
+            holder.execute(text(statement))
+        try:
+            yield lambda: watcher.execute(waiting, {"state": state}).scalar() > 0
+        finally:
+            holder.execute(text(give_back))
+
+
+def kill_at(
+    app, worker: LiveServer, model, *, point: str, victim: str, table: str, job_id: str, vector_of: str
+) -> None:
+    """Run the queued job up to a point after the model's answer, and kill -9 the horse, or worker and horse."""
+    if point == "answered":
+        model.script(path="embeddings", match=vector_of, first_delay=600)
+    with held(app, point, table) if point != "answered" else nullcontext(None) as stands_there:
+        worker.start_worker()
+        if stands_there is None:
+            model.wait_for(lambda calls: any(call["path"] == "embeddings" and vector_of in call["input"]
+                                             for call in calls), timeout=SECONDS)  # fmt: skip
+        else:
+            wait_until(stands_there, f"the job {point}", seconds=SECONDS)
+        if victim == "horse":
+            worker.kill_horse()
+            until_ended(app, job_id)  # by the worker's account, with the lock still held
+        else:
+            worker.kill_worker()
+
+
+def change_sets(app) -> int:
+    with app.app_context():
+        return db.session.scalar(select(func.count()).select_from(MemoryChangeSet))
+
+
+def chunks(app) -> list[str]:
+    with app.app_context():
+        return list(db.session.scalars(select(ConversationChunk.content)))
+
+
+@places("answered-horse", "answered-worker", "writing-horse", "writing-worker", "committing-worker")
+def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model, worker, talk, point, victim) -> None:
+    answers(model, TEA, times=None)
+    job_id = push(app, "extract", conversation_id=talk)
+    kill_at(app, worker, model, point=point, victim=victim, table="memory_evidence", job_id=job_id,
+            vector_of=TEA["content"])  # fmt: skip
+    if point != "committing":  # a COMMIT that reached the server may still be carried out
+        assert owes(app, talk, "extraction_due") and memories_of(app, user.user_id) == []
+    model.reset()
+    answers(model, TEA, times=None)
+    if victim == "worker":
+        worker.start_worker()
+    idle(app, talk)
+    swept(app, lambda: not owes(app, talk, "extraction_due"), "the extraction")
+    run_again(app, job_id)
+    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
+    (row,) = memories_of(app, user.user_id)
+    assert row.evidence_count == 1 and row.revision == 1
+
+
+@places("answered-worker", "writing-horse", "committing-worker")
+def test_a_summary_killed_between_the_answer_and_the_commit(app, model, worker, long_talk, point, victim) -> None:
+    model.script(match="conversation_summary", structured={"summary": SUMMARY})
+    job_id = push(app, "summary", conversation_id=long_talk)
+    kill_at(app, worker, model, point=point, victim=victim, table="conversation_chunks", job_id=job_id,
+            vector_of=SUMMARY)  # fmt: skip
+    if point != "committing":
+        assert owes(app, long_talk, "summary_due") and chunks(app) == []
+    model.reset()
+    model.script(match="conversation_summary", structured={"summary": SUMMARY})
+    if victim == "worker":
+        worker.start_worker()
+    swept(app, lambda: not owes(app, long_talk, "summary_due"), "the summary")
+    run_again(app, job_id)
+    assert chunks(app) == [SUMMARY]
+
+
+def test_redis_emptied_before_the_jobs_ran(app, user, model, worker, talk, long_talk) -> None:
+    answers(model, TEA, times=None)
+    model.script(match="conversation_summary", structured={"summary": SUMMARY})
+    push(app, "extract", conversation_id=talk)
+    push(app, "summary", conversation_id=long_talk)
+    worker.flush_redis()
+    idle(app, talk)
+    worker.start_worker()
+    swept(app, lambda: not owes(app, talk, "extraction_due") and not owes(app, long_talk, "summary_due"), "both")
+    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1 and chunks(app) == [SUMMARY]
+
+
+@pytest.mark.mysql_only
+def test_redis_emptied_while_a_job_writes(app, user, model, worker, talk) -> None:
+    answers(model, TEA, times=None)
+    push(app, "extract", conversation_id=talk)
+    with held(app, "writing", "memory_evidence") as stands_there:
+        worker.start_worker()
+        wait_until(stands_there, "the job writing", seconds=SECONDS)
+        worker.flush_redis()
+    wait_until(lambda: not owes(app, talk, "extraction_due"), "the extraction", seconds=SECONDS)
+    worker.kill_worker()  # RQ has lost its own account of it
+    worker.start_worker()
+    until_ended(app, job_id := push(app, "extract", conversation_id=talk))
+    assert fetch(app, job_id).return_value()["change_set_id"] is None
+    assert current(app, user.user_id) == [TEA["content"]] and change_sets(app) == 1
