@@ -43,7 +43,7 @@ def test_every_page_is_accessible(open_tab, make_user, model, device, colour):
     expect(page.locator(".title-text")).to_have_text("Everything at once", timeout=30_000)
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
-    for path in ("/settings", "/archive", "/search?q=everything", "/admin"):
+    for path in ("/settings", "/archive", "/find?q=everything", "/admin"):
         tab.go(path)
         assert serious_findings(page) == [], path
         assert not scrolls_sideways(page), path

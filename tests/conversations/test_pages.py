@@ -125,7 +125,7 @@ def test_archive_moves_between_the_lists(browser, user, talk):
     assert post(browser, f"/c/{id}/archive").location == "/"
     assert "Old stuff" not in browser.get("/sidebar", headers=HTMX).text
     assert "Old stuff" in browser.get("/archive").text
-    assert "Old stuff" in browser.get("/search?q=old", headers=HTMX).text.replace("<mark>", "").replace("</mark>", "")
+    assert "Old stuff" in browser.get("/find?q=old", headers=HTMX).text.replace("<mark>", "").replace("</mark>", "")
     assert post(browser, f"/c/{id}/unarchive").location == f"/c/{id}"
     assert "Old stuff" in browser.get("/sidebar", headers=HTMX).text
 
@@ -155,10 +155,16 @@ def test_odd_positions_are_ignored(browser, user, talk, query):
 
 def test_search_marks_and_escapes(browser, user, talk):
     talk(user, "A <script> about herons")
-    page = browser.get("/search?q=heron").text
+    page = browser.get("/find?q=heron").text
     assert "&lt;script&gt;" in page and "<mark>heron</mark>" in page
-    assert "Nothing found for “%”" in browser.get("/search?q=%25").text
-    assert "Type a word" in browser.get("/search?q=", headers=HTMX).text
+    assert "Nothing found for “%”" in browser.get("/find?q=%25").text
+    assert "Type a word" in browser.get("/find?q=", headers=HTMX).text
+
+
+def test_the_former_address_of_search_leads_to_the_one_there_is(browser):
+    moved = browser.get("/search?q=two+herons")
+    assert (moved.status_code, moved.location) == (301, "/find?q=two+herons")
+    assert browser.get("/search").location == "/find"
 
 
 def test_the_demonstration_introduces_itself_in_the_first_conversation_only(app, browser, user, talk, monkeypatch):

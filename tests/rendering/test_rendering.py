@@ -59,7 +59,7 @@ def test_assets_may_be_kept_for_ever_while_their_version_is_current(app, anonymo
 
 def test_pages_hold_no_inline_script_or_style(login, user) -> None:
     browser = login(user)
-    for path in ("/", "/settings", "/archive", "/search?q=x", "/c/0"):
+    for path in ("/", "/settings", "/archive", "/find?q=x", "/c/0"):
         page = browser.get(path).text
         assert "<style" not in page and " style=" not in page
         assert " onclick=" not in page and "hx-on" not in page

@@ -1,4 +1,4 @@
-"""Pages of conversations: the workspace, the sidebar, titles, the archive, search."""
+"""Pages of conversations: the workspace, the sidebar, titles, the archive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from flask import Blueprint, Response, current_app, flash, make_response, redire
 from webapp import dates
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.conversations import presenting, service
-from webapp.conversations.finding import find
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
@@ -201,15 +200,6 @@ def archived():
     page = service.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
     template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"
     return render_template(template, conversations=page.items, next_cursor=page.next_cursor)
-
-
-@blueprint.get("/search")
-@signed_in
-def search():
-    """Conversations that mention the words: a page, or the results of the palette."""
-    q = request.args.get("q", "")[:200].strip()
-    template = "conversations/_results.html" if wants_partial() else "conversations/search.html"
-    return render_template(template, q=q, hits=find(current_user_id(), q))
 
 
 def _space_id() -> int | None:

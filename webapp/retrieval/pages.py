@@ -90,6 +90,13 @@ def used_here(conversation_id: int):
     return render_template("retrieval/_used_tab.html", conversation=conversation)
 
 
+@blueprint.get("/search")
+@signed_in
+def search():
+    """The address that search had before it found more than conversations."""
+    return redirect(url_for(".find", q=request.args.get("q") or None), 301)
+
+
 @blueprint.get("/find")
 @signed_in
 def find():
