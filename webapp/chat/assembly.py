@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
+
+from sqlalchemy import Select, bindparam, select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -28,6 +31,8 @@ from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 from webapp.retrieval.service import Question, Result, retrieve
 from webapp.summaries.service import chunks_of
+
+PROMPT = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +70,13 @@ class TurnGone(Exception):
 def assemble(turn_id: int, settings: Settings) -> Assembled:
     """The prompt of a reply. Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt."""
     started = time.perf_counter()
-    reply = db.session.get(Message, turn_id)
-    if reply is None or reply.status != "streaming" or reply.superseded_by_id is not None:
+    found = db.session.execute(_beginning(), {"turn": turn_id}).one_or_none()
+    if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
-    conversation = db.session.get(Conversation, reply.conversation_id)
-    owner = db.session.get(User, conversation.user_id)
-    chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)]
+    reply, conversation, owner, *active = found
+    # A summary closes a batch of messages, which still count: there is none where fewer have been said.
+    has_chunks = conversation.message_count >= settings.summary_batch
+    chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
     closed = chunks[-1].end if chunks else 0
     rows = [row for row in messages.current_messages(reply.conversation_id, after=closed) if row.message_id < turn_id]
     waits_for = next((row.message_id for row in rows if row.status == "streaming"), None)
@@ -78,7 +84,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         return Assembled([], reply.model, "", Step("context", {}), waits_for)
     history = [ContextMessage(row.message_id, row.role, row.content, row.status) for row in rows]
     remembers = memory_is_on(conversation, owner)
-    prompt = prompts.active("chat")
+    prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     model = reply.model
     # The last look at the rows: looking things up may give the connection back.
@@ -93,6 +99,17 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         used=[item.id for item in made.context.receipt if item.kind == "memory" and item.injected],
         receipt=made.context.receipt,
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
+    )
+
+
+@cache
+def _beginning() -> Select[Any]:
+    """All that a prompt starts from, in one statement: reply, conversation, owner, version and text of the prompt."""
+    return (
+        select(Message, Conversation, User, *prompts.active_columns(PROMPT))
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(User, User.user_id == Conversation.user_id)
+        .where(Message.message_id == bindparam("turn"))
     )
 
 
@@ -114,7 +131,7 @@ def compose(
     # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
     # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    place = place_of(conversation, remembers=remembers, since=fixed_at)
+    place = place_of(conversation, remembers=remembers, since=fixed_at, version=found.memory_version)
     if place.opens:
         opens[0] = place.opens
     source = ContextInput(

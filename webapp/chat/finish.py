@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from flask import current_app
-from sqlalchemy import select, update
+from sqlalchemy import Select, bindparam, insert, select, update
 
 from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
@@ -68,8 +69,7 @@ class Finished:
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     """Make a streaming reply final; None when it is final already or gone. The caller commits."""
     # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
-    of = db.session.scalar(select(Message.conversation_id).where(Message.message_id == turn_id))
-    conversation = db.session.get(Conversation, of, with_for_update=True, populate_existing=True) if of else None
+    conversation = db.session.scalar(_conversation_of(), {"turn": turn_id})
     if conversation is None:
         return None
     values: dict[str, Any] = {
@@ -94,21 +94,45 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     )
     if claimed.rowcount != 1:
         return None
-    row = db.session.get(Message, turn_id, populate_existing=True)
+    row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
-    _owe_extraction(conversation, row)
+    _owe_extraction(conversation, row, owner)
     _owe_search(conversation, row)
-    for ordinal, step in enumerate(outcome.steps, 1):
-        db.session.add(
-            PipelineStep(
-                message_id=turn_id, ordinal=ordinal, name=step.name, model=step.model[:200] if step.model else None,
-                duration_ms=step.duration_ms, data=step.data,
-            )
-        )
-    db.session.flush()
+    if outcome.steps:
+        steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
+        db.session.execute(insert(PipelineStep.__table__), steps)
     receipts.store(turn_id, outcome.receipt)
     kind, data = final_event(row, retryable=outcome.retryable)
     return Finished(kind, data, jobs_of_turn(conversation, row) if kind == "done" else [])
+
+
+# To build a statement costs about as much as to send it: those of every reply are built once.
+@cache
+def _conversation_of() -> Select[tuple[Conversation]]:
+    of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    return (
+        select(Conversation)
+        .where(Conversation.conversation_id == of)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+
+
+@cache
+def _reply_and_owner() -> Select[tuple[Message, User]]:
+    return (
+        select(Message, User)
+        .join(User, User.user_id == bindparam("owner"))
+        .where(Message.message_id == bindparam("turn"))
+        .execution_options(populate_existing=True)
+    )
+
+
+def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
+    return {
+        "message_id": turn_id, "ordinal": ordinal, "name": step.name, "duration_ms": step.duration_ms,
+        "model": step.model[:200] if step.model else None, "data": step.data, "created_at": now(),
+    }
 
 
 def _owe_search(conversation: Conversation, reply: Message) -> None:
@@ -141,12 +165,12 @@ def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, di
     }
 
 
-def _owe_extraction(conversation: Conversation, reply: Message) -> None:
+def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
     """Note that the conversation is to be read for memories.
 
     Where memory is off the watermark passes by: what was said then is not read when it is switched on again.
     """
-    conversation.extraction_due = extracts(conversation, db.session.get(User, conversation.user_id))
+    conversation.extraction_due = extracts(conversation, owner)
     if not conversation.extraction_due:
         conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
 

@@ -45,17 +45,19 @@ class Place:
     has_tools: bool = True
 
 
-def place_of(conversation: Conversation, *, remembers: bool, since: datetime | None = None) -> Place:
+def place_of(
+    conversation: Conversation, *, remembers: bool, since: datetime | None = None, version: int | None = None
+) -> Place:
     """The place of a conversation as it is now; without memory, only its instructions and who speaks.
 
-    Memories that changed after `since` are in the group NEW.
+    Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if it was read.
     """
     user_id, space_id = conversation.user_id, conversation.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
     if space is None or not is_member(user_id, space.space_id):
-        return Place(known=_known(user_id, None, since) if remembers else [])
+        return Place(known=_known(user_id, since, version) if remembers else [])
     if space.kind != "legacy":
-        known = _known(user_id, space.space_id, since) if remembers else []
+        known = _looked_up(user_id, space.space_id, since) if remembers else []
         return Place(instructions=space.instructions, known=known)
     facts = facts_for_prompt(user_id, space.space_id) if remembers else []
     return Place(
@@ -68,12 +70,11 @@ def place_of(conversation: Conversation, *, remembers: bool, since: datetime | N
     )
 
 
-def _known(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
-    if space_id is not None:
-        return _looked_up(user_id, space_id, since)
+def _known(user_id: int, since: datetime | None, version: int | None) -> list[Known]:
     # The version is read first and raised in the transaction of every change, so that what is kept under it is never
     # older than it says.
-    version = current_version(user_id)
+    if version is None:
+        version = current_version(user_id)
     kept = _kept.get(user_id)
     if kept is None or kept.version != version:
         if len(_kept) >= MOST_KEPT:

@@ -45,20 +45,21 @@ class TurnRunner:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[int, asyncio.Task] = {}
+        self._submitted: set[int] = set()
         self._leased: set[int] = set()
         self._draining = False
         self._owner = f"{socket.gethostname()}:{os.getpid()}".encode()
 
     @property
     def active(self) -> int:
-        """How many turns this process is running."""
-        return len(self._tasks)
+        """How many turns this process is running, or about to run."""
+        return len(self._tasks) + len(self._submitted)
 
     def require_room(self) -> None:
         """Raise Unavailable when this process takes no more turns: to be asked before anything is written."""
         if self._draining:
             raise Unavailable("The server is restarting. Nothing was sent; try again in a moment.")
-        if len(self._tasks) >= self._settings.max_turns_per_process:
+        if self.active >= self._settings.max_turns_per_process:
             raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
 
     def submit(self, turn_id: int, header: dict[str, Any]) -> None:
@@ -67,6 +68,7 @@ class TurnRunner:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
             return
         loop = self.start()
+        self._submitted.add(turn_id)
         loop.call_soon_threadsafe(self._spawn, turn_id, header)
 
     def drain(self, seconds: float) -> None:
@@ -108,6 +110,7 @@ class TurnRunner:
         ]
 
     def _spawn(self, turn_id: int, header: dict[str, Any]) -> None:
+        self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
         task = asyncio.create_task(self._run(turn_id, header), name=f"turn-{turn_id}")

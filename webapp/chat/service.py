@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -21,27 +21,37 @@ from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
+from webapp.retrieval.service import anticipate
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces."""
+    """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
+
+    `header` is the data of the turn's first event. Like `turn_id` it can be read after the commit at no cost, while
+    each of the rows is then looked up anew.
+    """
 
     conversation: Conversation
     asked: Message | None
     reply: Message
     abandoned: Sequence[int] = ()
+    header: dict[str, Any] = field(init=False)
 
-    @property
-    def header(self) -> dict[str, Any]:
-        """The data of the turn's first event."""
-        return {
+    def __post_init__(self) -> None:
+        header = {
             "conversation_id": self.reply.conversation_id,
             "user_message_id": self.reply.reply_to_id,
             "assistant_message_id": self.reply.message_id,
         }
+        object.__setattr__(self, "header", header)
+
+    @property
+    def turn_id(self) -> int:
+        """The reply's id."""
+        return self.header["assistant_message_id"]
 
 
 def start_turn(
@@ -58,6 +68,7 @@ def start_turn(
     Raises NotFound, and Unavailable when this process takes no more turns.
     """
     runtime().runner.require_room()
+    anticipate(user_id, content)
     if conversation_id is None:
         conversation = create_conversation(user_id, new or NewConversation())
         parent_id = None
@@ -65,10 +76,8 @@ def start_turn(
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
     asked, reply = messages.add_exchange(
-        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None
+        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None, model=model or None
     )
-    reply.model = model or None
-    db.session.flush()
     return Started(conversation, asked, reply)
 
 
@@ -158,7 +167,7 @@ def launch(started: Started) -> None:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(started.reply.message_id, started.header)
+    runtime().runner.submit(started.turn_id, started.header)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import Row, Select, bindparam, func, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessagesQuery
@@ -58,15 +59,24 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     return Page(items if forward else items[::-1], cursor)
 
 
-def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Message]:
-    """Every message that is part of the conversation now, in order; with `after`, only those behind that one."""
-    return db.session.scalars(
-        select(Message)
+def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[tuple[int, int | None, str, str, str]]]:
+    """Id, parent, role, content and status of every message that is part of the conversation now, in order.
+
+    With `after`, only of those behind that one.
+    """
+    return db.session.execute(_current_messages(), {"conversation": conversation_id, "after": after}).all()
+
+
+@cache
+def _current_messages() -> Select[tuple[int, int | None, str, str, str]]:
+    return (
+        select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status)
         .where(
-            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.message_id > after,
+            Message.conversation_id == bindparam("conversation"), Message.superseded_by_id.is_(None),
+            Message.message_id > bindparam("after"),
         )
         .order_by(Message.message_id)
-    ).all()
+    )
 
 
 def last_message_id(conversation_id: int) -> int | None:
@@ -79,9 +89,14 @@ def last_message_id(conversation_id: int) -> int | None:
 
 
 def add_exchange(
-    conversation: Conversation, content: str, *, parent_id: int | None, custom_payload: dict | None = None
+    conversation: Conversation,
+    content: str,
+    *,
+    parent_id: int | None,
+    custom_payload: dict | None = None,
+    model: str | None = None,
 ) -> tuple[Message, Message]:
-    """A user message and the empty, streaming reply to it."""
+    """A user message and the empty, streaming reply to it, by `model` where one was asked for."""
     asked = Message(
         conversation_id=conversation.conversation_id,
         role="user",
@@ -93,11 +108,12 @@ def add_exchange(
     )
     db.session.add(asked)
     db.session.flush()
+    reply = add_reply(conversation, asked, model=model)
     conversation.message_count += 1
-    return asked, add_reply(conversation, asked)
+    return asked, reply
 
 
-def add_reply(conversation: Conversation, asked: Message) -> Message:
+def add_reply(conversation: Conversation, asked: Message, *, model: str | None = None) -> Message:
     """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
     at = now()
     reply = Message(
@@ -108,11 +124,12 @@ def add_reply(conversation: Conversation, asked: Message) -> Message:
         parent_id=asked.message_id,
         reply_to_id=asked.message_id,
         created_at=at,
+        model=model,
     )
     db.session.add(reply)
+    db.session.flush()
     conversation.updated_at = at
     conversation.message_count += 1
-    db.session.flush()
     return reply
 
 

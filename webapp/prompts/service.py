@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
-from sqlalchemy import func, select
+from sqlalchemy import ScalarSelect, Select, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.database import db, now
@@ -44,12 +45,31 @@ def active(name: str) -> ActivePrompt:
 
     A prompt the tables do not know yet is the shipped text, which becomes version 1.
     """
-    row = db.session.execute(
+    return active_of(name, *db.session.execute(_active(), {"name": name}).one_or_none() or (None, None))
+
+
+def active_columns(name: str) -> tuple[ScalarSelect[int], ScalarSelect[str]]:
+    """The version and text of a prompt in use, to be read along with something else and handed to `active_of`."""
+    found = _active().params(name=name)
+    return found.with_only_columns(PromptVersion.version).scalar_subquery(), found.with_only_columns(
+        PromptVersion.prompt_text
+    ).scalar_subquery()
+
+
+def active_of(name: str, version: int | None, text: str | None) -> ActivePrompt:
+    """The prompt in use, given what the tables know of it."""
+    if version is None or text is None:
+        return ActivePrompt(name, 1, default_text(name))
+    return ActivePrompt(name, version, text)
+
+
+@cache
+def _active() -> Select[tuple[int, str]]:
+    return (
         select(PromptVersion.version, PromptVersion.prompt_text)
         .join(Prompt, (Prompt.name == PromptVersion.name) & (Prompt.active_version == PromptVersion.version))
-        .where(Prompt.name == name)
-    ).one_or_none()
-    return ActivePrompt(name, *row) if row else ActivePrompt(name, 1, default_text(name))
+        .where(Prompt.name == bindparam("name"))
+    )
 
 
 def definition(name: str) -> Definition:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from flask import Flask, current_app
 
-from webapp.conversations.models import Conversation
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change, News, Position
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.loading import (
+    CHUNKS_ONLY,
     Block,
-    load_conversations,
+    load_conversation,
     load_memories,
     load_space,
     load_user,
@@ -48,7 +48,7 @@ class Entry:
 
     def scope(self, user_id: int, space_id: int | None) -> Scope:
         """The scope the index knows of, to choose candidates by; what is shown is decided by the tables."""
-        return Scope(user_id, frozenset(number for number, _ in self.position.spaces), space_id)
+        return Scope(user_id, self.position.space_ids, space_id)
 
 
 class IndexCache:
@@ -66,10 +66,10 @@ class IndexCache:
         self._building: dict[int, Future[Entry]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
-    def get(self, user_id: int, wait: float) -> Entry | None:
+    def get(self, user_id: int, wait: float, at: Position | None = None) -> Entry | None:
         """The user's index, up to date; None if it is being built and not ready after `wait` seconds.
 
-        The calling thread's session reads what is new.
+        The calling thread's session reads what is new, up to the position `at` where the caller knows it.
         """
         with self._lock:
             entry = self._entries.get(user_id)
@@ -77,9 +77,14 @@ class IndexCache:
                 self._entries.move_to_end(user_id)
         if entry is None:
             entry = self._built(user_id, wait)
-        if entry is not None and not self._refresh(user_id, entry):
+        if entry is not None and not self._refresh(user_id, entry, at):
             return self._built(user_id, wait) or entry
         return entry
+
+    def held(self, user_id: int) -> Entry | None:
+        """The user's index as it is, if this process has one."""
+        with self._lock:
+            return self._entries.get(user_id)
 
     def drop(self, user_id: int | None = None) -> None:
         """Forget one user's index, or all."""
@@ -136,10 +141,12 @@ class IndexCache:
         self._bound(entry)
         return entry
 
-    def _refresh(self, user_id: int, entry: Entry) -> bool:
+    def _refresh(self, user_id: int, entry: Entry, at: Position | None) -> bool:
         """Apply what is new; False when the index has to be built anew."""
         with entry.lock:
-            found = changes.news(user_id, entry.position)
+            # Whoever held the lock may have brought it further than the caller knows of.
+            current = changes.position(user_id) if at is None or entry.position.is_past(at) else at
+            found = changes.news(user_id, entry.position, current)
             if found is None:
                 return True
             many = len(found.memory_ids) > MANY or Change("memories") in found.changes
@@ -169,14 +176,18 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
         if any(key not in index for key in before):
             index.compact()  # what was forgotten leaves this process's memory too
     starts: dict[int, int] = {}
+    with_chunks: set[int] = set()
     for item in found.changes:
         if item.what == "conversation":
+            if item.from_id == CHUNKS_ONLY:
+                with_chunks.add(item.ref_id)
             starts[item.ref_id] = min(starts.get(item.ref_id, item.from_id), item.from_id)
     for conversation_id, from_id in starts.items():
-        index.remove(index.keys_of("message", conversation_id, from_id))
-        index.remove(index.keys_of("chunk", conversation_id))
-        here = (Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
-        for block in load_conversations(*here, from_id=from_id, few=True):
+        chunks = index.keys_of("chunk", conversation_id)
+        index.remove([*index.keys_of("message", conversation_id, from_id), *chunks])
+        # A chunk that is new was noted by itself, and one that was shown again with everything: most turns have none.
+        some = bool(chunks) or not from_id or conversation_id in with_chunks
+        for block in load_conversation(user_id, conversation_id, from_id, chunks=some):
             _put(index, block)
     if any(item.what == "verdicts" for item in found.changes):
         entry.verdicts = load_verdicts(user_id)

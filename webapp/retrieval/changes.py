@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    CompoundSelect,
+    Insert,
+    Row,
+    bindparam,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.database import db
-from webapp.memories.models import MemoryChangeSet
+from webapp.memories.models import MemoryChangeSet, MemoryVersion
 from webapp.retrieval.models import PassageChange, PassageVersion
-from webapp.spaces.versions import versions_for
+from webapp.spaces.versions import versions_of
 
 KEPT = 256
 """Versions whose changes are kept; an index further behind is built anew."""
@@ -32,12 +45,27 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far an index has come: the passage version, the last change set of the user's memories, and the user's spaces
-    with the version of each."""
+    """How far an index has come: the passage version, the last change set of the user's memories, the user's spaces
+    with the version of each, and the version of the user's memory."""
 
     version: int = 0
     change_set_id: int = 0
     spaces: tuple[tuple[int, int], ...] = ()
+    memory_version: int = 0
+
+    @property
+    def space_ids(self) -> frozenset[int]:
+        """The spaces the user belonged to."""
+        return frozenset(space_id for space_id, _ in self.spaces)
+
+    def is_past(self, other: Position) -> bool:
+        """Whether this one was read later: what is counted only grows."""
+        spaces = dict(other.spaces)
+        return (
+            self.version > other.version
+            or self.change_set_id > other.change_set_id
+            or any(version > spaces.get(space_id, version) for space_id, version in self.spaces)
+        )
 
     def stale_spaces(self, newer: Position) -> set[int]:
         """The spaces that were joined, left, or changed between two positions."""
@@ -59,50 +87,75 @@ def note(user_id: int, *changes: Change) -> None:
 
     Whoever also locks a conversation locks that first.
     """
-    version = _raise_version(user_id)
-    rows = [
-        {"user_id": user_id, "version": version, "what": item.what, "ref_id": item.ref_id, "from_id": item.from_id}
-        for item in changes
-    ]
-    db.session.execute(insert(PassageChange), rows)
-    if version % (KEPT // 4) == 0:
+    _raise_version(user_id)
+    for item in changes:
         db.session.execute(
-            delete(PassageChange).where(PassageChange.user_id == user_id, PassageChange.version <= version - KEPT)
+            _noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id}
         )
 
 
-def position(user_id: int) -> Position:
-    """Where the user's passages stand now: two indexed look-ups."""
-    version, change_set_id = db.session.execute(_position(), {"user": user_id}).one()
-    return Position(version or 0, change_set_id or 0, versions_for(user_id))
-
-
 @cache
-def _position() -> Select[Any]:
-    user = bindparam("user")
-    return select(
-        select(PassageVersion.version).where(PassageVersion.user_id == user).scalar_subquery(),
-        select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user).scalar_subquery(),
+def _noted() -> Insert:
+    # The version is read where it is written: the counter's row is ours, and this is a round trip less.
+    values = [bindparam(name, type_=column.type) for name, column in (
+        ("what", PassageChange.what), ("ref", PassageChange.ref_id), ("from", PassageChange.from_id))]  # fmt: skip
+    return insert(PassageChange.__table__).from_select(
+        ["user_id", "version", "what", "ref_id", "from_id"],
+        select(PassageVersion.user_id, PassageVersion.version, *values).where(
+            PassageVersion.user_id == bindparam("user")
+        ),
     )
 
 
-def news(user_id: int, since: Position) -> News | None:
-    """What happened since a position; None when nothing did.
+def prune(user_id: int) -> None:
+    """Forget changes that only an index far behind would ask for, in the current transaction."""
+    version = db.session.scalar(select(PassageVersion.version).where(PassageVersion.user_id == user_id)) or 0
+    db.session.execute(
+        delete(PassageChange).where(PassageChange.user_id == user_id, PassageChange.version <= version - KEPT)
+    )
+
+
+def position(user_id: int) -> Position:
+    """Where the user's passages stand now: a few indexed look-ups in one statement."""
+    found: dict[str, int] = {}
+    spaces = []
+    for what, number, value in db.session.execute(_position(), {"user": user_id}):
+        if what == "space":
+            spaces.append((number, value))
+        else:
+            found[what] = value or 0
+    return Position(found.get("passages", 0), found["change_set"], tuple(sorted(spaces)), found.get("memory", 0))
+
+
+@cache
+def _position() -> CompoundSelect[Any]:
+    user = bindparam("user", type_=BigInteger)
+    spaces = versions_of(user).subquery()
+    return union_all(
+        select(literal_column("'passages'"), literal_column("0"), PassageVersion.version).where(
+            PassageVersion.user_id == user
+        ),
+        select(literal_column("'change_set'"), literal_column("0"), func.max(MemoryChangeSet.change_set_id)).where(
+            MemoryChangeSet.user_id == user
+        ),
+        select(literal_column("'memory'"), literal_column("0"), MemoryVersion.version).where(
+            MemoryVersion.user_id == user
+        ),
+        select(literal_column("'space'"), spaces.c.space_id, spaces.c.version),
+    )
+
+
+def news(user_id: int, since: Position, current: Position) -> News | None:
+    """What happened between two positions; None when nothing did.
 
     Change sets of one user are numbered in the order of their commits, because each is made under the lock of that
     user's memory.
     """
-    current = position(user_id)
     if current == since:
         return None
     changes: list[Change] = []
     seen = since.version
-    for version, what, ref_id, from_id in db.session.execute(
-        select(PassageChange.version, PassageChange.what, PassageChange.ref_id, PassageChange.from_id)
-        .where(PassageChange.user_id == user_id, PassageChange.version > since.version,
-               PassageChange.version <= current.version)
-        .order_by(PassageChange.version)
-    ):
+    for version, what, ref_id, from_id in _changes(user_id, since.version, current.version):
         if version > seen + 1:
             return News(current, complete=False)
         seen = version
@@ -121,7 +174,17 @@ def news(user_id: int, since: Position) -> News | None:
     return News(current, changes, frozenset(memory_ids))
 
 
-def _raise_version(user_id: int) -> int:
+def _changes(user_id: int, since: int, through: int) -> Iterable[Row[tuple[int, str, int, int]]]:
+    if through == since:
+        return ()
+    return db.session.execute(
+        select(PassageChange.version, PassageChange.what, PassageChange.ref_id, PassageChange.from_id)
+        .where(PassageChange.user_id == user_id, PassageChange.version > since, PassageChange.version <= through)
+        .order_by(PassageChange.version)
+    )
+
+
+def _raise_version(user_id: int) -> None:
     for _ in range(3):
         raised = db.session.execute(
             update(PassageVersion)
@@ -130,11 +193,11 @@ def _raise_version(user_id: int) -> int:
             .execution_options(synchronize_session=False)
         )
         if raised.rowcount == 1:
-            return db.session.scalar(select(PassageVersion.version).where(PassageVersion.user_id == user_id))
+            return
         try:
             with db.session.begin_nested():
                 db.session.execute(insert(PassageVersion).values(user_id=user_id, version=1))
-            return 1
+            return
         except IntegrityError:
             continue  # somebody else inserted it first
     raise RuntimeError("the version of the user's passages cannot be raised")

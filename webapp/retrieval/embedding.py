@@ -56,6 +56,7 @@ class QueryVectors:
         self._make = make
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
+        self._asked: dict[tuple[str, str], Future[Vector]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self._failures = 0
         self._rests_until = 0.0
@@ -97,13 +98,22 @@ class QueryVectors:
                 ready: Future[Vector] = Future()
                 ready.set_result(kept)
                 return ready
+            if (asked := self._asked.get((model, text))) is not None:
+                return asked
             if self._failures >= FAILURES and time.monotonic() < self._rests_until:
                 return None
             if self._failures >= FAILURES:  # one tries, the others go on without until it is answered
                 self._rests_until = time.monotonic() + REST_SECONDS
             if self._pool is None or self._pool[0] != os.getpid():
+                self._asked.clear()
                 self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
-            return self._pool[1].submit(self._embed, model, text)
+            asked = self._asked[model, text] = self._pool[1].submit(self._embed, model, text)
+        asked.add_done_callback(lambda _done: self._answered(model, text))
+        return asked
+
+    def _answered(self, model: str, text: str) -> None:
+        with self._lock:
+            self._asked.pop((model, text), None)
 
     def _embed(self, model: str, text: str) -> Vector:
         try:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import false, or_, select
+from collections import defaultdict
+from functools import lru_cache
+
+from sqlalchemy import false, or_
 
 from webapp.database import db
 from webapp.memories.models import Memory
@@ -12,35 +15,58 @@ from webapp.retrieval.scope import Scope
 from webapp.retrieval.text import stems, words
 
 MOST = 8
-"""Facts for one question, and words of it that are looked up."""
+"""Facts for one question."""
 LOOKED_AT = 50
 SCANNED = 20
+MOST_KEPT = 256
+"""Users whose keys a process keeps."""
+
+Keys = dict[str, list[tuple[int, frozenset[str]]]]
+"""Keyed facts under one of their stems, each with all the stems that name it."""
+
+_kept: dict[int, tuple[int, Keys]] = {}
 
 
-def exact_facts(text: str, scope: Scope) -> list[Found]:
-    """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`)."""
-    asked = words(text[:2_000])
-    said = set(stems(asked))
-    longest = sorted({word for word in asked if len(word) >= 3 and stems([word])}, key=lambda word: (-len(word), word))
-    if not longest:
-        return []
-    # Stems, so that "colours" asks for "colour"; none is shorter than three letters, or it would match anything.
-    roots = {stem for word in longest[:MOST] for stem in stems([word]) if len(stem) >= 3}
-    if not roots:
-        return []
-    candidates = db.session.execute(
-        select(Memory.memory_id, Memory.fact_key)
-        .where(
-            Memory.user_id == scope.user_id, Memory.fact_key.is_not(None),
-            or_(*(Memory.fact_key.like(f"%/%{root}%") for root in sorted(roots))),
-        )
-        .limit(LOOKED_AT)
-    ).all()
-    ids = [memory_id for memory_id, key in candidates if _names(key, said)]
+def exact_facts(text: str, scope: Scope, memory_version: int) -> list[Found]:
+    """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
+
+    `memory_version` is that of the user's memory, read before: the keys are looked up once a version.
+    """
+    said = frozenset(stems(words(text[:2_000])))
+    keys = _keys_of(scope.user_id, memory_version)
+    ids = sorted(memory_id for stem in said for memory_id, wanted in keys.get(stem, ()) if wanted <= said)
     if not ids:
         return []
-    found = load_memories_found(usable_memories().where(Memory.memory_id.in_(ids)), scope, "exact fact")
-    return found[:MOST]
+    named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
+    return load_memories_found(named, scope, "exact fact")[:MOST]
+
+
+def _keys_of(user_id: int, version: int) -> Keys:
+    kept = _kept.get(user_id)
+    if kept is None or kept[0] != version:
+        if len(_kept) >= MOST_KEPT:
+            _kept.clear()
+        kept = _kept[user_id] = version, _looked_up(user_id)
+    return kept[1]
+
+
+def _looked_up(user_id: int) -> Keys:
+    keys: Keys = defaultdict(list)
+    rows = db.session.execute(
+        usable_memories()
+        .where(Memory.user_id == user_id, Memory.fact_key.is_not(None))
+        .with_only_columns(Memory.memory_id, Memory.fact_key)
+    )
+    for memory_id, fact_key in rows:
+        if wanted := _stems_of(fact_key):
+            keys[min(wanted)].append((memory_id, wanted))
+    return keys
+
+
+@lru_cache(maxsize=4_096)
+def _stems_of(fact_key: str) -> frozenset[str]:
+    """What a question has to say to name a key: every word of its attribute."""
+    return frozenset(stems(words(fact_key.rpartition("/")[2].replace("_", " "))))
 
 
 def by_words(text: str, scope: Scope) -> list[Found]:
@@ -56,10 +82,3 @@ def by_words(text: str, scope: Scope) -> list[Found]:
         .limit(SCANNED)
     )
     return load_memories_found(statement, scope, "words")
-
-
-def _names(fact_key: str, said: set[str]) -> bool:
-    """Whether a question has every word of a key's attribute."""
-    attribute = fact_key.rpartition("/")[2].replace("_", " ")
-    wanted = set(stems(words(attribute)))
-    return bool(wanted) and wanted <= said

@@ -19,7 +19,7 @@ from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.model_clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
-from webapp.retrieval.loading import FINISHED
+from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 
 BATCH = 64
@@ -64,6 +64,8 @@ def index_user(user_id: int) -> Indexed:
             if done.total >= RUN:
                 done.more = True
                 break
+    with write_transaction():
+        changes.prune(user_id)
     return done
 
 
@@ -143,7 +145,7 @@ def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None
                     .where(ConversationChunk.chunk_id == row.chunk_id)
                     .values(embedding=_bytes(vector), embedding_model=client.model)
                 )
-            changes.note(batch[0].user_id, Change("conversation", conversation_id, 2**31 - 1))
+            changes.note(batch[0].user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
         done.chunks += len(batch)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Row, Select, false, select
+from sqlalchemy import Row, Select, bindparam, false, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
@@ -21,6 +22,8 @@ from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 BLOCK = 500
 """Rows read at a time: a large user must not pass through memory as a whole."""
+CHUNKS_ONLY = 2**31 - 1
+"""Where a change of a conversation begins that none of its messages has to do with."""
 FINISHED = ("complete", "stopped", "interrupted")
 """States of messages that say something; one that failed, or is being written, does not."""
 
@@ -103,24 +106,53 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
     yield from _blocks(statement, Memory.memory_id, _memory, few=memory_ids is not None)
 
 
-def load_conversations(*conditions: Any, from_id: int = 0, few: bool = False) -> Iterator[Block]:
-    """Chunks, and messages from an id on, of the conversations that meet the conditions."""
-    chunks = searchable_chunks().with_only_columns(
+def load_conversations(*conditions: Any) -> Iterator[Block]:
+    """Chunks and messages of the conversations that meet the conditions."""
+    yield from _blocks(_chunks().where(*conditions), ConversationChunk.chunk_id, _chunk)
+    yield from _blocks(_messages().where(*conditions), Message.message_id, _message)
+
+
+def load_conversation(user_id: int, conversation_id: int, from_id: int, *, chunks: bool) -> Iterator[Block]:
+    """Messages of one of the user's conversations, from an id on, and its chunks if they are wanted."""
+    where = {"user": user_id, "conversation": conversation_id, "from": from_id}
+    if chunks:
+        yield _block(map(_chunk, db.session.execute(_chunks_of_one(), where)))
+    if from_id < CHUNKS_ONLY:
+        yield _block(map(_message, db.session.execute(_messages_of_one(), where)))
+
+
+# To build a statement costs about as much as to send it: those of every reply are built once.
+@cache
+def _chunks_of_one() -> Select[Any]:
+    return _chunks().where(*_one()).order_by(ConversationChunk.chunk_id)
+
+
+@cache
+def _messages_of_one() -> Select[Any]:
+    return _messages().where(*_one(), Message.message_id >= bindparam("from")).order_by(Message.message_id)
+
+
+def _one() -> tuple[Any, ...]:
+    return Conversation.conversation_id == bindparam("conversation"), Conversation.user_id == bindparam("user")
+
+
+def _chunks() -> Select[Any]:
+    return searchable_chunks().with_only_columns(
         ConversationChunk.chunk_id, ConversationChunk.content, Conversation.user_id, Conversation.space_id,
         Conversation.conversation_id, ConversationChunk.created_at, ConversationChunk.embedding_model,
         ConversationChunk.embedding,
-    ).where(*conditions)  # fmt: skip
-    yield from _blocks(chunks, ConversationChunk.chunk_id, _chunk, few=few)
-    messages = (
+    )  # fmt: skip
+
+
+def _messages() -> Select[Any]:
+    return (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
         .with_only_columns(
             Message.message_id, Message.content, Conversation.user_id, Conversation.space_id,
             Conversation.conversation_id, Message.created_at, MessageEmbedding.model, MessageEmbedding.embedding,
         )
-        .where(*conditions, Message.message_id >= from_id)
     )
-    yield from _blocks(messages, Message.message_id, _message, few=few)
 
 
 def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:

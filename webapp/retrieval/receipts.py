@@ -80,7 +80,8 @@ def store(message_id: int, items: Iterable[Item]) -> None:
         if item.injected or (item.kind, item.id) not in shown
     ]
     if rows:
-        db.session.execute(insert(TurnReceipt), rows)
+        # Into the table: by its class, the rows without a revision would take a statement of their own.
+        db.session.execute(insert(TurnReceipt.__table__), rows)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:

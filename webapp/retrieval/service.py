@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webapp.database import db
+from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words, exact_facts
@@ -43,9 +44,10 @@ class Question:
 @dataclass(slots=True)
 class Result:
     """What was found, best first. `with_meaning` is False when keywords alone decided, `indexed` while an index was
-    not ready; `took` in milliseconds by step."""
+    not ready; `took` in milliseconds by step; `memory_version` that of the user's memory before anything was read."""
 
     items: list[Found] = field(default_factory=list)
+    memory_version: int | None = None
     with_meaning: bool = False
     indexed: bool = True
     took: dict[str, float] = field(default_factory=dict)
@@ -76,12 +78,15 @@ def retrieve(question: Question, wait: float) -> Result:
     if not asked:
         return result
     clock = _Clock(result.took)
-    entry = index_cache().get(question.user_id, wait)
+    at = changes.position(question.user_id)
+    result.memory_version = at.memory_version
+    waited = index_cache().held(question.user_id) is None
+    entry = index_cache().get(question.user_id, wait, at)
     clock.lap("index")
     vectors = query_vectors()
     # Nothing to compare with, nothing to wait for: the first words of a newcomer's reply come at once.
     pending = vectors.start(text if entry is not None and entry.index.generations else "")
-    facts = exact_facts(text, own) if question.memories else []
+    facts = exact_facts(text, own, at.memory_version) if question.memories else []
     clock.lap("facts")
     if entry is None:
         result.indexed = False
@@ -90,14 +95,17 @@ def retrieve(question: Question, wait: float) -> Result:
     else:
         if not pending.is_ready:
             db.session.rollback()  # no connection is held while the vector is awaited
+            waited = True
         meaning = vectors.result(pending, entry.index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
         where = _filter(question, entry.scope(question.user_id, question.space_id))
         hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
         clock.lap("search")
-        # Whose passages may be seen is asked anew: a membership may have ended meanwhile.
-        scope = scope_of(question.user_id, question.space_id)
+        # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
+        scope = Scope(question.user_id, at.space_ids, question.space_id)
+        if waited:
+            scope = scope_of(question.user_id, question.space_id)
         found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
         clock.lap("load")
     known = {item.key for item in facts}
@@ -139,8 +147,15 @@ def search(
 
 
 def warm(user_id: int) -> None:
-    """Begin to build the user's index, if it is not there, without waiting for it."""
+    """Bring the user's index up to date, or begin to build it, without waiting for that."""
     index_cache().get(user_id, 0)
+
+
+def anticipate(user_id: int, text: str) -> None:
+    """Begin to embed what a reply will be looked up for, if it will be: no database, no waiting."""
+    entry = index_cache().held(user_id)
+    if entry is not None and entry.index.generations and len(terms_of(text)) >= FEW_TERMS:
+        query_vectors().start(text)
 
 
 def _filter(question: Question, scope: Scope) -> Filter:

@@ -173,10 +173,11 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Groups in the order of `FILTERS`, and whether only words were looked for."""
+    """Groups in the order of `FILTERS`; whether only words were looked for, and whether an index is being made."""
 
     groups: list[tuple[str, list[Result]]] = field(default_factory=list)
     words_only: bool = False
+    is_preparing: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.groups)
@@ -191,11 +192,12 @@ def search(user_id: int, q: str, kind: str = "") -> Results:
         found["conversation"].append(
             Result("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )
-    words_only = False
+    words_only = is_preparing = False
     if kind != "conversation":
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
         passages = service.search(user_id, q, kinds=kinds, limit=MOST)
-        words_only = not passages.with_meaning
+        is_preparing = not passages.indexed
+        words_only = passages.indexed and not passages.with_meaning
         best = max((item.score for item in passages.items), default=0.0)
         there = {result.message_id for result in found["conversation"]}
         for item in passages.items:
@@ -204,7 +206,7 @@ def search(user_id: int, q: str, kind: str = "") -> Results:
             is_close = bool(part.spans) or item.score >= NEARLY * best
             if is_close and (item.message_id not in there or item.kind != "message"):
                 found[item.kind].append(_result(item, marked(part.text, part.spans)))
-    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only)
+    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only, is_preparing)
 
 
 def _result(item: Found, text: Markup) -> Result:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import event, select, update
+from sqlalchemy import ColumnElement, Select, event, select, update
 from sqlalchemy.orm import Session
 
 from webapp.database import db
@@ -21,15 +21,13 @@ def touch(space_id: int | None) -> None:
         db.session.info.setdefault(_TOUCHED, set()).add(space_id)
 
 
-def versions_for(user_id: int) -> tuple[tuple[int, int], ...]:
-    """The user's spaces with the version of each: what an index of the user's passages is compared with."""
-    rows = db.session.execute(
+def versions_of(user_id: ColumnElement[int]) -> Select[tuple[int, int]]:
+    """A user's spaces with the version of each, for use in other statements."""
+    return (
         select(SpaceVersion.space_id, SpaceVersion.version)
         .join(SpaceMember, SpaceMember.space_id == SpaceVersion.space_id)
         .where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
-        .order_by(SpaceVersion.space_id)
     )
-    return tuple((space_id, version) for space_id, version in rows)
 
 
 def init_versions() -> None:

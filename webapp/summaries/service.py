@@ -23,7 +23,7 @@ from webapp.model_clients import completions, embedder
 from webapp.prompts import service as prompts
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
-from webapp.retrieval.loading import FINISHED
+from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
 from webapp.summaries.prompt import NAME, ConversationSummary, LegacySummary, Said, build_messages, tidy
 
@@ -227,5 +227,5 @@ def _store(
     more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = more
     if not conversation.is_temporary:
-        changes.note(found.user_id, Change("conversation", conversation_id, 2**31 - 1))
+        changes.note(found.user_id, Change("conversation", conversation_id, CHUNKS_ONLY))
     return Closed(chunk.chunk_id, found.start, found.end, more)
