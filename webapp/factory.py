@@ -62,6 +62,7 @@ from webapp.spaces.document_pages import blueprint as documents_pages
 from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
+from webapp.templating import Environment
 from webapp.web import Problem
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -85,6 +86,7 @@ def build(settings: Settings | None = None) -> Flask:
         static_folder=str(ROOT / "static"),
         instance_path=str(settings.var_dir.absolute()),
     )
+    app.jinja_environment = Environment
     _configure(app, settings)
     _extend(app, settings)
     _register(app)

