@@ -54,10 +54,14 @@ def extracts(conversation: Conversation, user: User) -> bool:
 
     In a legacy that is left to the summaries, which look for facts about its person.
     """
-    return memory_is_on(conversation, user) and (
-        conversation.space_id is None
-        or db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "project"
-    )
+    return memory_is_on(conversation, user) and not in_legacy(conversation)
+
+
+def in_legacy(conversation: Conversation) -> bool:
+    """Whether the conversation is about a person being remembered."""
+    if conversation.space_id is None:
+        return False
+    return db.session.scalar(select(Space.kind).where(Space.space_id == conversation.space_id)) == "legacy"
 
 
 def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:

@@ -9,15 +9,17 @@ from webapp.accounts.service import update_account, user_settings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
+from webapp.memories.known import in_legacy
 
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Memory of the account, and of one conversation when there is one."""
+    """Memory of the account, and of one conversation when there is one; in a legacy it is not read on request."""
 
     everywhere: bool
     here: bool = True
     is_temporary: bool = False
+    in_legacy: bool = False
 
     @property
     def is_on(self) -> bool:
@@ -30,7 +32,7 @@ def switches(user_id: int, conversation: Conversation | None) -> Switches:
     everywhere = user_settings(user_id).memory_enabled
     if conversation is None:
         return Switches(everywhere)
-    return Switches(everywhere, conversation.uses_memory, conversation.is_temporary)
+    return Switches(everywhere, conversation.uses_memory, conversation.is_temporary, in_legacy(conversation))
 
 
 def switch_memory(user_id: int, on: bool) -> None:
