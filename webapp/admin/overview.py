@@ -71,6 +71,7 @@ class Model:
     background: str
     embedding: str
     is_demonstration: bool
+    embedder_is_away: bool
 
 
 def counts() -> dict[str, int]:
@@ -90,8 +91,8 @@ def work(client: Redis) -> Work:
         return Work(False)
 
 
-def model(settings: Settings) -> Model:
-    """Where replies come from, without anything secret."""
+def model(settings: Settings, *, embedder_is_away: bool = False) -> Model:
+    """Where replies come from, without anything secret, and whether search by meaning works, as this process knows."""
     used = settings.model
     return Model(
         address=without_credentials(used.base_url),
@@ -99,6 +100,7 @@ def model(settings: Settings) -> Model:
         background=used.background_model,
         embedding=used.embedding_model,
         is_demonstration=settings.offline_model,
+        embedder_is_away=embedder_is_away,
     )
 
 

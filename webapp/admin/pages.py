@@ -17,6 +17,7 @@ from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis
 from webapp.forms import read_form, sentences
+from webapp.retrieval.embedding import query_vectors
 from webapp.service_endpoints import readiness
 from webapp.validation import MAX_ID
 from webapp.web import wants_partial
@@ -34,7 +35,7 @@ def overview():
         "admin/overview.html",
         counts=state.counts(),
         work=state.work(redis()),
-        model=state.model(current_app.extensions["settings"]),
+        model=state.model(current_app.extensions["settings"], embedder_is_away=query_vectors().is_away),
         parts=readiness(),
         versions=state.versions(redis()),
         registration_open=site.registration_is_open(),

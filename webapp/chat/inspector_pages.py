@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Blueprint, render_template
+from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service
+from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
+from webapp.database import db
 from webapp.errors import NotFound
 from webapp.web import wants_partial
 
@@ -34,6 +37,21 @@ class Section:
     tokens: int
     budget: int
     percent: int
+
+
+@blueprint.app_context_processor
+def _steps() -> dict[str, Any]:
+    """What the templates of receipts may ask for."""
+    return {"looked_up": looked_up}
+
+
+def looked_up(message_id: int | None) -> dict[str, Any]:
+    """How things were looked up for a reply that the caller may see: `with_meaning`, `indexed`; empty if not at all."""
+    if message_id is None:
+        return {}
+    return db.session.scalar(
+        select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == "retrieval")
+    ) or {}  # fmt: skip
 
 
 @blueprint.get("/messages/<int:message_id>/prompt")

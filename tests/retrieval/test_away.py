@@ -1,0 +1,69 @@
+"""While the embedder is away replies and search go on with words, and the pages say so, until it is back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.waiting import finished
+from webapp.retrieval import embedding
+
+HTMX = {"HX-Request": "true"}
+TALK = [("user", "I adopted a greyhound called Comet"), ("assistant", "Welcome, Comet!")]
+QUESTION = "What is my greyhound called?"
+BY_WORDS = "Found by words only"
+
+
+@pytest.fixture
+def vectors(app):
+    """The query vectors of the process, as if no other test had asked for any."""
+    with app.app_context():
+        made = embedding.query_vectors()
+    made._failures = 0
+    made._kept.clear()
+    yield made
+    made._failures = 0
+    made._kept.clear()
+
+
+@pytest.fixture
+def ask(client, model):
+    """Ask in a new conversation; the id of the reply."""
+
+    def one() -> int:
+        conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
+        model.script(match=QUESTION[:20], reply="Comet.")
+        started = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": QUESTION})
+        finished(client, started.json["response_id"])
+        return started.json["response_id"]
+
+    return one
+
+
+def test_the_receipt_and_the_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
+    browser = login(user)
+    tell(user, TALK)
+    run_jobs()
+    model.script(path="embeddings", fault={"http_status": 503})
+    reply = ask()
+    for page in (f"/messages/{reply}/used", "/find?q=greyhound"):
+        for headers in ({}, HTMX):
+            assert BY_WORDS in browser.get(page, headers=headers).text, page
+    assert "greyhound" in browser.get(f"/messages/{reply}/used").text, "words still find it"
+    model.reset()
+    vectors._failures = 0
+    assert BY_WORDS not in browser.get("/find?q=greyhounds", headers=HTMX).text
+    assert BY_WORDS not in browser.get(f"/messages/{ask()}/used", headers=HTMX).text
+    assert BY_WORDS in browser.get(f"/messages/{reply}/used", headers=HTMX).text, "a receipt tells how it was then"
+
+
+def test_with_nothing_to_be_found_nothing_is_said(ask, login, user, vectors):
+    assert BY_WORDS not in login(user).get(f"/messages/{ask()}/used").text
+
+
+def test_the_administration_says_that_the_embedder_is_away(login, make_user, model, vectors):
+    browser = login(make_user(is_admin=True))
+    assert "It does not answer" not in browser.get("/admin").text
+    model.script(path="embeddings", fault={"http_status": 503})
+    for number in range(embedding.FAILURES):
+        browser.get(f"/find?q=word{number}")
+    assert "It does not answer" in browser.get("/admin").text
