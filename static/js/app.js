@@ -9,6 +9,7 @@ import "./keyboard.js";
 import "./list.js";
 import "./memory.js";
 import "./menus.js";
+import "./news.js";
 import "./palette.js";
 import "./quotes.js";
 import "./rename.js";

@@ -1,6 +1,7 @@
 // The composer: Enter sends, the words appear in the thread at once, and come back if they did not arrive.
 import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
+import { newest } from "./news.js";
 import { tryLater, WAITING, whenBack } from "./offline.js";
 import { follow } from "./scroll.js";
 
@@ -95,6 +96,7 @@ document.addEventListener("htmx:config:request", (event) => {
     return say(WAITING);
   }
   ctx.request.headers["Idempotency-Key"] = key;
+  if (newest()) ctx.request.headers["Last-Message"] = newest();
   form().sent = { text: words, key };
   write({ text: words, key, waiting: false });
   say("");

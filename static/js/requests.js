@@ -6,6 +6,7 @@ const isOurs = (response) => response.headers.has("HX-Retarget") || response.hea
 document.addEventListener("htmx:before:swap", (event) => {
   const { ctx } = event.detail;
   const status = ctx.response?.status ?? 200;
+  if (status >= 400 && ctx.sourceElement?.id === "thread") return event.preventDefault(); // nobody asked for news
   if (status < 400 || isOurs(ctx.response)) return;
   if (status === 422) return; // the form itself, with its errors
   // Not our page but a proxy's.
@@ -20,6 +21,6 @@ document.addEventListener("htmx:sse:close", (event) => {
 
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
-  if (!ctx || ctx.sourceElement?.id === "composer" || ctx.sourceElement?.closest?.("[data-turn]")) return;
+  if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.closest?.("[data-turn]")) return;
   toast(navigator.onLine ? "The server did not answer. Try again." : "You are offline. Try again when the connection is back.");
 });

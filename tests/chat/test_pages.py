@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.conversations.test_paging import queries
 from tests.support.people import csrf_token
 
 HTMX = {"HX-Request": "true"}
@@ -202,3 +203,51 @@ def test_a_long_conversation_is_shown_from_its_end(app, browser, user, model):
     middle = shown[30]
     around = ids(browser.get(f"/c/{conversation_id}?at={middle}").text)
     assert middle in around and len(around) == 50
+
+
+def news(browser, path, shown, **query):
+    return browser.get(f"{path}/news", query_string={"shown": shown, **query}, headers=HTMX)
+
+
+def test_a_page_that_shows_everything_gets_no_news_and_costs_little(app, browser, model):
+    model.script(reply="Hello.")
+    path, _, reply = asked(browser)
+    news(browser, path, reply)
+    with queries(app) as sent:
+        answer = news(browser, path, reply, title="New conversation")
+    assert (answer.status_code, answer.data) == (204, b"")
+    assert len([statement for statement in sent if "conversations" in statement or "messages" in statement]) == 2
+    assert len(sent) <= 3, sent
+
+
+def test_news_are_what_came_after_the_last_message_shown(browser, model):
+    model.script(reply="Hello.")
+    path, first, reply = asked(browser)
+    post(browser, f"{path}/messages", content="And again")
+    answer = news(browser, path, reply)
+    assert ids(answer.text) == ids(browser.get(path).text)[2:]
+    assert 'hx-swap="beforeend"' in answer.text
+    assert answer.headers["HX-Trigger"] == "conversations:changed, memories:changed"
+    for odd in ("", "0", "x", first + 10_000):
+        assert ids(news(browser, path, odd).text)[:2] == [first, reply], "all of it, drawn anew"
+    post(browser, f"/messages/{first}/edit", content="Something else")
+    answer = news(browser, path, reply)
+    assert 'hx-swap="innerMorph"' in answer.text and ids(answer.text) == ids(browser.get(path).text)
+
+
+def test_a_title_given_elsewhere_is_news(browser, model):
+    model.script(reply="Hello.")
+    path, _, reply = asked(browser)
+    post(browser, f"{path}/title", title="Tea & cake")
+    answer = news(browser, path, reply, title="New conversation")
+    assert "Tea &amp; cake" in answer.text and not ids(answer.text)
+    assert news(browser, path, reply, title="Tea & cake").status_code == 204
+    assert news(browser, path, reply).status_code == 204, "it is being edited there"
+
+
+def test_news_are_for_who_the_conversation_belongs_to(anonymous, browser, login, make_user, model):
+    path, _, reply = asked(browser)
+    assert news(login(make_user()), path, reply).status_code == 404
+    assert news(anonymous, path, reply).status_code == 401
+    assert browser.get(f"{path}/news").location == path
+    assert browser.post(f"{path}/news").status_code == 405

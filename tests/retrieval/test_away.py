@@ -39,7 +39,7 @@ def ask(client, model):
     return one
 
 
-def test_the_receipt_and_the_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
+def test_receipt_and_search_say_that_only_words_were_looked_for(ask, login, user, model, tell, run_jobs, vectors):
     browser = login(user)
     tell(user, TALK)
     run_jobs()

@@ -22,7 +22,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service, sse, turnlog
 from webapp.chat.api import limit_turns
 from webapp.chat.follow import follow, stored_entries
-from webapp.chat.livehtml import html_events
+from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.runtime import runtime
 from webapp.chat.schemas import EditedMessage, NewMessage
 from webapp.conversations import messages, presenting
@@ -92,6 +92,23 @@ def send(conversation_id: int):
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
     return _launch(service.start_turn(current_user_id(), body.content, conversation_id=conversation_id))
+
+
+@blueprint.get("/c/<int:conversation_id>/news")
+@signed_in
+def news(conversation_id: int):
+    """What was said elsewhere since a page whose last message is `shown` was drawn; 204 when there is nothing new."""
+    if not wants_partial():
+        return redirect(_place(conversation_id), 303)
+    conversation = get_conversation(current_user_id(), conversation_id)
+    found = _since(conversation, request.args.get("shown", type=int))
+    titled = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
+    if not found["messages"] and not found["redraw"] and not titled:
+        return "", 204
+    response = make_response(render_template("chat/_news.html", conversation=conversation, title=titled, **found))
+    if found["messages"]:
+        response.headers["HX-Trigger"] = f"{CHANGED}, {MEMORIES_CHANGED}"
+    return response
 
 
 @blueprint.get("/turns/<int:message_id>/events")
@@ -213,17 +230,28 @@ def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = Fa
 
 
 def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
-    reply_id = answer["assistant_message_id"]
     if answer["is_new"] or answer["redraw"]:
         response = make_response(render_conversation(conversation))
         response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = _place(conversation.conversation_id)
     else:
-        rows = [messages.get_message(current_user_id(), id) for id in (answer["user_message_id"], reply_id)]
-        views = presenting.views(conversation.conversation_id, rows, is_end=True)
-        active = reply_id if rows[-1].status == "streaming" else None
-        response = make_response(render_template("chat/_sent.html", messages=views, active_turn=active))
+        # With what was said elsewhere meanwhile, so that nothing is missing before it.
+        shown = request.headers.get("Last-Message", type=int)
+        response = make_response(
+            render_template("chat/_news.html", conversation=conversation, **_since(conversation, shown))
+        )
     response.headers["HX-Trigger"] = CHANGED
     return response
+
+
+def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
+    """What the end of a thread gets that was drawn up to a message: what came after it, or all of it anew."""
+    views = presenting.since(conversation.conversation_id, shown)
+    if views is None:
+        thread = presenting.thread(conversation.conversation_id)
+        return {"redraw": True, "messages": thread.messages, "earlier_cursor": thread.earlier_cursor,
+                "active_turn": thread.active_turn}  # fmt: skip
+    active = [view.message.message_id for view in views if view.message.status == "streaming"]
+    return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 
 
 def _refused(error: Invalid, render_page: Any) -> Any:

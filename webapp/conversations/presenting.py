@@ -82,6 +82,22 @@ def thread(conversation_id: int, *, before: int | None = None, at: int | None = 
                   later, active[-1] if active else None)  # fmt: skip
 
 
+def since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
+    """The messages after the last one that a page shows, an id; None when the page is to be drawn anew.
+
+    That is so when what it shows was edited or regenerated away, when it shows nothing, and when much has come.
+    """
+    if messages.last_message_id(conversation_id) == shown:
+        return []
+    current = select(Message.message_id).where(
+        Message.message_id == shown, Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+    )
+    if shown is None or db.session.scalar(current) is None:
+        return None
+    page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, after=shown))
+    return views(conversation_id, page.items, is_end=True) if page.next_cursor is None else None
+
+
 def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> list[MessageView]:
     """Messages with their versions; only the last one of a conversation (`is_end`) can be retried."""
     siblings = _siblings(conversation_id, rows)

@@ -1,0 +1,38 @@
+// A page that was left alone catches up: what was said elsewhere in its conversation is fetched when it is looked at
+// again, and now and then while it is in sight. What is being typed, edited or sent stays as it is.
+import { $, $$ } from "./dom.js";
+
+const EVERY = 25_000;
+let asked = null; // the last message at the time of the question, while it is open
+
+/** The id of the last message shown; "0" when the end of the conversation is not, "" when there is none. */
+export function newest() {
+  if ($("#thread:not([data-news])")) return "0";
+  return $$("#thread .message[id^='m-']").at(-1)?.id.slice(2) ?? "";
+}
+
+const isBusy = () => document.hidden || !navigator.onLine || $(".message-pending, #thread form[data-esc]") !== null;
+
+async function look() {
+  const place = $("#thread[data-news]")?.dataset.news;
+  if (!place || asked !== null || isBusy()) return;
+  asked = newest();
+  const query = new URLSearchParams({ shown: asked });
+  // A title that is being edited is not there to be compared.
+  const title = $(".title-text")?.textContent;
+  if (title) query.set("title", title);
+  try {
+    await htmx.ajax("GET", `${place}?${query}`, { target: "#thread", swap: "none", source: "#thread" });
+  } finally {
+    asked = null;
+  }
+}
+
+document.addEventListener("htmx:before:swap", (event) => {
+  // What was sent from here in the meantime comes by itself.
+  if (event.detail.ctx.sourceElement?.id === "thread" && (isBusy() || newest() !== asked)) event.preventDefault();
+});
+
+document.addEventListener("visibilitychange", look);
+for (const type of ["focus", "pageshow", "online"]) addEventListener(type, look);
+setInterval(look, EVERY);

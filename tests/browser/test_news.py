@@ -1,0 +1,140 @@
+"""Two tabs on one conversation: the one that was left alone catches up, and disturbs nothing."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.people import api_client
+
+from .conftest import replies, send
+
+SLOW = {"first_delay": 0.05, "token_delay": 0.04}
+MESSAGE = "Message"
+
+
+def look_at(page: Page) -> None:
+    """The window comes to the front again."""
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+
+
+@pytest.fixture
+def both(open_tab, tab, user, model) -> tuple[Page, Page]:
+    """Two tabs of one person on a conversation with one exchange."""
+    model.script(reply="A first reply.", match="Good morning")
+    send(tab.page, "Good morning")
+    expect(replies(tab.page)).to_have_count(1)
+    second = open_tab(user, beside=tab).go(tab.page.url.removeprefix(tab.server.url))
+    expect(replies(second)).to_have_count(1)
+    return tab.page, second
+
+
+def test_an_idle_tab_joins_a_reply_that_is_being_written(both, model):
+    first, idle = both
+    model.script(reply=["word "] * 60 + ["end."], match="At length", **SLOW)
+    idle.get_by_label(MESSAGE, exact=True).fill("half a thou")
+    send(first, "At length please")
+    expect(first.locator(".stream-tail")).to_contain_text("word word")
+    look_at(idle)
+    expect(idle.locator("[data-streaming]")).to_contain_text("word word")
+    expect(idle.get_by_role("button", name="Stop the reply")).to_be_visible()
+    expect(replies(idle)).to_have_count(2, timeout=20_000)
+    expect(replies(idle).last).to_contain_text("end.")
+    expect(idle.locator(".message-user")).to_have_count(2)
+    expect(idle.get_by_label(MESSAGE, exact=True)).to_have_value("half a thou")
+    expect(idle.get_by_label(MESSAGE, exact=True)).to_be_focused()
+    look_at(idle)
+    look_at(first)
+    for page in both:
+        expect(page.locator(".message-user")).to_have_count(2)
+
+
+def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model):
+    _, idle = both
+    model.script(reply="Said elsewhere.", match="By the API")
+    idle.clock.install()
+    idle.reload()
+    expect(replies(idle)).to_have_count(1)
+    conversation = idle.url.rpartition("/")[2]
+    api = api_client(app, user)
+    api.put(f"/api/conversations/{conversation}", json={"title": "Named elsewhere"})
+    api.post(f"/api/conversations/{conversation}/messages", json={"content": "By the API"})
+    idle.clock.run_for(26_000)
+    expect(idle.locator(".message-user").last).to_contain_text("By the API")
+    idle.clock.resume()
+    expect(replies(idle).last).to_contain_text("Said elsewhere.", timeout=20_000)
+    expect(idle.get_by_role("heading", level=1)).to_have_text("Named elsewhere")
+    expect(idle).to_have_title("Named elsewhere · Commonplace")
+
+
+def test_words_sent_from_a_tab_that_is_behind_come_after_what_it_missed(both, model):
+    first, behind = both
+    model.script(reply="To the second.", match="The second question")
+    model.script(reply="To the third.", match="The third question")
+    send(first, "The second question")
+    expect(replies(first)).to_have_count(2)
+    send(behind, "The third question")
+    expect(replies(behind)).to_have_count(3)
+    expect(behind.locator(".message-user .message-text")).to_have_text(
+        ["Good morning", "The second question", "The third question"]
+    )
+
+
+def test_what_was_edited_elsewhere_is_drawn_anew_but_not_under_an_edit(both, model):
+    first, idle = both
+    model.script(reply="To the edited one.", match="Good evening")
+    idle.locator(".message-user").hover()
+    idle.get_by_role("link", name="Edit and send again").click()
+    field = idle.get_by_label("Your message", exact=True)
+    field.fill("Not sent yet")
+    first.locator(".message-user").hover()
+    first.get_by_role("link", name="Edit and send again").click()
+    first.get_by_label("Your message", exact=True).fill("Good evening")
+    first.keyboard.press("Enter")
+    expect(replies(first)).to_contain_text("To the edited one.")
+    look_at(idle)
+    expect(field).to_have_value("Not sent yet")
+    idle.get_by_role("link", name="Cancel").click()
+    expect(field).to_have_count(0)
+    look_at(idle)
+    expect(replies(idle)).to_contain_text("To the edited one.")
+    expect(idle.locator(".message-user .message-text")).to_have_text(["Good evening"])
+
+
+def test_who_scrolled_up_stays_there(both, model):
+    first, idle = both
+    model.script(reply="A long one.\n\n" + "And on it went.\n\n" * 60, match="At length")
+    model.script(reply="A short one.", match="Briefly")
+    send(first, "At length please")
+    expect(replies(first)).to_have_count(2)
+    look_at(idle)
+    expect(replies(idle)).to_have_count(2)
+    idle.locator("#thread-scroll").hover()
+    idle.mouse.wheel(0, -400)
+    expect(idle.get_by_role("button", name="Newest")).to_be_visible()
+    place = idle.evaluate("document.querySelector('#thread-scroll').scrollTop")
+    send(first, "Briefly please")
+    expect(replies(first)).to_have_count(3)
+    look_at(idle)
+    expect(replies(idle)).to_have_count(3)
+    assert idle.evaluate("document.querySelector('#thread-scroll').scrollTop") == place
+
+
+def test_nobody_is_told_that_news_could_not_be_had(tab, model):
+    model.script(reply="A first reply.")
+    page = tab.page
+    send(page, "Good morning")
+    expect(replies(page)).to_have_count(1)
+    asked = []
+
+    def answer(route):
+        asked.append(route)
+        fulfilments = [{"status": 503, "body": "away"}, {"status": 404, "headers": {"HX-Retarget": "#toasts"}}]
+        route.fulfill(**fulfilments[len(asked) - 1]) if len(asked) <= 2 else route.abort()
+
+    page.route("**/news?*", answer)
+    while len(asked) < 4:  # a question is asked only when the one before has been dealt with
+        look_at(page)
+        page.evaluate("new Promise(requestAnimationFrame)")
+    expect(page.locator("[data-toast]")).to_have_count(0)
+    tab.forgive()
