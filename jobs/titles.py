@@ -8,9 +8,9 @@ from webapp.prompts import service as prompts
 
 
 @job("title")
-def generate_title(conversation_id: int) -> str | None:
-    """Title a conversation that has none."""
+def generate_title(conversation_id: int) -> bool:
+    """Title a conversation that has none; whether it did. The title itself is not kept with the job."""
     title = titles.title_conversation(conversation_id, prompts.active("titles").text)
     if title:
         report("title", {"title": title, "conversation_id": conversation_id})
-    return title
+    return bool(title)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from flask import Flask
 from sqlalchemy import func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from tests.conversations.rows import add_conversation
 from tests.support.people import Person
@@ -92,3 +93,9 @@ def test_the_session_of_mysql_is_strict_and_in_utc(app: Flask) -> None:
         assert (zone, level) == ("+00:00", "READ-COMMITTED")
         assert "STRICT_TRANS_TABLES" in mode
         assert db.session.scalar(select(func.connection_id())) > 0
+
+
+def test_errors_of_the_database_do_not_tell_the_values(app: Flask, user: Person) -> None:
+    with app.app_context(), pytest.raises(DBAPIError) as failed:
+        db.session.execute(text("SELECT :said FROM no_such_table"), {"said": "The user is allergic to walnuts."})
+    assert "walnut" not in str(failed.value) and "no_such_table" in str(failed.value)

@@ -155,15 +155,20 @@ def database_is_away(error: BaseException) -> bool:
 
 
 def engine_options(url: str, pool: int) -> dict[str, Any]:
-    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite."""
+    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
+
+    The values of a statement are no part of its errors, which are logged, and kept with a failed job.
+    """
     if url.startswith("sqlite"):
         # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
         return {
+            "hide_parameters": True,
             "pool_size": pool,
             "max_overflow": pool,
             "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
         }
     return {
+        "hide_parameters": True,
         "pool_size": pool,
         "max_overflow": pool,
         "pool_pre_ping": True,

@@ -52,3 +52,16 @@ def test_tombstones_hold_no_text_and_are_one_users(content, value):
 def test_a_short_secret_is_refused():
     with pytest.raises(ValueError, match="16 bytes"):
         Graveyard(b"short", 1)
+
+
+def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
+    grave, _ = bury("The user is allergic to walnuts.", quotes=["I'm allergic to walnuts", "walnuts"])
+    assert grave.without_quotes("Hi! (I’m  ALLERGIC to\nwalnuts), walnuts are trees.") == "Hi! […] walnuts are trees."
+    assert grave.without_quotes("I'm allergic to walnuts. I'm allergic to walnuts") == "[…] […]"
+    assert grave.without_quotes("I'm allergic to nuts") == "I'm allergic to nuts"
+
+
+@given(st.text(max_size=200))
+def test_without_tombstones_a_text_is_left_alone(text):
+    assert Graveyard(SECRET, 1).without_quotes(text) == text
+    assert bury("Something else entirely")[0].without_quotes(text) == text

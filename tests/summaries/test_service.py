@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from tests.memories.conversing import answers, operation
 from tests.support.dialogue import write_dialogue
 from webapp.chat.assembly import assemble
 from webapp.chat.finish import Outcome, finish_turn
@@ -166,6 +167,22 @@ def test_turn_by_turn_the_job_keeps_the_prompt_short_and_no_message_is_lost(app,
         # 300 messages: with more than 30 open the oldest 20 are closed.
         assert summaries == 14 == len(chunks(talk.conversation_id))
         assert len([call for call in model.calls() if "conversation_summary" in str(call)]) == summaries
+
+
+def test_what_was_forgotten_before_is_not_told_to_the_summary(app, user, client, model):
+    script(model)
+    said = [("user", "By the way:  I'M ALLERGIC to\nwalnuts! Tides, please."), ("assistant", "Gladly."), *lines(15)]
+    with app.app_context():
+        talk = write_dialogue(user.user_id, said, AT)
+    answers(model, operation("I'm allergic to walnuts", "The user is allergic to walnuts."))
+    made = client.post("/api/memories/extract", json={"conversation_id": talk.conversation_id, "sync": True})
+    (change,) = made.json["change_set"]["changes"]
+    assert client.delete(f"/api/memories/{change['memory_id']}").status_code == 200
+    with app.app_context():
+        service.summarise(talk.conversation_id)
+    (call,) = [call for call in model.calls() if call["schema"] == "conversation_summary"]
+    told = call["messages"][1]["content"]
+    assert "By the way: […] Tides, please." in " ".join(told.split()) and "walnut" not in told.lower()
 
 
 def _begin(conversation_id: int, text: str) -> int:

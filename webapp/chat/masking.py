@@ -1,4 +1,5 @@
-"""Keeps what memories and documents say out of stored prompts: they are named there, and filled in for a reader.
+"""Keeps what memories, summaries and documents say out of stored prompts: they are named there, and filled in for a
+reader.
 
 A forgotten memory thus leaves no copy in the account of a reply.
 """
@@ -6,7 +7,7 @@ A forgotten memory thus leaves no copy in the account of a reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import or_
@@ -22,6 +23,7 @@ GONE = "[forgotten]"
 DELETED = "[deleted]"
 _ITEM = re.compile(r'(<item n="(\d+)" kind="[a-z]+")(?: source="[^"]*")?>.*?</item>', re.DOTALL)
 _PASSAGE = re.compile(r"\[\[(message|chunk|document) (\d{1,10})\]\]")
+_SUMMARY = re.compile(r"\[\[summary (\d{1,10})\]\]")
 _MARK = re.compile(r"\[\[memory (\d{1,10}) revision (\d{1,10})\]\]")
 
 
@@ -48,6 +50,42 @@ def mask_passages(text: str, items: Sequence[tuple[str, int]]) -> str:
         return f"{found[1]}>[[{kind} {number}]]</item>"
 
     return _ITEM.sub(fill, text)
+
+
+def mask_summaries(text: str, summaries: Iterable[tuple[int, str]]) -> str:
+    """A prompt's text with each of the conversation's summaries (chunk id, content) replaced by a mark."""
+    for chunk_id, content in summaries:
+        text = text.replace(f"- {escape(content.strip())}\n", f"- [[summary {chunk_id}]]\n")
+    return text
+
+
+def unmask_summaries(prompt: list[dict[str, Any]], summaries: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Stored prompt messages with the marks of summaries filled in, by chunk id, with what they say now."""
+
+    def fill(found: re.Match[str]) -> str:
+        said = summaries.get(int(found[1]))
+        return escape(said.strip()) if said is not None else DELETED
+
+    return [
+        {**item, "content": _SUMMARY.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
+        for item in prompt
+    ]
+
+
+def kept(
+    message: Mapping[str, Any], stored: Mapping[tuple[str, str], int], asked: tuple[int, str] | None,
+    hide: Callable[[str], str],
+) -> dict[str, Any]:
+    """A message of a prompt as it is stored: one of the conversation's, by (role, content), is named by its id.
+
+    Of the message `asked` (id, content) only what the prompt puts before it is kept, with `hide`, as is all of others.
+    """
+    role, text = message["role"], message["content"]
+    if message_id := stored.get((role, text)):
+        return {"role": role, "message_id": message_id}
+    if asked and role == "user" and asked[1] and text.endswith(asked[1]):
+        return {"role": role, "message_id": asked[0], "content": hide(text.removesuffix(asked[1]))}
+    return {"role": role, "content": hide(text)}
 
 
 def unmask_passages(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat import turnlog
-from webapp.chat.masking import unmask, unmask_passages
+from webapp.chat.masking import unmask, unmask_passages, unmask_summaries
 from webapp.chat.models import PipelineStep
 from webapp.chat.runtime import runtime
 from webapp.conversations import messages
@@ -22,6 +22,7 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.retrieval.service import anticipate
+from webapp.summaries.service import chunks_of
 
 log = logging.getLogger(__name__)
 
@@ -203,8 +204,9 @@ def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            prompt = unmask(user_id, _with_content(message.conversation_id, step.data["prompt"]))
-            step.data = {**step.data, "prompt": unmask_passages(user_id, prompt)}
+            prompt = unmask_passages(user_id, unmask(user_id, step.data["prompt"]))
+            said = {chunk.chunk_id: chunk.content for chunk in chunks_of(message.conversation_id)}
+            step.data = {**step.data, "prompt": _with_content(message.conversation_id, unmask_summaries(prompt, said))}
     return list(steps)
 
 
@@ -218,7 +220,8 @@ def _with_content(conversation_id: int, prompt: list[dict[str, Any]]) -> list[di
         ).all()
     )
     return [
-        item if "message_id" not in item else {**item, "content": stored.get(item["message_id"], "[deleted]")}
+        item if "message_id" not in item
+        else {**item, "content": item.get("content", "") + stored.get(item["message_id"], "[deleted]")}
         for item in prompt
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from sqlalchemy import delete, select
@@ -13,7 +13,7 @@ from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.copies import without
 from webapp.memories.forgetting import being_forgotten, graveyard
-from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.models import MemoryEvidence
 
 
 def init_digest_forgetting() -> None:
@@ -32,14 +32,14 @@ def without_forgotten(user_id: int, data: ConversationMemoryData) -> Conversatio
     )
 
 
-def _forget(_sender: Any, *, user_id: int, memory_ids: Sequence[int], evidence: Iterable[MemoryEvidence]) -> None:
+def _forget(
+    _sender: Any, *, user_id: int, evidence: Iterable[MemoryEvidence], texts: Collection[str], **_: Any
+) -> None:
     """Delete, with their history, the digests of the conversations behind the memories and those in the same words.
 
     A digest tells in words of its own, so in the conversations where the memory comes from nothing less is sure.
     """
     behind = select(Message.conversation_id).where(Message.message_id.in_({row.message_id for row in evidence}))
-    contents = db.session.scalars(select(Memory.content).where(Memory.memory_id.in_(memory_ids))).all()
-    texts = {*contents, *(row.quote for row in evidence)}
     rows = db.session.execute(
         select(ConversationMemory.id, ConversationMemory.conversation_id, ConversationMemoryVersion.memory_data)
         .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)

@@ -1,19 +1,26 @@
-"""Copies of what memories say, outside the memory tables: recorded tool calls and stored answers."""
+"""Copies of what memories say, outside the memory tables: recorded tool calls, replies that quote, stored answers."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from blinker import Signal
+from sqlalchemy import or_, select
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.memories.grounding import find_quote
 from webapp.memories.normalise import canonical_statement
+from webapp.memories.tombstones import is_telling
 
 GONE = "[forgotten]"
+
+replies_stripped = Signal()
+"""Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was taken."""
 
 
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
@@ -32,6 +39,45 @@ def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collectio
             changed.append(row.message_id)
     db.session.flush()
     return changed
+
+
+def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
+    """Take the texts, where they stand word for word, out of the user's replies; the ids of the replies changed.
+
+    Only texts long enough to be about one thing are looked for, as for tombstones.
+    """
+    texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
+    if not texts:
+        return []
+    # The longest plain word of each tells the database where it may stand; a text without one is looked for everywhere.
+    longest = [max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="") for text in texts]
+    rows = db.session.scalars(
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(
+            Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming",
+            or_(*(Message.content.contains(word, autoescape=True) for word in longest)),
+        )
+    ).all()
+    changed = []
+    for row in rows:
+        if (stripped := cut_out(row.content, texts)) != row.content:
+            row.content = stripped
+            changed.append(row.message_id)
+    db.session.flush()
+    if changed:
+        replies_stripped.send(None, user_id=user_id, message_ids=changed)
+    return changed
+
+
+def cut_out(text: str, said: Sequence[str]) -> str:
+    """A text in which whatever repeats one of these word for word, white space and case aside, is GONE."""
+    for words in said:
+        done = ""
+        while span := find_quote(words, text):
+            done, text = f"{done}{text[: span.start]}{GONE}", text[span.end :]
+        text = done + text
+    return text
 
 
 def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:

@@ -13,6 +13,7 @@ from flask import current_app
 from sqlalchemy import delete, event, func, insert, or_, select
 from sqlalchemy.orm import Session
 
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories import copies, versions
 from webapp.memories.journal import statement_hash
@@ -24,10 +25,11 @@ from webapp.spaces.versions import touch
 BATCH = 500
 
 being_forgotten = Signal()
-"""Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids` and their `evidence` rows."""
+"""Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
+`texts`: all that they ever said, and the quotes behind it."""
 
 texts_removed = Signal()
-"""Sent after the commit with `message_ids`: replies whose recorded tool calls lost a forgotten text."""
+"""Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams have told one."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def forget(
 
     The words stay in the messages in which the user said them.
     """
+    _hold_sources(user_id, memory_ids)
     versions.hold(user_id)
     rows = _with_twins(user_id, memory_ids)
     if not rows:
@@ -70,9 +73,9 @@ def forget(
     ids = [row.memory_id for row in rows]
     evidence = db.session.scalars(select(MemoryEvidence).where(MemoryEvidence.memory_id.in_(ids))).all()
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
-    being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence)
     quotes = {row.quote for row in evidence}
     said = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
+    being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
     buried = _bury(user_id, rows, evidence, revisions, whole_key)
     report = Forgotten(
         memory_ids=ids,
@@ -91,6 +94,19 @@ def forget(
     db.session.execute(delete(Memory).where(Memory.memory_id.in_(ids)))
     db.session.expire_all()
     return report
+
+
+def _hold_sources(user_id: int, memory_ids: Collection[int]) -> None:
+    """Lock the conversations behind the memories: an extraction in one of them has to have ended, or not begun."""
+    behind = db.session.scalars(
+        select(Message.conversation_id)
+        .join(MemoryEvidence, MemoryEvidence.message_id == Message.message_id)
+        .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
+        .where(Memory.user_id == user_id, Memory.memory_id.in_(memory_ids))
+        .distinct()
+    ).all()
+    held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(behind))
+    db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
 
 
 def forget_all(user_id: int, *, cause: str = "forget_all") -> int:
@@ -188,7 +204,7 @@ def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) ->
 
 
 def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) -> int:
-    replies = copies.strip_tool_calls(user_id, ids, texts)
+    replies = {*copies.strip_tool_calls(user_id, ids, texts), *copies.strip_replies(user_id, texts)}
     if replies:
         db.session.info.setdefault("texts_removed", []).extend(replies)
     return len(replies) + copies.strip_answers(user_id, ids, texts)

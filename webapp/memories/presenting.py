@@ -182,7 +182,7 @@ class ForgetReport(BaseModel):
     revisions: int
     vectors: int
     tombstones: int
-    copies: int = Field(description="Recorded tool calls and stored answers from which its text was taken.")
+    copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
     still_said_in: list[int] = Field(description="Messages of yours that hold the words.")
     change_set_id: int | None = None
 

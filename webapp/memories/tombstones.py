@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +26,8 @@ from webapp.memories.normalise import canonical_fact_key, canonical_statement, c
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
+QUOTE_WORDS = 40
+SEARCHED_WORDS = 1_500
 
 
 class TombstoneKind(StrEnum):
@@ -89,6 +92,31 @@ class Graveyard:
             made.add(self._make(TombstoneKind.QUOTE, form))
         return frozenset(tombstone.digest for tombstone in made)
 
+    def without_quotes(self, text: str, mark: str = "[…]") -> str:
+        """A text in which every run of words that is a forgotten quote gives way to the mark.
+
+        Runs of up to QUOTE_WORDS words are tried; where words are not set apart, only what stands between spaces is.
+        """
+        if not self._buried:
+            return text
+        words = [found.span() for found in re.finditer(r"\S+", text)][:SEARCHED_WORDS]
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while at < len(words):
+            start = words[at][0]
+            run = next((n for n in range(min(QUOTE_WORDS, len(words) - at), 0, -1)
+                        if self._is_quote(text[start : words[at + n - 1][1]])), 0)  # fmt: skip
+            if run:
+                spans.append((start, words[at + run - 1][1]))
+            at += run or 1
+        for start, end in reversed(spans):
+            text = text[:start] + mark + text[end:]
+        return text
+
+    def _is_quote(self, text: str) -> bool:
+        form = canonical_statement(text)
+        return _is_long(form) and self._make(TombstoneKind.QUOTE, form).digest in self._buried
+
     def _of_statement(self, content: str, fact_key: str | None, fact_value: str | None) -> set[Tombstone]:
         made = {self._make(TombstoneKind.CONTENT, canonical_statement(content))}
         if key := canonical_fact_key(fact_key):
@@ -98,6 +126,11 @@ class Graveyard:
     def _make(self, kind: TombstoneKind, form: str) -> Tombstone:
         message = f"{self._user_id}\x1f{kind}\x1f{form}".encode("utf-8", "surrogatepass")
         return Tombstone(kind, hmac.new(self._secret, message, hashlib.sha256).hexdigest())
+
+
+def is_telling(quote: str) -> bool:
+    """Whether a quote is long enough to be about one thing."""
+    return _is_long(canonical_statement(quote))
 
 
 def _is_long(form: str) -> bool:

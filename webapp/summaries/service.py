@@ -19,12 +19,14 @@ from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
 from webapp.llm.errors import MalformedOutput
+from webapp.memories.forgetting import graveyard
 from webapp.model_clients import completions, embedder
 from webapp.prompts import service as prompts
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
+from webapp.summaries.forgetting import init_summary_forgetting
 from webapp.summaries.prompt import NAME, ConversationSummary, LegacySummary, Said, build_messages, tidy
 
 log = logging.getLogger(__name__)
@@ -126,8 +128,9 @@ def owed(limit: int = 200) -> Sequence[int]:
 
 
 def init_summaries() -> None:
-    """Follow what happens to the messages that chunks stand for."""
+    """Follow what happens to the messages that chunks stand for, and to the memories that they may retell."""
     messages_changed.connect(_messages_changed)
+    init_summary_forgetting()
 
 
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:
@@ -172,8 +175,10 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         .order_by(ConversationChunk.message_range_end.desc())
         .limit(1)
     )
+    # What was forgotten is not told again: the words are the user's, and stay in their message.
+    yard = graveyard(conversation.user_id)
     said = tuple(
-        Said(row.message_id, row.role, row.content, row.created_at) for row in rows
+        Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at) for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )
     return Open(

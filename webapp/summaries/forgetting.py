@@ -1,0 +1,100 @@
+"""What forgetting a memory does to what models wrote of conversations: summaries lose what retells it, titles go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import select, update
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.copies import replies_stripped
+from webapp.memories.forgetting import being_forgotten
+from webapp.queueing import enqueue_after_commit
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding
+from webapp.summaries.retelling import Terms, retells, terms_of, without_retold
+
+_NO_MESSAGES = 2**31 - 1
+
+
+def init_summary_forgetting() -> None:
+    """Listen for memories being forgotten."""
+    being_forgotten.connect(_forget)
+    replies_stripped.connect(_replies_stripped)
+
+
+def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
+    told = terms_of(texts)
+    _strip_chunks(user_id, told)
+    _replace_titles(user_id, told)
+
+
+def _strip_chunks(user_id: int, told: Sequence[Terms]) -> None:
+    """Take what retells it out of the user's summaries; their vectors are made anew."""
+    rows = db.session.execute(
+        select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
+            ConversationChunk.user_id == user_id
+        )
+    ).all()
+    stripped = [(row, text) for row in rows if (text := without_retold(row.content, told)) != row.content]
+    for row, text in stripped:
+        db.session.execute(
+            update(ConversationChunk)
+            .where(ConversationChunk.chunk_id == row.chunk_id)
+            .values(content=text, embedding=None, embedding_model=None)
+        )
+    _index_again(user_id, {row.conversation_id: _NO_MESSAGES for row, _ in stripped})
+
+
+def _replace_titles(user_id: int, told: Sequence[Terms]) -> None:
+    """Give conversations whose title tells it, and was not the user's own, one that says nothing but when."""
+    rows = db.session.execute(
+        select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
+            Conversation.user_id == user_id, Conversation.title_source == "auto", Conversation.title.is_not(None)
+        )
+    ).all()
+    for row in rows:
+        if not retells(row.title, told):
+            continue
+        # Still "auto", so that no job makes a title of the same words again.
+        db.session.execute(
+            update(Conversation)
+            .where(Conversation.conversation_id == row.conversation_id)
+            .values(title=f"Conversation of {row.created_at:%-d %B %Y}", updated_at=Conversation.updated_at)
+        )
+        # The streams of its turns have told the title, and live for some time yet.
+        replies = db.session.scalars(
+            select(Message.message_id).where(
+                Message.conversation_id == row.conversation_id, Message.role == "assistant",
+                Message.status != "streaming",
+            ).order_by(Message.message_id).limit(20)
+        )  # fmt: skip
+        db.session.info.setdefault("texts_removed", []).extend(replies)
+
+
+def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int]) -> None:
+    """Replies that lost a forgotten text are found by what they say now."""
+    firsts: dict[int, int] = {}
+    for conversation_id, message_id in db.session.execute(
+        select(Message.conversation_id, Message.message_id).where(Message.message_id.in_(message_ids))
+    ):
+        firsts[conversation_id] = min(message_id, firsts.get(conversation_id, message_id))
+    db.session.query(MessageEmbedding).where(MessageEmbedding.message_id.in_(message_ids)).delete()
+    _index_again(user_id, firsts)
+
+
+def _index_again(user_id: int, firsts: dict[int, int]) -> None:
+    """Have the vectors made that conversations lack, of messages from these ids on."""
+    for conversation_id, first_id in sorted(firsts.items()):
+        conversation = db.session.get(Conversation, conversation_id)
+        if conversation.is_temporary:
+            continue
+        conversation.index_due = True
+        if conversation.indexed_through is not None:
+            conversation.indexed_through = min(conversation.indexed_through, first_id - 1)
+        changes.note(user_id, Change("conversation", conversation_id, first_id))
+        enqueue_after_commit("index", user_id=user_id)
+    db.session.flush()
