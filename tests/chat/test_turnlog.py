@@ -41,20 +41,27 @@ def test_deltas_are_the_reply_from_every_cursor(log: tuple[str, list[Entry]]) ->
     events = parse(b"".join(sse.json_events(entries)).decode())
     assert deltas(events) == text
     assert [e.name for e in events].count("turn") == [e.name for e in events].count("done") == 1
+    assert all(event.id for event in events), "every event can be resumed from"
     for seen in range(len(events)):
-        if not events[seen].id:
-            continue
         cursor = Cursor.parse(events[seen].id)
         rest = [item for item in entries if turnlog.order(item.id) > turnlog.order(cursor.id)]
         more = parse(b"".join(sse.json_events(rest, seen=cursor.length or 0, resumed=True)).decode())
         assert deltas(events[: seen + 1]) + deltas(more) == text
+        assert [e.name for e in (*events[: seen + 1], *more)].count("done") == 1
 
 
 @given(logs(), st.integers(0, 40))
 def test_a_stream_cut_anywhere_is_completed_from_the_tables(log: tuple[str, list[Entry]], cut: int) -> None:
     text, entries = log
     told = [*entries[:cut], Entry("0-3", "done", {"message": {"content": text}})]
-    assert deltas(parse(b"".join(sse.json_events(told)).decode())) == text
+    events = parse(b"".join(sse.json_events(told)).decode())
+    assert deltas(events) == text and all(event.id for event in events)
+    stored = [Entry("0-1", "turn", {}), *([Entry("0-2", "delta", {"text": text})] if text else []), told[-1]]
+    for seen in range(len(events) - 1):
+        cursor = Cursor.parse(events[seen].id)
+        rest = [item for item in stored if turnlog.order(item.id) > turnlog.order(cursor.id)] or stored[-1:]
+        more = parse(b"".join(sse.json_events(rest, seen=cursor.length or 0, resumed=True)).decode())
+        assert deltas(events[: seen + 1]) + deltas(more) == text and more[-1].name == "done"
 
 
 @given(st.text(max_size=50))

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
+from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry, before
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -56,7 +56,8 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
         elif not ended:  # an entry written twice, because Redis did not answer the first time, is said once
             content = (item.data.get("message") or {}).get("content", "")
             if len(content) > length:
-                yield event("delta", {"text": content[length:]})
-                length = len(content)
+                # Whoever goes on from here has all the text, and lacks the end.
+                missing, length = content[length:], len(content)
+                yield event("delta", {"text": missing}, f"{before(item.id)}:{length}")
             yield event(item.kind, item.data, f"{item.id}:{length}")
             ended = True

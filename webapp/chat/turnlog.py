@@ -59,6 +59,7 @@ class Entry:
     offset: int = 0
 
 
+_LAST_SEQUENCE = 10**16 - 1  # as long as a cursor takes; far more entries than a millisecond has
 _CURSOR = re.compile(r"(?P<id>[0-9]{1,16}-[0-9]{1,16})(:(?P<length>[0-9]{1,9}))?")
 
 
@@ -90,6 +91,12 @@ def order(entry_id: str) -> tuple[int, int]:
     if not milliseconds.isdecimal() or not (sequence or "0").isdecimal():
         return (-1, 0)
     return (int(milliseconds), int(sequence or 0))
+
+
+def before(entry_id: str) -> str:
+    """An id right before another, for a cursor after which that one comes first."""
+    milliseconds, sequence = order(entry_id)
+    return f"{milliseconds}-{sequence - 1}" if sequence > 0 else f"{max(milliseconds - 1, 0)}-{_LAST_SEQUENCE}"
 
 
 def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
