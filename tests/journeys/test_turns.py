@@ -277,6 +277,34 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
     assert (place["is_addressed"], place["evidence"], place["was_reopened"]) == (False, [], True)
 
 
+def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_what_was_said(
+    guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
+) -> None:
+    operation = {
+        "action": "add", "memory_number": None, "message_number": 1, "quote": "My garden is a balcony",
+        "memory_type": "fact", "category": "home", "content": "I grow tomatoes.", "fact_key": None,
+        "fact_value": None, "confidence": 0.95, "importance": 0.6, "explicit_correction": False,
+    }  # fmt: skip
+    model.script(match="memory_operations", times=1,
+                 structured=extraction(assessment(1, QUOTE), operations=(operation,)))
+    say(client, guided, SAID)
+    run_jobs()
+    change_set = client.get("/api/memories/changes").json["changes"][0]
+    second = begin(client)
+    (offered,) = points(client, second)["by"]["wishes"]["prefilled"]
+    browser = login(user)
+    path = f"/c/{second}/points/wishes/memories/{offered['memory_id']}"
+    assert browser.post(path, data={"answer": "yes", "csrf_token": _token(browser)}).status_code == 303
+    found = points(client, second)["by"]
+    assert found["place"]["is_addressed"] and found["wishes"]["is_addressed"]
+    assert client.post(f"/api/memories/changes/{change_set['change_set_id']}/undo").status_code == 200
+    found = points(client, second)["by"]
+    assert (found["wishes"]["is_addressed"], found["wishes"]["evidence"], found["wishes"]["was_reopened"]) == (
+        False, [], True,
+    )  # fmt: skip
+    assert found["place"]["is_addressed"] and found["place"]["evidence"][0]["quote"] == QUOTE
+
+
 def test_a_memory_can_be_passed_over(guided: int, client: ApiClient, user: Person, login: Callable) -> None:
     made = client.post("/api/memories", json={"memory_type": "fact", "content": "I have a balcony."})
     browser = login(user)
