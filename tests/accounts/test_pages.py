@@ -6,20 +6,16 @@ import re
 
 import pytest
 
-from tests.support.people import csrf_token
+from tests.support.people import csrf_token, post_form
 
 GOOD = "a heron on the tide mill"
-
-
-def post(browser, path, page, **form):
-    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get(page).text)})
 
 
 def test_the_first_visitor_makes_the_first_account(anonymous):
     assert anonymous.get("/").location == "/login"
     assert anonymous.get("/login").location == "/register"
     assert "This is the first account" in anonymous.get("/register").text
-    done = post(anonymous, "/register", "/register", name="Ada", email="Ada@Example.org", password=GOOD)
+    done = post_form(anonymous, "/register", "/register", name="Ada", email="Ada@Example.org", password=GOOD)
     assert done.status_code == 303 and done.location == "/"
     page = anonymous.get("/").text
     assert "Administration" in page and "Ada" in page
@@ -28,7 +24,7 @@ def test_the_first_visitor_makes_the_first_account(anonymous):
 def test_the_second_account_is_no_admin(anonymous, make_user):
     make_user(is_admin=True)
     assert "This is the first account" not in anonymous.get("/register").text
-    post(anonymous, "/register", "/register", name="Bob", email="bob@example.org", password=GOOD)
+    post_form(anonymous, "/register", "/register", name="Bob", email="bob@example.org", password=GOOD)
     assert "Administration" not in anonymous.get("/").text
 
 
@@ -45,7 +41,7 @@ def test_the_second_account_is_no_admin(anonymous, make_user):
 def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said):
     make_user(email="taken@example.org")
     wanted = {"name": "Bob", "email": "bob@example.org", "password": GOOD, **form}
-    answer = post(anonymous, "/register", "/register", **wanted)
+    answer = post_form(anonymous, "/register", "/register", **wanted)
     assert answer.status_code == 422 and said in answer.text
     assert 'aria-invalid="true"' in answer.text
     assert f'value="{wanted["name"]}"' in answer.text and wanted["password"] not in answer.text
@@ -53,7 +49,7 @@ def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said)
 
 def test_registration_can_be_closed(anonymous, login, make_user):
     admin = login(make_user(is_admin=True))
-    post(admin, "/admin/registration", "/admin", open="0")
+    post_form(admin, "/admin/registration", "/admin", open="0")
     assert "Registration is closed" in anonymous.get("/register").text
     assert "Make one" not in anonymous.get("/login").text
     page = anonymous.get("/login")
@@ -64,9 +60,9 @@ def test_registration_can_be_closed(anonymous, login, make_user):
 
 def test_sign_in_leads_where_one_wanted_to_go(anonymous, user):
     assert anonymous.get("/settings").location == "/login?next=%2Fsettings"
-    wrong = post(anonymous, "/login", "/login", email=user.email, password="wrong")
+    wrong = post_form(anonymous, "/login", "/login", email=user.email, password="wrong")
     assert wrong.status_code == 401 and f'value="{user.email}"' in wrong.text
-    right = post(anonymous, "/login?next=/settings", "/login", email=user.email, password=user.password)
+    right = post_form(anonymous, "/login?next=/settings", "/login", email=user.email, password=user.password)
     assert right.location == "/settings"
     assert anonymous.get("/login").location == "/"
 
@@ -80,17 +76,17 @@ def test_sign_in_never_leads_elsewhere(anonymous, user, target):
 
 def test_sign_out(login, user):
     browser = login(user)
-    assert post(browser, "/logout", "/").location == "/login"
+    assert post_form(browser, "/logout", "/").location == "/login"
     assert browser.get("/").location == "/login"
 
 
 def test_profile_and_instructions(login, user):
     browser = login(user)
-    done = post(browser, "/settings/profile", "/settings", name="Grace <b>", instructions="Be brief.\r\nThanks.")
+    done = post_form(browser, "/settings/profile", "/settings", name="Grace <b>", instructions="Be brief.\r\nThanks.")
     assert done.status_code == 303
     page = browser.get("/settings").text
     assert 'value="Grace &lt;b&gt;"' in page and "Be brief.\nThanks.</textarea>" in page and "Saved." in page
-    refused = post(browser, "/settings/profile", "/settings", name="Grace", instructions="x" * 8_001)
+    refused = post_form(browser, "/settings/profile", "/settings", name="Grace", instructions="x" * 8_001)
     assert refused.status_code == 422 and "The instructions must have at most 8000 characters." in refused.text
     assert "x" * 8_001 in refused.text
 
@@ -98,20 +94,20 @@ def test_profile_and_instructions(login, user):
 def test_the_theme_is_this_browsers_and_the_accounts(login, user):
     browser = login(user)
     assert "data-theme" not in browser.get("/").text.partition("<head>")[0]
-    post(browser, "/settings/appearance", "/settings", theme="dark")
+    post_form(browser, "/settings/appearance", "/settings", theme="dark")
     assert '<html lang="en" data-theme="dark">' in browser.get("/").text
     assert '<html lang="en" data-theme="dark">' in login(user).get("/").text
-    assert post(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
+    assert post_form(browser, "/settings/appearance", "/settings", theme="neon").status_code == 422
 
 
 def test_a_new_password_ends_the_other_sessions(login, user):
     here, elsewhere = login(user), login(user)
-    wrong = post(here, "/settings/password", "/settings", current_password="no", new_password="another tide mill")
+    wrong = post_form(here, "/settings/password", "/settings", current_password="no", new_password="another tide mill")
     assert wrong.status_code == 422 and "This is not your present password." in wrong.text
-    weak = post(here, "/settings/password", "/settings", current_password=user.password, new_password="12345678")
+    weak = post_form(here, "/settings/password", "/settings", current_password=user.password, new_password="12345678")
     assert weak.status_code == 422 and "tried first" in weak.text
     right = {"current_password": user.password, "new_password": "another tide mill"}
-    done = post(here, "/settings/password", "/settings", **right)
+    done = post_form(here, "/settings/password", "/settings", **right)
     assert done.status_code == 303
     assert here.get("/settings").status_code == 200
     assert elsewhere.get("/settings").status_code == 303
@@ -119,7 +115,7 @@ def test_a_new_password_ends_the_other_sessions(login, user):
 
 def test_a_token_is_shown_once_and_ends_when_revoked(login, user, anonymous):
     browser = login(user)
-    made = post(browser, "/settings/tokens", "/settings", token_name="Script")
+    made = post_form(browser, "/settings/tokens", "/settings", token_name="Script")
     assert made.status_code == 201
     secret = re.search(r'<code id="new-token">([^<]+)</code>', made.text)[1]
     bearer = {"Authorization": f"Bearer {secret}"}
@@ -127,13 +123,13 @@ def test_a_token_is_shown_once_and_ends_when_revoked(login, user, anonymous):
     page = browser.get("/settings").text
     assert secret not in page and "Script" in page
     path = max(re.findall(r"/settings/tokens/\d+/revoke", page), key=lambda found: int(found.split("/")[3]))
-    assert post(browser, path, "/settings").status_code == 303
+    assert post_form(browser, path, "/settings").status_code == 303
     assert anonymous.get("/api/conversations", headers=bearer).status_code == 401
-    assert post(browser, "/settings/tokens", "/settings", token_name="  ").status_code == 422
+    assert post_form(browser, "/settings/tokens", "/settings", token_name="  ").status_code == 422
 
 
 def test_somebody_elses_token_is_unknown(login, user, make_user):
     other = login(make_user())
     page = login(user).get("/settings").text
     path = re.search(r"/settings/tokens/\d+/revoke", page)[0]
-    assert post(other, path, "/settings").status_code == 404
+    assert post_form(other, path, "/settings").status_code == 404

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.conversations.test_paging import queries
-from tests.support.people import csrf_token
+from tests.support.people import csrf_token, post_form
 
 HTMX = {"HX-Request": "true"}
 
@@ -18,10 +18,6 @@ def browser(login, user):
     return login(user)
 
 
-def post(browser, path, *, headers=None, **form):
-    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
-
-
 def ids(html: str) -> list[int]:
     """The messages of a page, in order."""
     return [int(id) for id in re.findall(r'<article class="message[^>]* id="m-(\d+)"', html)]
@@ -29,7 +25,7 @@ def ids(html: str) -> list[int]:
 
 def asked(browser, words="Hello", **options) -> tuple[str, int, int]:
     """A first exchange without scripts: the conversation's path, the ids of the message and of the reply."""
-    answer = post(browser, "/conversations", content=words, **options)
+    answer = post_form(browser, "/conversations", content=words, **options)
     assert answer.status_code == 303
     path = answer.location.partition("#")[0]
     first, second = ids(browser.get(path).text)[-2:]
@@ -42,7 +38,7 @@ def test_without_scripts_the_answer_waits_for_the_reply(browser, model):
     page = browser.get(path).text
     assert "Good day, <strong>you</strong>." in page
     assert "data-streaming" not in page and "<noscript><meta" not in page
-    again = post(browser, f"{path}/messages", content="And again")
+    again = post_form(browser, f"{path}/messages", content="And again")
     assert again.status_code == 303
     assert len(ids(browser.get(path).text)) == 4
 
@@ -56,13 +52,13 @@ def _no_worker_to_wait_for(monkeypatch):
 
 def test_htmx_gets_the_bubbles_at_once(browser, model):
     model.script(reply=["slowly "] * 50, token_delay=0.1)
-    answer = post(browser, "/conversations", headers=HTMX, content="First")
+    answer = post_form(browser, "/conversations", headers=HTMX, content="First")
     assert re.fullmatch(r"/c/\d+", answer.headers["HX-Push-Url"])
     assert answer.headers["HX-Trigger"] == "conversations:changed"
     reply = ids(answer.text)[-1]
     assert f'hx-sse:connect="/turns/{reply}/events"' in answer.text
     assert f"/turns/{reply}/stop" in answer.text
-    assert post(browser, f"/turns/{reply}/stop", headers=HTMX).status_code == 204
+    assert post_form(browser, f"/turns/{reply}/stop", headers=HTMX).status_code == 204
     stream = browser.get(f"/turns/{reply}/events").text
     assert "You stopped this reply." in stream
     assert stream.rstrip().endswith("event: settled\ndata:") or "event: settled" in stream.rsplit("\n\n", 2)[-2]
@@ -70,7 +66,7 @@ def test_htmx_gets_the_bubbles_at_once(browser, model):
 
 def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
     model.script(reply=["# Title\n\n", "A *par", "agraph*.\r\n\r\n", "```py\nx = 1\n", "```\n"], token_delay=0.01)
-    answer = post(browser, "/conversations", headers=HTMX, content="First")
+    answer = post_form(browser, "/conversations", headers=HTMX, content="First")
     path, reply = answer.headers["HX-Push-Url"], ids(answer.text)[-1]
     events = browser.get(f"/turns/{reply}/events").text.split("\n\n")
     html = "".join(line[6:] + "\n" for event in events for line in event.split("\n") if line.startswith("data: "))
@@ -85,13 +81,13 @@ def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
 
 @pytest.mark.parametrize("content", ["", "   \n ", "x" * 65_536, "\ud800".encode("utf-8", "surrogatepass")])
 def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, content):
-    refused = post(browser, "/conversations", headers=HTMX, content=content)
+    refused = post_form(browser, "/conversations", headers=HTMX, content=content)
     if isinstance(content, bytes):
         assert refused.status_code in (200, 422)
         return
     assert refused.status_code == 422
     assert "field-error" in refused.text and "The message" in refused.text
-    page = post(browser, "/conversations", content=content)
+    page = post_form(browser, "/conversations", content=content)
     assert page.status_code == 422 and 'id="composer"' in page.text
     assert content.strip() in page.text
     assert model.calls() == []
@@ -114,7 +110,7 @@ def test_a_failed_reply_offers_retry(browser, model):
     assert "Your message is kept; it is not answered." in page and f'action="/turns/{reply}/retry"' in page
     model.reset()
     model.script(reply="Now it works.")
-    assert post(browser, f"/turns/{reply}/retry").status_code == 303
+    assert post_form(browser, f"/turns/{reply}/retry").status_code == 303
     assert "Now it works." in browser.get(path).text
 
 
@@ -123,15 +119,15 @@ def test_edit_version_restore_without_scripts(browser, model):
     model.script(reply="About dogs.", match="dogs")
     path, message, _ = asked(browser, "Tell me of cats")
     assert "Tell me of cats</textarea>" in browser.get(f"/messages/{message}/edit").text
-    refused = post(browser, f"/messages/{message}/edit", content="  ")
+    refused = post_form(browser, f"/messages/{message}/edit", content="  ")
     assert refused.status_code == 422 and "The message" in refused.text
-    assert post(browser, f"/messages/{message}/edit", content="Tell me of dogs").status_code == 303
+    assert post_form(browser, f"/messages/{message}/edit", content="Tell me of dogs").status_code == 303
     page = browser.get(path).text
     assert "About dogs." in page and "About cats." not in page and "2/2" in page
     now = ids(page)[0]
     earlier = browser.get(f"/messages/{now}/versions/{message}").text
     assert "Tell me of cats" in earlier and "Restore this version" in earlier
-    assert post(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
+    assert post_form(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
     assert "About cats." in browser.get(path).text
 
 
@@ -140,7 +136,7 @@ def test_regenerate_keeps_the_earlier_reply(browser, model):
     path, _, reply = asked(browser)
     model.reset()
     model.script(reply="Another way.")
-    post(browser, f"/turns/{reply}/regenerate")
+    post_form(browser, f"/turns/{reply}/regenerate")
     page = browser.get(path).text
     assert "Another way." in page and "One way." not in page
     assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions/{reply}", headers=HTMX).text
@@ -223,14 +219,14 @@ def test_a_page_that_shows_everything_gets_no_news_and_costs_little(app, browser
 def test_news_are_what_came_after_the_last_message_shown(browser, model):
     model.script(reply="Hello.")
     path, first, reply = asked(browser)
-    post(browser, f"{path}/messages", content="And again")
+    post_form(browser, f"{path}/messages", content="And again")
     answer = news(browser, path, reply)
     assert ids(answer.text) == ids(browser.get(path).text)[2:]
     assert 'hx-swap="beforeend"' in answer.text
     assert answer.headers["HX-Trigger"] == "conversations:changed, memories:changed"
     for odd in ("", "0", "x", first + 10_000):
         assert ids(news(browser, path, odd).text)[:2] == [first, reply], "all of it, drawn anew"
-    post(browser, f"/messages/{first}/edit", content="Something else")
+    post_form(browser, f"/messages/{first}/edit", content="Something else")
     answer = news(browser, path, reply)
     assert 'hx-swap="innerMorph"' in answer.text and ids(answer.text) == ids(browser.get(path).text)
 
@@ -238,7 +234,7 @@ def test_news_are_what_came_after_the_last_message_shown(browser, model):
 def test_a_title_given_elsewhere_is_news(browser, model):
     model.script(reply="Hello.")
     path, _, reply = asked(browser)
-    post(browser, f"{path}/title", title="Tea & cake")
+    post_form(browser, f"{path}/title", title="Tea & cake")
     answer = news(browser, path, reply, title="New conversation")
     assert "Tea &amp; cake" in answer.text and not ids(answer.text)
     assert news(browser, path, reply, title="Tea & cake").status_code == 204

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.support.people import csrf_token
+from tests.support.people import csrf_token, post_form
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.service import create_conversation, update_conversation
 from webapp.database import write_transaction
@@ -32,10 +32,6 @@ def talk(app):
 def browser(login, user):
     """The browser of `user`."""
     return login(user)
-
-
-def post(browser, path, *, headers=None, **form):
-    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
 
 
 PATHS = [
@@ -98,35 +94,35 @@ def test_htmx_gets_the_page_without_its_shell(browser, user, talk):
 def test_rename(browser, user, talk):
     id = talk(user, "Before")
     assert 'value="Before"' in browser.get(f"/c/{id}/title", headers=HTMX).text
-    answer = post(browser, f"/c/{id}/title", headers=HTMX, title="  After ")
+    answer = post_form(browser, f"/c/{id}/title", headers=HTMX, title="  After ")
     assert answer.status_code == 200
     assert f'hx-target="#side-title-{id}"' in answer.text and ">After<" in answer.text
     for wrong in ("", "   ", "x" * 256):
-        refused = post(browser, f"/c/{id}/title", headers=HTMX, title=wrong)
+        refused = post_form(browser, f"/c/{id}/title", headers=HTMX, title=wrong)
         assert refused.status_code == 422 and "A title must" in refused.text
-    plain = post(browser, f"/c/{id}/title", title="By hand")
+    plain = post_form(browser, f"/c/{id}/title", title="By hand")
     assert plain.status_code == 303 and plain.location == f"/c/{id}"
-    in_list = post(browser, f"/c/{id}/title", headers=HTMX, title="From the list", place="sidebar")
+    in_list = post_form(browser, f"/c/{id}/title", headers=HTMX, title="From the list", place="sidebar")
     assert in_list.text.lstrip().startswith("<li")
 
 
 def test_delete_can_be_undone(browser, user, talk):
     id = talk(user, "Regretted")
-    answer = post(browser, f"/c/{id}/delete", headers=HTMX)
+    answer = post_form(browser, f"/c/{id}/delete", headers=HTMX)
     assert answer.headers["HX-Retarget"] == "#toasts" and answer.headers["HX-Trigger"] == "conversations:changed"
     assert f'hx-post="/c/{id}/undelete"' in answer.text and 'data-seconds="10"' in answer.text
     assert browser.get(f"/c/{id}").status_code == 404
-    assert "Undo" not in post(browser, f"/c/{id}/undelete", headers=HTMX).text
+    assert "Undo" not in post_form(browser, f"/c/{id}/undelete", headers=HTMX).text
     assert browser.get(f"/c/{id}").status_code == 200
 
 
 def test_archive_moves_between_the_lists(browser, user, talk):
     id = talk(user, "Old stuff")
-    assert post(browser, f"/c/{id}/archive").location == "/"
+    assert post_form(browser, f"/c/{id}/archive").location == "/"
     assert "Old stuff" not in browser.get("/sidebar", headers=HTMX).text
     assert "Old stuff" in browser.get("/archive").text
     assert "Old stuff" in browser.get("/find?q=old", headers=HTMX).text.replace("<mark>", "").replace("</mark>", "")
-    assert post(browser, f"/c/{id}/unarchive").location == f"/c/{id}"
+    assert post_form(browser, f"/c/{id}/unarchive").location == f"/c/{id}"
     assert "Old stuff" in browser.get("/sidebar", headers=HTMX).text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conversations.rows import add_conversation, add_messages
-from tests.support.people import csrf_token
+from tests.support.people import post_form
 from webapp.database import write_transaction
 from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData
@@ -36,11 +36,6 @@ def digested(app, user, talked):
     return talked
 
 
-def post(browser, path, headers=None, **form):
-    """Post a form of the owner's."""
-    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
-
-
 ROUTES = [("GET", ""), ("GET", "?edit=1"), ("POST", ""), ("POST", "/generate"), ("GET", "/history"),
           ("POST", "/versions/1/restore")]  # fmt: skip
 
@@ -51,7 +46,7 @@ def test_it_is_the_owners_alone(app, anonymous, login, make_user, digested, meth
     assert anonymous.open(place, method=method).status_code == 303
     for other in (make_user(), make_user(is_admin=True)):
         browser = login(other)
-        answer = browser.get(place) if method == "GET" else post(browser, place, main_topics="taken over")
+        answer = browser.get(place) if method == "GET" else post_form(browser, place, main_topics="taken over")
         assert answer.status_code == 404
         assert "Tides" not in answer.text
     with app.app_context():
@@ -81,7 +76,7 @@ def test_editing(browser, app, digested, headers):
     form = browser.get(f"{place}?edit=1", headers=headers).text
     assert "Tides &amp; &lt;moon&gt;</textarea>" in form
     written = {"main_topics": "Ebb\r\n\r\n Flow ", "action": "", "typical_observation": " Asks\r\nhow. "}
-    saved = post(browser, place, headers, **written)
+    saved = post_form(browser, place, headers=headers, **written)
     assert saved.status_code == (200 if headers else 303)
     with app.app_context():
         assert service.get_digest(digested).memory_data == {
@@ -93,7 +88,8 @@ def test_editing(browser, app, digested, headers):
 @pytest.mark.parametrize("headers", [None, HTMX])
 def test_what_is_too_long_stays_in_the_form(browser, digested, headers):
     long = "x" * 301
-    refused = post(browser, f"/c/{digested}/digest", headers, main_topics=long, action="", typical_observation="")
+    form = {"main_topics": long, "action": "", "typical_observation": ""}
+    refused = post_form(browser, f"/c/{digested}/digest", headers=headers, **form)
     assert refused.status_code == 422
     assert long in refused.text and "at most 300 characters" in refused.text
 
@@ -101,24 +97,24 @@ def test_what_is_too_long_stays_in_the_form(browser, digested, headers):
 @pytest.mark.parametrize("headers", [None, HTMX])
 def test_making_one(browser, model, talked, headers):
     model.script(match="conversation_digest", structured=DATA)
-    made = post(browser, f"/c/{talked}/digest/generate", headers)
+    made = post_form(browser, f"/c/{talked}/digest/generate", headers=headers)
     assert made.status_code == (200 if headers else 303)
     assert "Look them up" in browser.get(f"/c/{talked}/digest").text
 
 
 def test_a_model_that_is_away_is_said(browser, model, talked):
     model.script(match="conversation_digest", fault={"http_status": 500})
-    failed = post(browser, f"/c/{talked}/digest/generate")
+    failed = post_form(browser, f"/c/{talked}/digest/generate")
     assert failed.status_code == 503
     assert "No digest yet." in failed.text and "role=\"alert\"" in failed.text
 
 
 def test_history_and_bringing_back(browser, app, digested):
-    post(browser, f"/c/{digested}/digest", main_topics="Other", action="", typical_observation="")
+    post_form(browser, f"/c/{digested}/digest", main_topics="Other", action="", typical_observation="")
     page = browser.get(f"/c/{digested}/digest/history").text
     assert "Version 2" in page and "written by you" in page and "Look them up" in page
-    assert post(browser, f"/c/{digested}/digest/versions/1/restore").status_code == 303
+    assert post_form(browser, f"/c/{digested}/digest/versions/1/restore").status_code == 303
     with app.app_context():
         assert (service.get_digest(digested).version, service.get_digest(digested).memory_data) == (3, DATA)
-    assert post(browser, f"/c/{digested}/digest/versions/9/restore").status_code == 404
+    assert post_form(browser, f"/c/{digested}/digest/versions/9/restore").status_code == 404
     assert browser.get("/c/2147483648/digest").status_code == 404

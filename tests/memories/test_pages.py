@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.memories.conversing import answers, converse, memories_of, operation
-from tests.support.people import csrf_token
+from tests.support.people import csrf_token, post_form
 from webapp.database import write_transaction
 from webapp.memories import extraction, history, service
 from webapp.memories.schemas import MemoryChanges, MemoryFields
@@ -46,10 +46,6 @@ def learn(app, model):
 def browser(login, user):
     """The browser of `user`."""
     return login(user)
-
-
-def post(browser, path, *, headers=None, **form):
-    return browser.post(path, data={**form, "csrf_token": csrf_token(browser.get("/").text)}, headers=headers)
 
 
 PATHS = [
@@ -146,13 +142,13 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
     id = remember(user, "I live in Lisbon")
     form = browser.get(f"/memories/{id}/edit", headers=HTMX).text
     assert f'data-esc="/memories/{id}"' in form
-    answer = post(browser, f"/memories/{id}/edit", headers=HTMX, content=" I live in  Porto ", revision=1)
+    answer = post_form(browser, f"/memories/{id}/edit", headers=HTMX, content=" I live in  Porto ", revision=1)
     assert "Saved as revision 2" in answer.text
     assert "I live in Porto" in answer.text
     assert answer.headers["HX-Trigger"] == "memories:changed"
     past = browser.get(f"/memories/{id}/history", headers=HTMX).text
     assert past.index("I live in Porto") < past.index("I live in Lisbon")
-    back = post(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
+    back = post_form(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
     assert "Put back, as revision 3" in back.text
     assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
 
@@ -163,11 +159,11 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
 def test_what_cannot_be_kept_is_said_beside_the_field(content, said, app, browser, user, remember):
     id = remember(user, "As it was")
     for path in (f"/memories/{id}/edit", "/memories"):
-        answer = post(browser, path, headers=HTMX, content=content, memory_type="fact")
+        answer = post_form(browser, path, headers=HTMX, content=content, memory_type="fact")
         assert answer.status_code == 422
         assert said in answer.text
         assert content[:100] in answer.text
-        assert "<!doctype" in post(browser, path, content=content, memory_type="fact").text
+        assert "<!doctype" in post_form(browser, path, content=content, memory_type="fact").text
     assert [row.content for row in memories_of(app, user.user_id)] == ["As it was"]
 
 
@@ -175,7 +171,7 @@ def test_an_edit_of_an_old_wording_is_refused_with_both_in_sight(app, browser, u
     id = remember(user, "First")
     with app.app_context(), write_transaction():
         service.update_memory(user.user_id, id, MemoryChanges(content="Second"))
-    answer = post(browser, f"/memories/{id}/edit", headers=HTMX, content="Third", revision=1)
+    answer = post_form(browser, f"/memories/{id}/edit", headers=HTMX, content="Third", revision=1)
     assert answer.status_code == 422
     assert "was changed in the meantime" in answer.text
     assert "Second" in answer.text
@@ -185,12 +181,12 @@ def test_an_edit_of_an_old_wording_is_refused_with_both_in_sight(app, browser, u
 
 def test_pin_and_archive(app, browser, user, remember):
     id = remember(user)
-    assert "Pinned" in post(browser, f"/memories/{id}/pin", headers=HTMX, on=1).text
+    assert "Pinned" in post_form(browser, f"/memories/{id}/pin", headers=HTMX, on=1).text
     assert memories_of(app, user.user_id)[0].is_pinned
-    assert "Archived" in post(browser, f"/memories/{id}/archive", headers=HTMX, on=1).text
+    assert "Archived" in post_form(browser, f"/memories/{id}/archive", headers=HTMX, on=1).text
     assert SECRET not in browser.get("/memories/list", headers=HTMX).text
     assert SECRET in browser.get("/memories/list?show=archived", headers=HTMX).text
-    assert post(browser, f"/memories/{id}/archive", on=0).location == f"/memories/{id}"
+    assert post_form(browser, f"/memories/{id}/archive", on=0).location == f"/memories/{id}"
     assert SECRET in browser.get("/memories/list?show=pinned", headers=HTMX).text
 
 
@@ -201,7 +197,7 @@ def test_forgetting_asks_then_reports(app, browser, user, learn):
     assert "Goes: the memory, 1 quote" in question
     assert "Stays: your own message" in question
     assert len(memories_of(app, user.user_id)) == 1
-    report = post(browser, f"/memories/{row.memory_id}/forget", headers=HTMX).text
+    report = post_form(browser, f"/memories/{row.memory_id}/forget", headers=HTMX).text
     assert "Removed: 1 memory, 1 quote" in report
     assert re.search(r'href="/messages/\d+">your message', report)
     assert memories_of(app, user.user_id) == []
@@ -216,8 +212,8 @@ def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
         page = browser.get(path)
         assert page.status_code == 200
         assert "<!doctype html>" in page.text
-    assert post(browser, "/memories", content="By hand", memory_type="preference").location == "/memory"
-    assert "Forgotten" in post(browser, f"/memories/{id}/forget").text
+    assert post_form(browser, "/memories", content="By hand", memory_type="preference").location == "/memory"
+    assert "Forgotten" in post_form(browser, f"/memories/{id}/forget").text
     assert [row.content for row in memories_of(app, user.user_id)] == ["By hand"]
 
 
@@ -257,15 +253,15 @@ def test_undo_and_honest_refusal(app, browser, user, learn):
     assert "+2" in log
     change = int(re.search(r'id="change-(\d+)"', log)[1])
     boat = memories_of(app, user.user_id)[0]
-    post(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
-    refused = post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    post_form(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
+    refused = post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
     assert "Not undone" in refused
     assert re.search(r"I own a yacht</a>” was changed since", refused)
     assert len(memories_of(app, user.user_id)) == 2
-    post(browser, f"/memories/{boat.memory_id}/forget")
-    assert "Not undone" not in post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    post_form(browser, f"/memories/{boat.memory_id}/forget")
+    assert "Not undone" not in post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
     assert memories_of(app, user.user_id) == []
-    again = post(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
+    again = post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
     assert "Undone" in again
 
 
@@ -276,29 +272,29 @@ def test_review_and_the_four_answers(app, browser, user, learn, model):
         service.get_memory(user.user_id, row.memory_id).needs_review = True
     page = browser.get(f"/c/{talk}").text
     assert "Is this right?" in page
-    wrong = post(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
+    wrong = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
     assert wrong.status_code == 422
     assert "Choose one of the answers" in wrong.text
-    kept = post(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
+    kept = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="accept")
     assert "Kept" in kept.text
     assert not memories_of(app, user.user_id)[0].needs_review
 
 
 def test_the_switches(browser, user, learn):
     talk = learn(user, "I own a boat")
-    off = post(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
+    off = post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
     assert "Off here" in off
     assert "Extract memories" not in off
-    assert post(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
-    assert "Off here" not in post(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
-    assert "Off everywhere" in post(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
-    assert post(browser, "/memories/switch", on=1).location == "/memory"
+    assert post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
+    assert "Off here" not in post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
+    assert "Off everywhere" in post_form(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
+    assert post_form(browser, "/memories/switch", on=1).location == "/memory"
 
 
 def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, run_jobs):
     talk = converse(app, user.user_id, "I own a boat")
     answers(model, operation("I own a boat"))
-    begun = post(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
+    begun = post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).text
     state = re.search(r'hx-get="(/c/\d+/memory/extract/[^"]+)"', begun)[1]
     assert "Reading the conversation" in browser.get(state, headers=HTMX).text
     run_jobs()
@@ -316,11 +312,11 @@ def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn
     question = browser.get(f"/c/{talk}/delete", headers=HTMX).text
     assert "1 memory rests on what you said in it" in question
     assert "I own a boat" in question
-    answer = post(browser, f"/c/{talk}/delete-with-memories", headers=HTMX)
+    answer = post_form(browser, f"/c/{talk}/delete-with-memories", headers=HTMX)
     assert "Deleted, and 1 memory forgotten" in answer.text
     assert memories_of(app, user.user_id) == []
     assert browser.get(f"/c/{talk}").status_code == 404
-    post(browser, f"/c/{talk}/undelete", headers=HTMX)
+    post_form(browser, f"/c/{talk}/undelete", headers=HTMX)
     assert browser.get(f"/c/{talk}").status_code == 200
 
 
@@ -340,7 +336,7 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     page = browser.get("/memories/health").text
     assert "Rest on nothing" in page
     assert "What it rested on is gone" in page
-    kept = post(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
+    kept = post_form(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
     assert kept.location == "/memories/health"
     assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]
 

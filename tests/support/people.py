@@ -9,6 +9,7 @@ from itertools import count
 
 from flask import Flask
 from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
 
 from webapp.accounts.models import User
 from webapp.accounts.passwords import hash_password
@@ -64,6 +65,14 @@ def csrf_token(html: str) -> str:
     found = re.search(r"csrf[-_]token[\"'][^>]*?(?:value|content)=[\"']([^\"']+)", html)
     assert found, "the page has no CSRF token"
     return found[1]
+
+
+def post_form(
+    browser: FlaskClient, path: str, page: str = "/", *, headers: dict[str, str] | None = None, **form: object
+) -> TestResponse:
+    """Post a form with the CSRF token of a page, as that page would."""
+    token = csrf_token(browser.get(page).text)
+    return browser.post(path, data={**form, "csrf_token": token}, headers=headers)
 
 
 def browser_client(app: Flask, person: Person | None = None) -> FlaskClient:
