@@ -10,7 +10,7 @@ import sys
 
 from bench.report import machine
 
-PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep")
+PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long")
 WITH_DATA = ("recall",)
 
 

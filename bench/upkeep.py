@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from flask import Flask
 from flask_migrate import upgrade
 
 from bench.report import table, verdict
+from tests.support.counting import Counting
 from tests.support.people import Person, api_client, make_person
 from tests.support.servers import test_servers
 from tests.support.work import work_off
 from webapp import create_app
 from webapp.config import Settings
-from webapp.llm.complete import Completion, CompletionClient
 from webapp.llm.offline.testing import serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
 
@@ -36,35 +35,6 @@ SAID = (
     "Always answer in British English",
     "And what does a spring tide change about that?",
 )
-
-
-class Counting:
-    """A client for background work that counts what it is asked."""
-
-    def __init__(self, client: CompletionClient) -> None:
-        self._client = client
-        self.calls: list[tuple[str, int, int]] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._client, name)
-
-    def complete_structured(self, messages: Any, schema: Any, name: str, **wishes: Any) -> tuple[Any, Completion]:
-        """Ask, and note the request's name and tokens."""
-        answer, completion = self._client.complete_structured(messages, schema, name, **wishes)
-        self._note(name, completion)
-        return answer, completion
-
-    def complete_text(self, messages: Any, **wishes: Any) -> Completion:
-        """Ask, and note the tokens."""
-        completion = self._client.complete_text(messages, **wishes)
-        self._note("text", completion)
-        return completion
-
-    def _note(self, name: str, completion: Completion) -> None:
-        usage = completion.usage
-        # A malformed answer is asked for again: that is a request more.
-        self.calls += [(name, usage.prompt_tokens or 0, usage.completion_tokens or 0)]
-        self.calls += [(f"{name}, repaired", 0, 0)] * (usage.requests - 1)
 
 
 def main() -> bool:

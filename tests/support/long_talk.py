@@ -1,0 +1,122 @@
+"""One very long conversation through the product's own way, turn by turn: HTTP, the jobs of every turn, receipts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from flask import Flask
+from sqlalchemy import select
+
+from tests.support.counting import Counting
+from tests.support.people import ApiClient
+from tests.support.work import work_off
+from webapp.chat.models import PipelineStep
+from webapp.conversations.models import Message
+from webapp.database import db
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something told early on, what asks for it at the end, and the word that answers."""
+
+    told: str
+    asked: str
+    answer: str
+
+
+FACTS = (
+    Fact("My name is Robin and I live in Lisbon", "What is my name?", "Robin"),
+    Fact("By the way, I'm allergic to walnuts", "Is there anything that I am allergic to?", "walnuts"),
+    Fact("My project is called Heron; it is a small sailing app", "What is my project called?", "Heron"),
+    Fact("The blue dinghy was mended with larch from Kvale's yard.", "Which wood was the blue dinghy mended with?",
+         "larch"),
+    Fact("Ana found the old sea chart in the church of Sant Elm.", "Where did Ana find the old sea chart?", "Sant Elm"),
+    Fact("The choir sang a piece by Hildegard on the quay.", "Whose piece did the choir sing on the quay?",
+         "Hildegard"),
+    Fact("Our ferry was cancelled because of a strike in Ancona.", "Why was our ferry cancelled?", "strike"),
+    Fact("The lighthouse keeper lent us a sextant made in Bergen.", "Where was the lighthouse keeper's sextant made?",
+         "Bergen"),
+    Fact("Tomas paid 340 euros for the second-hand spinnaker.", "How much did Tomas pay for the spinnaker?", "340"),
+    Fact("The harbour cat is called Pimento and sleeps on the ropes.", "What is the harbour cat called?", "Pimento"),
+)  # fmt: skip
+EVERY = 9
+"""A fact is told every so many turns, from the third on, unless wished otherwise."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a turn cost: tokens of its prompt, and their budget; model calls, and tokens in and out of all of them."""
+
+    tokens: int
+    budget: int
+    calls: int
+    used: int
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """Where the answer to an early fact stood in the prompt of the reply: kinds of passages, in order; none if not."""
+
+    fact: Fact
+    kinds: tuple[str, ...]
+
+
+def remark(number: int) -> str:
+    """What is said in between: always other things of the same kinds, so that facts have many neighbours."""
+    pick = random.Random(number).choice
+    colour, boat = pick(("red", "white", "green", "grey", "yellow")), pick(("dinghy", "ketch", "cutter", "sloop"))
+    did = pick(("was painted", "came in", "was towed", "went out", "lost a rope", "was sold", "took on water"))
+    who = pick(("Marta", "Jonas", "Ines", "Piet", "Olga", "Bruno", "Lena", "Filip"))
+    where = pick(("Horta", "Brest", "Kiel", "Genoa", "Split", "Vigo", "Malmo", "Hull", "Cork", "Oban"))
+    what = pick(("rope", "tar", "charts", "oak", "paint", "lamps", "nets", "coffee", "nails", "canvas"))
+    wind = pick(("north", "south", "east", "west"))
+    return (
+        f"Entry {number}: the {colour} {boat} {did} at {number % 12 + 1} in the morning, {who} brought {what} from "
+        f"{where}, and the wind went {wind} with {number % 37} knots before the rain stopped."
+    )
+
+
+def hold(app: Flask, client: ApiClient, counting: Counting, turns: int, every: int = EVERY) -> Iterator[Turn]:
+    """Have a conversation of that many turns, FACTS among the first of them, and run the jobs of each."""
+    conversation_id = client.post("/api/conversations", json={"title": "Logbook"}).json["conversation_id"]
+    facts = {3 + every * at: fact for at, fact in enumerate(FACTS)}
+    assert turns > max(facts), "too few turns for all facts"
+    for number in range(turns):
+        told = facts[number].told if number in facts else remark(number)
+        yield _turn(app, client, counting, conversation_id, told)[1]
+
+
+def recall(app: Flask, client: ApiClient, counting: Counting) -> Iterator[tuple[Recalled, Turn]]:
+    """Ask for every early fact in the conversation that `hold` made, and look at the receipts."""
+    conversation_id = client.get("/api/conversations").json["conversations"][0]["conversation_id"]
+    for fact in FACTS:
+        reply_id, turn = _turn(app, client, counting, conversation_id, fact.asked)
+        lines = client.get(f"/api/messages/{reply_id}/receipt").json["items"]
+        kinds = [line["kind"] for line in lines if line["injected"] and fact.answer in (line["content"] or "")]
+        yield Recalled(fact, tuple(dict.fromkeys(kinds))), turn
+
+
+def _turn(app: Flask, client: ApiClient, counting: Counting, conversation_id: int, text: str) -> tuple[int, Turn]:
+    before = len(counting.calls)
+    sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": text})
+    assert sent.status_code == 202, sent.text
+    reply_id = sent.json["response_id"]
+    reply = client.get(f"/api/messages/{reply_id}/response?wait=30")
+    assert reply.status_code == 200 and reply.json["status"] == "complete", reply.text
+    work_off(app)
+    background = counting.calls[before:]
+    with app.app_context():
+        step = db.session.scalar(
+            select(PipelineStep.data).where(PipelineStep.message_id == reply_id, PipelineStep.name == "context")
+        )
+        row = db.session.get(Message, reply_id)
+        chat = (row.prompt_tokens or 0) + (row.completion_tokens or 0)
+    used = chat + sum(prompt + completion for _, prompt, completion in background)
+    return reply_id, Turn(step["tokens"], step["budget"], 1 + len(background), used)
+
+
+def mean(turns: list[Turn], of: Callable[[Turn], int]) -> float:
+    """The mean of something over turns."""
+    return sum(map(of, turns)) / len(turns)
