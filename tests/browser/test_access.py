@@ -124,6 +124,7 @@ def test_settings(tab, user):
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("body")).to_have_css("color", "rgb(236, 230, 219)")
     page.get_by_label("Name", exact=True).fill("Grace Hopper")
     page.get_by_label("Instructions for every reply").fill("Be brief.")
     page.get_by_role("button", name="Save").first.click()
