@@ -1,5 +1,6 @@
 // The memory panel: kept up to date without moving what is under the pointer, tabs, folding, the drawer.
 import { $, $$, on, setCookie } from "./dom.js";
+import { show } from "./scroll.js";
 
 const panel = () => $("#panel");
 const isOver = () => matchMedia("(max-width: 1099px)").matches;
@@ -156,8 +157,11 @@ on("click", "a[data-dialog]", async (event, link) => {
   dialog.showModal();
 });
 
-// What is opened under a reply is read from its top: the thread stops following its end, as after scrolling up.
-document.addEventListener("click", (event) => {
-  const scroller = event.target.closest?.(".trace > summary") && $("#thread-scroll");
-  if (scroller) scroller.scrollTop -= 3;
+// What is opened under a reply comes into sight: all of it, or its top when there is more than the window holds.
+document.addEventListener("toggle", ({ target }) => {
+  if (target.open && target.matches(".thread .trace")) show(target);
 }, { capture: true });
+document.addEventListener("htmx:after:settle", ({ target }) => {
+  // Its contents have come; what is done inside it later moves nothing.
+  if (target.matches?.(".thread .trace[open], .thread .trace[open] > .trace-body")) show(target.closest(".trace"));
+});

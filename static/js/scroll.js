@@ -21,6 +21,17 @@ export function follow() {
   update();
 }
 
+/** Moves the thread, and nothing else, so that an element in it is seen: all of it, or its top if it is too long. */
+export function show(element) {
+  following = false;
+  const frame = scroller().getBoundingClientRect();
+  const box = element.getBoundingClientRect();
+  const above = box.top - frame.top - 12;
+  const below = box.bottom - frame.bottom + 56; // where the button "Newest" floats
+  if (above < 0 || below > 0) scroller().scrollTop += above < 0 ? above : Math.min(above, below);
+  update();
+}
+
 function update() {
   const element = scroller();
   if (!element) return;
