@@ -10,8 +10,8 @@ FROM python:3.11-slim-bookworm AS packages
 RUN apt-get update \
  && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
  && rm -rf /var/lib/apt/lists/*
-COPY requirements.txt .
-RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir -r requirements.txt
+COPY requirements.txt constraints.txt ./
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir -r requirements.txt -c constraints.txt
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \
@@ -23,7 +23,7 @@ ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 MALLOC_ARE
 COPY --from=packages /venv /venv
 COPY . .
 COPY --from=assets /app/static/vendor ./static/vendor
-RUN install -d -o commonplace /app/var
+RUN python -m compileall -q webapp jobs migrations wsgi.py && install -d -o commonplace /app/var
 USER commonplace
 EXPOSE 8000
 CMD ["gunicorn", "-c", "webapp/cli/gunicorn.conf.py"]

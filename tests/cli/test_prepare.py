@@ -1,6 +1,7 @@
 """The set-up's decisions; that it really installs is tried by the continuous integration itself."""
 
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -66,10 +67,28 @@ def test_missing_test_servers_are_named_exactly(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_requirement_is_pinned() -> None:
-    for path in (packages.RUNTIME, packages.DEVELOPMENT):
+    for path in (packages.RUNTIME, packages.DEVELOPMENT, packages.CONSTRAINTS):
         lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
         assert lines
         assert [line for line in lines if not re.match(r"[A-Za-z0-9_.-]+==\d[\w.]*(;|$)", line)] == []
+
+
+def test_constraints_are_for_what_no_requirement_names() -> None:
+    def names(path: Path) -> set[str]:
+        found = re.findall(r"(?m)^([A-Za-z0-9_.-]+)==", path.read_text())
+        return {re.sub(r"[-_.]+", "-", name).lower() for name in found}
+
+    assert names(packages.CONSTRAINTS) & (names(packages.RUNTIME) | names(packages.DEVELOPMENT)) == set()
+    brought = set()
+    for name in names(packages.RUNTIME):
+        try:
+            needs = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue  # not for this machine
+        brought |= {re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", need)[0]).lower() for need in needs
+                    if "extra ==" not in need and "python_version <" not in need and "sys_platform" not in need
+                    and "platform_" not in need}  # fmt: skip
+    assert brought - names(packages.CONSTRAINTS) - names(packages.RUNTIME) == set(), "pip freeze names a version"
 
 
 def test_the_example_names_every_setting_with_its_default(tmp_path: Path) -> None:

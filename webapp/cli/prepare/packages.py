@@ -10,6 +10,7 @@ from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, find_
 
 RUNTIME = ROOT / "requirements.txt"
 DEVELOPMENT = ROOT / "requirements-dev.txt"
+CONSTRAINTS = ROOT / "constraints.txt"
 PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 MYSQL_HEADERS = ["libmariadb-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev"]
 LEFT_OUT = (
@@ -29,7 +30,7 @@ def install_packages(*, development: bool) -> None:
 
 def _install_requirements(path: Path, what: str) -> None:
     stamp = VENV / f".{path.stem}.stamp"
-    digest = digest_of([RUNTIME, path])
+    digest = digest_of([RUNTIME, CONSTRAINTS, path])
     if is_stamped(stamp, digest):
         return
     say(f"installing {what} from {path.name}")
@@ -37,7 +38,7 @@ def _install_requirements(path: Path, what: str) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as plain:
         plain.write("\n".join(lines) + "\n")
         plain.flush()
-        if not run([*PIP, "-r", plain.name]):
+        if not run([*PIP, "-r", plain.name, "-c", CONSTRAINTS]):
             raise SetupError(
                 f"The packages of {path.name} could not be installed; pip's last words stand above. Check the network "
                 "and the disk, then run the same command again: it goes on where it stopped."
