@@ -1,16 +1,20 @@
 """The JSON API of memories: who may what, filters, paging, conflicts, review, profile."""
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import event, select
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
 from tests.memories.test_extraction import extract
 from webapp.database import db, now, write_transaction
+from webapp.memories import views
 from webapp.memories.journal import statement_hash
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
 from webapp.memories.viewing import check_health, view_as_admin
+from webapp.web import Cursor
 
 
 def write(client, content: str, **fields) -> dict:
@@ -285,7 +289,8 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
         for start in range(0, 100_000, 10_000):
             db.session.execute(Memory.__table__.insert(), [
                 {"user_id": user.user_id, "memory_type": kinds[n % 5], "category": f"topic{n % 50}", "created_at": at,
-                 "content": f"Statement number {n}", "statement_hash": statement_hash(str(n)), "updated_at": at,
+                 "content": f"Statement number {n}", "statement_hash": statement_hash(str(n)),
+                 "updated_at": at - timedelta(seconds=n // 2), "valid_to": at if n % 40 == 7 else None,
                  "is_pinned": n % 1000 == 0, "is_archived": n % 10 == 0, "needs_review": n % 5000 == 1}
                 for n in range(start, start + 10_000)
             ])  # fmt: skip
@@ -295,10 +300,12 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
         event.listen(db.engine, "before_cursor_execute",
                      lambda _c, _k, statement, parameters, *_: seen.append((statement, parameters)))  # fmt: skip
         queries = [{}, {"memory_type": "entity"}, {"category": "topic7"}, {"is_pinned": True}, {"needs_review": True},
-                   {"is_archived": True}]  # fmt: skip
+                   {"is_archived": True}, {"is_closed": True}, {"is_closed": True, "is_archived": True},
+                   {"visibility": "shared"}, {"source_conversation_id": 1}]  # fmt: skip
+        middle = Cursor.encode(int((at - timedelta(seconds=25_000)).timestamp() * 1_000_000), 2**31 - 1)
         for wishes in queries:
             first = list_memories(user.user_id, MemoryQuery(**wishes))
-            for cursor in (None, first.next_cursor):
+            for cursor in (None, first.next_cursor, middle):
                 if cursor is None and wishes:
                     continue
                 seen.clear()
@@ -308,6 +315,12 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
                 before = handler_reads()
                 db.session.connection().exec_driver_sql(*asked).all()
                 assert handler_reads() - before < 400, wishes
+        before = handler_reads()
+        assert views.counts(user.user_id) == views.Counts(views.COUNTED_TO + 1, 20)
+        assert handler_reads() - before < 3 * views.COUNTED_TO
+        before = handler_reads()
+        assert views.categories(user.user_id) == sorted(f"topic{n}" for n in range(50) if n % 10)
+        assert handler_reads() - before < 500
 
 
 def handler_reads() -> int:

@@ -280,6 +280,7 @@ def _note_if_due(last: datetime | None, every: timedelta, note: Callable[[int, d
 
 
 def _identity_of(user: User, *, via: Literal["token", "session"], is_service: bool = False) -> Identity:
+    g.account = user  # held, so that whoever needs the account in this request finds it in the session
     return Identity(
         user_id=user.user_id,
         # A service token has the rights of a service, not those of the admin who made it.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import Select, func, select, union_all
 
 from webapp import dates
 from webapp.conversations import messages, service
@@ -137,17 +138,30 @@ def preview(message: Message, version: Message) -> MessageView:
 
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:
     """The ids of all versions, oldest first, by what they are versions of."""
-    parents = {row.parent_id for row in rows if row.parent_id is not None}
-    among = [Message.parent_id.in_(parents)]
+    columns = (Message.message_id, Message.role, Message.parent_id)
+    # The parents are of this conversation, so they say enough; with its id as well SQLite would read all of it.
+    statement: Any = select(*columns).where(Message.parent_id.in_({row.parent_id for row in rows} - {None}))
     if any(row.parent_id is None for row in rows):
-        among.append(Message.parent_id.is_(None))
-    found: dict[tuple[str, int | None], list[int]] = {}
-    statement = select(Message.message_id, Message.role, Message.parent_id).where(
-        Message.conversation_id == conversation_id, or_(*among)
+        statement = union_all(statement, *_beginnings(conversation_id))
+    ids: dict[tuple[str, int | None], set[int]] = {}
+    for row in (*db.session.execute(statement), *rows):
+        ids.setdefault((row.role, row.parent_id), set()).add(row.message_id)
+    return {place: sorted(found) for place, found in ids.items()}
+
+
+def _beginnings(conversation_id: int) -> tuple[Select[Any], Select[Any]]:
+    """The message that a conversation begins with now, and those that it began with once.
+
+    Every conversation has a message without a parent: an index on that is of no use.
+    """
+    columns = (Message.message_id, Message.role, Message.parent_id)
+    here = Message.conversation_id == conversation_id
+    current = messages.in_order(select(*columns)).where(here, Message.superseded_by_id.is_(None))
+    current = current.order_by(Message.message_id).limit(1).subquery()
+    once = messages.in_order(select(*columns)).where(
+        here, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
     )
-    for message_id, role, parent_id in db.session.execute(statement.order_by(Message.message_id)):
-        found.setdefault((role, parent_id), []).append(message_id)
-    return found
+    return select(current).where(current.c.parent_id.is_(None)), once
 
 
 def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:

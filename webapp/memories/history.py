@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import Select, delete, func, or_, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
@@ -42,7 +42,10 @@ class Quoted:
 
 @dataclass(frozen=True)
 class ChangeSetView:
-    """A change set with what its memories say now; forgotten ones are missing from `contents`."""
+    """A change set with what its memories say now; forgotten ones are missing from `contents`.
+
+    `title` is that of its conversation. Either is there only where it was asked for.
+    """
 
     row: MemoryChangeSet
     title: str | None
@@ -72,17 +75,19 @@ def values_of(user_id: int, memory_id: int) -> Sequence[Memory]:
 
 def evidence_of(user_id: int, memory_ids: Iterable[int]) -> dict[int, list[Quoted]]:
     """The evidence of the user's memories, by memory, in the order in which it was said."""
+    # Whose they are is looked at here: asked for as well, SQLite would begin with all memories of the user.
     rows = db.session.execute(
-        select(MemoryEvidence, Conversation.conversation_id, Conversation.title, Message.superseded_by_id)
+        select(MemoryEvidence, Memory.user_id, Message.conversation_id, Conversation.title, Message.superseded_by_id)
         .join(Memory, Memory.memory_id == MemoryEvidence.memory_id)
         .join(Message, Message.message_id == MemoryEvidence.message_id)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(Memory.user_id == user_id, MemoryEvidence.memory_id.in_(list(memory_ids)))
+        .where(MemoryEvidence.memory_id.in_(list(memory_ids)))
         .order_by(MemoryEvidence.said_at, MemoryEvidence.message_id, MemoryEvidence.start)
     ).all()
     found: dict[int, list[Quoted]] = {}
-    for row, conversation_id, title, superseded in rows:
-        found.setdefault(row.memory_id, []).append(Quoted(row, conversation_id, title, superseded is None))
+    for row, owner_id, conversation_id, title, superseded in rows:
+        if owner_id == user_id:
+            found.setdefault(row.memory_id, []).append(Quoted(row, conversation_id, title, superseded is None))
     return found
 
 
@@ -114,20 +119,19 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     return memory
 
 
-def list_change_sets(user_id: int, query: PageQuery) -> Page[ChangeSetView]:
+def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = True) -> Page[ChangeSetView]:
     """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor."""
-    statement = select(MemoryChangeSet).where(MemoryChangeSet.user_id == user_id)
+    statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
         try:
             (last_id,) = Cursor.decode(query.cursor, int)
         except ValueError:
             raise Invalid.field("cursor", "is not a cursor of this list") from None
         statement = statement.where(MemoryChangeSet.change_set_id < max(0, min(last_id, MAX_ID)))
-    rows = db.session.scalars(
-        statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)
-    ).all()
-    page = Page.of(rows, query.limit, lambda row: (row.change_set_id,))
-    return Page(view_change_sets(page.items), page.next_cursor)
+    rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
+    page = Page.of(rows, query.limit, lambda row: (row.MemoryChangeSet.change_set_id,))
+    contents = _contents([row.MemoryChangeSet for row in page.items]) if with_contents else {}
+    return Page([_view(row.MemoryChangeSet, row.title, contents) for row in page.items], page.next_cursor)
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -142,24 +146,34 @@ def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
     return view_change_sets([row])[0]
 
 
-def view_change_sets(rows: Sequence[MemoryChangeSet]) -> list[ChangeSetView]:
-    """Change sets with what can be told of them, in two queries."""
-    ids = {change["memory_id"] for row in rows for change in row.changes}
-    contents = dict(db.session.execute(select(Memory.memory_id, Memory.content).where(Memory.memory_id.in_(ids))).all())
-    titles = dict(
-        db.session.execute(
-            select(Conversation.conversation_id, Conversation.title).where(
-                Conversation.conversation_id.in_({row.conversation_id for row in rows if row.conversation_id})
-            )
-        ).all()
+def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
+    """Change sets with what can be told of them, in one query, or two for the titles."""
+    contents = _contents(rows)
+    ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
+    titles: dict[int, str | None] = {}
+    if ids:
+        named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
+        titles = dict(db.session.execute(named).all())
+    return [_view(row, titles.get(row.conversation_id), contents) for row in rows]
+
+
+def _titled() -> Select[tuple[MemoryChangeSet, str | None]]:
+    return select(MemoryChangeSet, Conversation.title).outerjoin(
+        Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
     )
-    return [
-        ChangeSetView(
-            row, titles.get(row.conversation_id),
-            {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents},
-        )
-        for row in rows
-    ]
+
+
+def _contents(rows: Sequence[MemoryChangeSet]) -> dict[int, str]:
+    """What the memories of some change sets say now."""
+    ids = {change["memory_id"] for row in rows for change in row.changes}
+    found = select(Memory.memory_id, Memory.content).where(Memory.memory_id.in_(ids))
+    return dict(db.session.execute(found).all()) if ids else {}
+
+
+def _view(row: MemoryChangeSet, title: str | None, contents: Mapping[int, str]) -> ChangeSetView:
+    return ChangeSetView(
+        row, title, {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
+    )
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:

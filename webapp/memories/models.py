@@ -49,6 +49,10 @@ def _current_slot_mysql(element, compiler, **kw) -> str:
     return f"CASE WHEN {_CURRENT} THEN concat(coalesce(category, ''), ':', fact_key) END"
 
 
+_LISTED = ("user_id", "is_archived", "is_closed")
+"""What every list of memories asks first."""
+
+
 class Memory(Base):
     """One short statement about its user, or, in a space, about that space's subject.
 
@@ -59,12 +63,13 @@ class Memory(Base):
     __tablename__ = "memories"
     __table_args__ = (
         UniqueConstraint("user_id", "space_slot", "current_slot", name="uq_memories_current_fact"),
-        Index("ix_memories_listing", "user_id", "is_archived", "updated_at", "memory_id"),
+        Index("ix_memories_listing", *_LISTED, "updated_at", "memory_id", "needs_review"),
         Index("ix_memories_fact_key", "user_id", "fact_key"),
-        Index("ix_memories_type", "user_id", "is_archived", "memory_type", "updated_at", "memory_id"),
-        Index("ix_memories_category", "user_id", "is_archived", "category", "updated_at", "memory_id"),
-        Index("ix_memories_pinned", "user_id", "is_archived", "is_pinned", "updated_at", "memory_id"),
-        Index("ix_memories_waiting", "user_id", "needs_review", "updated_at", "memory_id"),
+        Index("ix_memories_type", *_LISTED, "memory_type", "updated_at", "memory_id"),
+        # MariaDB jumps from category to category only while no computed column comes before it.
+        Index("ix_memories_category", "user_id", "is_archived", "category", "is_closed", "updated_at", "memory_id"),
+        Index("ix_memories_pinned", *_LISTED, "is_pinned", "updated_at", "memory_id"),
+        Index("ix_memories_waiting", *_LISTED, "needs_review", "updated_at", "memory_id"),
         Index("ix_memories_recent", "user_id", "created_at", "memory_id"),
         Index("ix_memories_source", "source_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
@@ -113,6 +118,8 @@ class Memory(Base):
     # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
     space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
+    # For the indexes of lists, where "has no end" and "has one" are two places, not a place and a range.
+    is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
 
 
 class MemoryEvidence(Base):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,10 +15,11 @@ from webapp.memories import forgetting, store, versions
 from webapp.memories.forgetting import Forgotten
 from webapp.memories.history import Quoted, evidence_of
 from webapp.memories.journal import Journal
+from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
 from webapp.memories.review import Decision, Edit, Forget, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
-from webapp.memories.service import check_key, get_memory, key_holder, list_memories
+from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.web import Page
 
 _COLUMNS = {"superseded_by": "superseded_by_id", "contradicts": "contradicts_id"}
@@ -36,19 +37,39 @@ class Waiting:
 
 def review_queue(user_id: int, query: MemoryQuery) -> Page[Waiting]:
     """What waits for a decision, last changed first."""
+    page = pairs_waiting(user_id, query)
+    return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
+
+
+def pairs_waiting(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, Memory | None]]:
+    """The memories of the queue, each with the one it contradicts or would replace."""
     page = list_memories(user_id, query.model_copy(update={"needs_review": True}))
-    others = {row.memory_id: _other_of(user_id, row, None) for row in page.items}
-    ids = [*others, *(other for other in others.values() if other is not None)]
-    rows = {row.memory_id: row for row in db.session.scalars(select(Memory).where(Memory.memory_id.in_(ids)))}
-    quotes = evidence_of(user_id, ids)
-    items = []
-    for row in page.items:
-        other_id = others[row.memory_id]
-        other = rows.get(other_id) if other_id is not None else None
-        items.append(
-            Waiting(row, quotes.get(row.memory_id, ()), other, quotes.get(other_id, ()) if other is not None else ())
-        )
-    return Page(items, page.next_cursor)
+    others = {row.memory_id: row.contradicts_id for row in page.items}
+    keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
+    if keyed:
+        holders = key_holders(user_id, {_place_of(row) for row in keyed})
+        others |= {row.memory_id: holders.get(_place_of(row)) for row in keyed}
+    rows = {row.memory_id: row for row in page.items}
+    missing = {other for other in others.values() if other is not None} - rows.keys()
+    if missing:
+        found = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
+        rows |= {row.memory_id: row for row in found}
+    return Page([(row, rows.get(others[row.memory_id])) for row in page.items], page.next_cursor)
+
+
+def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
+    """All memories of some pairs."""
+    return [row.memory_id for pair in pairs for row in pair if row is not None]
+
+
+def with_quotes(
+    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[Quoted]]
+) -> list[Waiting]:
+    """Pairs with the quotes of both."""
+    return [
+        Waiting(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())
+        for row, other in pairs
+    ]
 
 
 def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory | Forgotten:
@@ -87,6 +108,10 @@ def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
     if other is None and memory.fact_key:
         other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
     return other if other != memory.memory_id else None
+
+
+def _place_of(row: Memory) -> Place:
+    return row.fact_key, row.category, row.space_id
 
 
 def _edit(row: Memory, step: Edit) -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, false, or_, select, true
+from sqlalchemy import Select, false, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.memories import forgetting, store, versions
+from webapp.memories import forgetting, listing, store, versions
 from webapp.memories.journal import Journal, statement_hash
 from webapp.memories.models import Memory
-from webapp.memories.normalise import canonical_category, canonical_fact_key, category_of
+from webapp.memories.normalise import canonical_fact_key, category_of
 from webapp.memories.review import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.memories.screening import find_secret
@@ -24,6 +25,8 @@ from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Place = tuple[str | None, str | None, int | None]
+"""Where a keyed fact stands: key, category and space."""
 
 
 def visible(user_id: int) -> Select[tuple[Memory]]:
@@ -74,8 +77,8 @@ def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
             Memory.updated_at <= at,
             or_(Memory.updated_at < at, (Memory.updated_at == at) & (Memory.memory_id < last_id)),
         )
-    statement = statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
-    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    statement = listing.along_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
+    rows = db.session.scalars(statement.options(*listing.FOR_LISTS).limit(query.limit + 1)).all()
     return Page.of(rows, query.limit, lambda row: (round((row.updated_at - _EPOCH) / timedelta(microseconds=1)),
                                                    row.memory_id))  # fmt: skip
 
@@ -85,18 +88,7 @@ def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
 
     Raises NotFound for a space the user does not belong to.
     """
-    flag = {True: true(), False: false()}
-    conditions: list[Any] = [Memory.is_archived == flag[query.is_archived]]  # IS would not use the index
-    conditions.append(Memory.valid_to.is_not(None) if query.is_closed else Memory.valid_to.is_(None))
-    if query.category is not None:
-        conditions.append(Memory.category == (canonical_category(query.category) or ""))
-    if query.is_pinned is not None:
-        conditions.append(Memory.is_pinned == flag[query.is_pinned])
-    if query.needs_review is not None:
-        conditions.append(Memory.needs_review == flag[query.needs_review])
-    for name in ("memory_type", "space_id", "visibility", "source_conversation_id"):
-        if (value := getattr(query, name)) is not None:
-            conditions.append(getattr(Memory, name) == value)
+    conditions = listing.conditions(user_id, query)
     if query.space_id is None:
         return visible(user_id).where(*conditions)
     require_member(user_id, query.space_id)
@@ -221,13 +213,19 @@ def check_key(memory: Memory) -> None:
 
 def key_holder(user_id: int, fact_key: str | None, category: str | None, space_id: int | None) -> int | None:
     """The memory that holds a key now."""
-    return db.session.scalar(
-        select(Memory.memory_id).where(
-            Memory.user_id == user_id,
-            Memory.space_slot == (space_id or 0),
-            Memory.current_slot == f"{category or ''}:{fact_key}",
-        )
+    place = (fact_key, category, space_id)
+    return key_holders(user_id, [place]).get(place)
+
+
+def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
+    """The memories that hold some keys now, by key, category and space."""
+    slots = {(space_id or 0, f"{category or ''}:{key}"): (key, category, space_id)
+             for key, category, space_id in places}  # fmt: skip
+    held = [(Memory.space_slot == space) & (Memory.current_slot == slot) for space, slot in slots]
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(Memory.user_id == user_id, or_(*held))
     )
+    return {slots[space, slot]: memory_id for memory_id, space, slot in rows}
 
 
 def _held(fact_key: str | None, holder: int | None) -> Conflict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import false, select
 
 from webapp.accounts.service import get_user
 from webapp.database import db, now
@@ -26,7 +26,7 @@ def check_health(user_id: int) -> Health:
     """What the user may want to tidy up among the open memories."""
     rows = db.session.scalars(
         visible(user_id)
-        .where(Memory.is_archived.is_(False), Memory.valid_to.is_(None))
+        .where(Memory.is_archived == false(), Memory.is_closed == false())
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(EXAMINED)
     )

@@ -11,7 +11,7 @@ from sqlalchemy import func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.memories import history, reviewing, service, viewing, wording
+from webapp.memories import history, listing, reviewing, service, viewing, wording
 from webapp.memories.health import Finding
 from webapp.memories.history import ChangeSetView, Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
@@ -24,6 +24,7 @@ from webapp.web import Page, PageQuery
 
 COUNTED_TO = 1_000
 """Counts beyond are shown as "1000+": counting a large memory to the end would cost what listing it would."""
+CATEGORIES = 100
 LOGGED = 8
 REVIEWED = 5
 
@@ -109,27 +110,36 @@ class Panel:
 
 
 def panel(user_id: int, conversation: Conversation | None, filters: Filters) -> Panel:
-    """The panel as it stands."""
+    """The panel as it stands; the quotes of all that it shows are loaded at once."""
+    number = counts(user_id)
+    listed = _listed(user_id, filters)
+    pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
+    ids = {*(row.memory_id for row in listed.items), *reviewing.ids_of(pairs)}
+    quotes = history.evidence_of(user_id, ids) if ids else {}
     return Panel(
         conversation,
         switches(user_id, conversation),
-        counts(user_id),
+        number,
         filters,
-        cards(user_id, filters),
-        waiting(user_id, REVIEWED).items,
-        history.list_change_sets(user_id, PageQuery(limit=LOGGED)).items,
+        Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
+        _contradictions_first(reviewing.with_quotes(pairs, quotes)),
+        history.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items,
         categories(user_id),
     )
 
 
 def cards(user_id: int, filters: Filters) -> Page[Card]:
     """A page of the list: by relevance when words are looked for, else last changed first."""
-    query = filters.query()
-    if query.q:
-        found = search_memories(user_id, query)
-        return Page(cards_of(user_id, [row for row, _ in found.items]), found.next_cursor)
-    page = service.list_memories(user_id, query)
+    page = _listed(user_id, filters)
     return Page(cards_of(user_id, page.items), page.next_cursor)
+
+
+def _listed(user_id: int, filters: Filters) -> Page[Memory]:
+    query = filters.query()
+    if not query.q:
+        return service.list_memories(user_id, query)
+    found = search_memories(user_id, query)
+    return Page([row for row, _ in found.items], found.next_cursor)
 
 
 def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
@@ -147,26 +157,29 @@ def card(user_id: int, memory_id: int) -> Card:
 def waiting(user_id: int, limit: int, cursor: str | None = None) -> Page[Waiting]:
     """What waits for a decision; contradictions first."""
     page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor))
-    return Page(sorted(page.items, key=lambda item: item.other is None), page.next_cursor)
+    return Page(_contradictions_first(page.items), page.next_cursor)
+
+
+def _contradictions_first(items: Iterable[Waiting]) -> list[Waiting]:
+    return sorted(items, key=lambda item: item.other is None)
 
 
 def counts(user_id: int) -> Counts:
     """The numbers on the badges."""
-    current = service.filtered(user_id, MemoryQuery(needs_review=False))
-    review = service.filtered(user_id, MemoryQuery(needs_review=True))
-
-    def count(rows) -> int:
-        some = rows.with_only_columns(Memory.memory_id).limit(COUNTED_TO + 1).subquery()
-        return db.session.scalar(select(func.count()).select_from(some)) or 0
-
-    return Counts(count(current), count(review))
+    current, review = (
+        select(func.count())
+        .select_from(
+            service.filtered(user_id, query).with_only_columns(Memory.memory_id).limit(COUNTED_TO + 1).subquery()
+        )
+        .scalar_subquery()
+        for query in (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
+    )
+    return Counts(*db.session.execute(select(current, review)).one())
 
 
 def categories(user_id: int) -> list[str]:
-    """The categories of what is in use, for the filter."""
-    rows = service.filtered(user_id, MemoryQuery()).where(Memory.category.is_not(None), Memory.category != "")
-    return list(db.session.scalars(rows.with_only_columns(Memory.category).distinct().order_by(Memory.category)
-                                   .limit(100)))  # fmt: skip
+    """The categories of what is in use, for the filter, by name."""
+    return list(db.session.scalars(listing.categories(user_id, db.engine.dialect.name == "sqlite").limit(CATEGORIES)))
 
 
 def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
@@ -180,7 +193,7 @@ def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[Ch
         .order_by(MemoryChangeSet.change_set_id)
     ).all()
     found: dict[int, list[ChangeSetView]] = {}
-    for view in history.view_change_sets(rows) if rows else ():
+    for view in history.view_change_sets(rows, with_titles=False):
         if wording.remembered(view.row.counts):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found

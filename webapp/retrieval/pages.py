@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
@@ -23,7 +24,7 @@ blueprint = Blueprint("retrieval", __name__)
 @blueprint.app_context_processor
 def _used() -> dict[str, Any]:
     """What the templates of any page may ask for."""
-    return {"used_under": used_under, "load_used": _newest, "search_kinds": shown.FILTERS}
+    return {"used_under": used_under, "note_replies": note_replies, "load_used": _newest, "search_kinds": shown.FILTERS}
 
 
 def _newest(conversation: Any) -> tuple[int | None, shown.Receipt]:
@@ -31,15 +32,20 @@ def _newest(conversation: Any) -> tuple[int | None, shown.Receipt]:
 
 
 def used_under(message: Any) -> shown.UsedCounts:
-    """How much a reply used; one query for the whole page that shows it."""
+    """How much a reply used."""
     if current_identity() is None:
         return shown.UsedCounts()
     known: dict[int, shown.UsedCounts] = g.setdefault("used", {})
-    first = g.get("used_from")
-    if first is None or not first <= message.message_id < first + shown.COUNTED_AHEAD:
-        g.used_from = message.message_id
-        known |= shown.used_counts(message.conversation_id, message.message_id)
+    if message.message_id not in known:
+        note_replies([message])
     return known.get(message.message_id, shown.UsedCounts())
+
+
+def note_replies(messages: Iterable[Any]) -> None:
+    """Load what `used_under` will be asked for, for all of these messages at once."""
+    ids = [message.message_id for message in messages if message.role == "assistant"]
+    found = shown.used_counts(ids) if ids else {}
+    g.setdefault("used", {}).update({key: found.get(key, shown.UsedCounts()) for key in ids})
 
 
 @blueprint.get("/messages/<int:message_id>/used")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -112,18 +112,11 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
     return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
 
 
-COUNTED_AHEAD = 5_000
-
-
-def used_counts(conversation_id: int, first_id: int) -> dict[int, UsedCounts]:
-    """How much each reply of a conversation used, from one on; the caller has checked whose conversation it is."""
+def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
+    """How much each of some replies used; the caller has checked whose they are."""
     rows = db.session.execute(
         select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
-        .join(Message, Message.message_id == TurnReceipt.message_id)
-        .where(
-            Message.conversation_id == conversation_id, Message.message_id >= first_id,
-            Message.message_id < first_id + COUNTED_AHEAD, TurnReceipt.injected,
-        )
+        .where(TurnReceipt.message_id.in_(message_ids), TurnReceipt.injected)
         .group_by(TurnReceipt.message_id, TurnReceipt.kind)
     )
     found: dict[int, UsedCounts] = {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flask import Response, request
 from sqlalchemy import select
 
 from webapp.database import db
-from webapp.spaces.models import Space, SpaceMember
+from webapp.spaces.models import MEMBER_STATUSES, Space, SpaceMember
 from webapp.spaces.service import spaces_of
 from webapp.validation import MAX_ID
 
@@ -34,14 +36,36 @@ def remember_choice(response: Response, space_id: int | None) -> Response:
     return response
 
 
-def spaces_to_choose(user_id: int) -> list[Space]:
-    """The user's spaces by name, for the switcher."""
-    return list(db.session.scalars(
-        select(Space).where(Space.space_id.in_(spaces_of(user_id))).order_by(Space.name, Space.space_id).limit(MOST)
-    ))  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A space as a list of them names it."""
+
+    space_id: int
+    name: str
+    kind: str
 
 
-def count_invitations(user_id: int) -> int:
-    """How many invitations wait for the user."""
-    rows = select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.status == "invited")
-    return len(db.session.scalars(rows.limit(MOST)).all())
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """A user's spaces by name, and how many invitations wait for them."""
+
+    spaces: list[Choice]
+    invitations: int
+
+
+def choices(user_id: int) -> Choices:
+    """What the switcher offers."""
+    rows = db.session.execute(
+        select(SpaceMember.status, Space.space_id, Space.name, Space.kind)
+        .join(Space, Space.space_id == SpaceMember.space_id)
+        .where(SpaceMember.user_id == user_id, SpaceMember.status.in_(MEMBER_STATUSES))
+        .order_by(Space.name, Space.space_id)
+        .limit(2 * MOST)
+    ).all()
+    spaces = [Choice(row.space_id, row.name, row.kind) for row in rows if row.status == "active"]
+    return Choices(spaces[:MOST], sum(row.status == "invited" for row in rows))
+
+
+def spaces_to_choose(user_id: int) -> list[Choice]:
+    """The user's spaces by name."""
+    return choices(user_id).spaces

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
@@ -24,12 +24,19 @@ LABELS = {"name": "The name", "description": "The description", "instructions": 
 def _spaces() -> dict[str, Any]:
     """What the shell of any page may ask for; nothing is loaded unless a template does."""
     return {
-        "load_spaces": lambda: choosing.spaces_to_choose(current_user_id()),
+        "load_spaces": lambda: _choices().spaces,
         "load_chosen_space": lambda: choosing.chosen_space(current_user_id()),
-        "count_invitations": lambda: choosing.count_invitations(current_user_id()),
+        "count_invitations": lambda: _choices().invitations,
         "space_names": service.names_of,
         "personas": PERSONAS,
     }
+
+
+def _choices() -> choosing.Choices:
+    """Asked for in several places of a page, looked up once for it."""
+    if "space_choices" not in g:
+        g.space_choices = choosing.choices(current_user_id())
+    return g.space_choices
 
 
 @blueprint.get("/spaces")
