@@ -6,6 +6,10 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, available_timezones
 
 _ZONES = frozenset(available_timezones())
+# Not from strftime, which is slow and follows the machine's language.
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("", "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+          "November", "December")  # fmt: skip
 
 
 def zone(name: str | None) -> tzinfo:
@@ -13,22 +17,23 @@ def zone(name: str | None) -> tzinfo:
     return ZoneInfo(name) if name in _ZONES else UTC
 
 
-def said(at: datetime, now: datetime) -> str:
+def said(at: datetime, today: date) -> str:
     """A moment as people say it: "14:05" today, "yesterday 14:05", "Tuesday 14:05", "3 May", "3 May 2024"."""
-    days = (now.date() - at.date()).days
-    clock = f"{at:%H:%M}"
+    days = (today - at.date()).days
+    clock = f"{at.hour:02}:{at.minute:02}"
     if days == 0:
         return clock
     if days == 1:
         return f"yesterday {clock}"
     if 1 < days < 7:
-        return f"{at:%A} {clock}"
-    return _day(at.date(), now.date())
+        return f"{DAYS[at.weekday()]} {clock}"
+    return _day(at.date(), today)
 
 
 def exactly(at: datetime) -> str:
     """A moment in full: "Saturday, 21 November 2026, 14:05:09"."""
-    return f"{at:%A}, {at.day} {at:%B %Y, %H:%M:%S}"
+    clock = f"{at.hour:02}:{at.minute:02}:{at.second:02}"
+    return f"{DAYS[at.weekday()]}, {at.day} {MONTHS[at.month]} {at.year}, {clock}"
 
 
 def day_heading(day: date, today: date) -> str:
@@ -39,10 +44,10 @@ def day_heading(day: date, today: date) -> str:
     if days == 1:
         return "Yesterday"
     if days < 7:
-        return f"{day:%A}"
+        return DAYS[day.weekday()]
     if day >= today.replace(day=1):
         return "Earlier this month"
-    return f"{day:%B}" if day.year == today.year else f"{day:%B %Y}"
+    return MONTHS[day.month] if day.year == today.year else f"{MONTHS[day.month]} {day.year}"
 
 
 def greeting(now: datetime, name: str) -> str:
@@ -54,4 +59,5 @@ def greeting(now: datetime, name: str) -> str:
 
 def _day(day: date, today: date) -> str:
     near = today - day < timedelta(days=300) and day <= today
-    return f"{day.day} {day:%B}" if near or day.year == today.year else f"{day.day} {day:%B %Y}"
+    said = f"{day.day} {MONTHS[day.month]}"
+    return said if near or day.year == today.year else f"{said} {day.year}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,16 @@ def when(at: datetime | None) -> Markup:
     if at is None:
         return Markup("")
     zone = reader_zone()
-    local = at.replace(tzinfo=at.tzinfo or UTC).astimezone(zone)
+    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date())
+
+
+@lru_cache(maxsize=8_192)
+def _when(at: datetime, zone: tzinfo, today: date) -> Markup:
+    local = at.astimezone(zone)
     # Nothing in a date wants escaping, and Markup.format is slow.
     return Markup(  # noqa: S704
         f'<time datetime="{local.isoformat(timespec="seconds")}" title="{dates.exactly(local)}">'
-        f"{dates.said(local, datetime.now(zone))}</time>"
+        f"{dates.said(local, today)}</time>"
     )
 
 

@@ -1,0 +1,69 @@
+"""The small things that every page asks for hundreds of times give what their slow originals give."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask, current_app, g
+from flask_wtf.csrf import generate_csrf
+from werkzeug.routing import BuildError
+
+from webapp.templating import asset, csrf, icon, url_for
+
+
+@pytest.mark.parametrize("root", ["", "/some%20where"])
+@pytest.mark.parametrize(
+    ("endpoint", "values"),
+    [
+        ("conversations_pages.new", {}),
+        ("conversations_pages.show", {"conversation_id": 7}),
+        ("conversations_pages.show", {"conversation_id": 7, "at": 12, "before": 0}),
+        ("conversations_pages.show", {"at": 1, "conversation_id": 2}),
+        ("chat_pages.version", {"message_id": 5, "version_id": 4}),
+        ("chat_pages.version", {"version_id": 5, "message_id": 4}),
+        ("conversations_pages.show", {"conversation_id": 7, "said": "3-5 & more"}),
+        ("conversations_pages.show", {"conversation_id": 7, "_anchor": "m-1"}),
+        ("conversations_pages.new", {"into": None}),
+        ("conversations_pages.new", {"into": True}),
+        ("conversations_pages.show", {"conversation_id": 2**63}),
+    ],
+)
+def test_an_address_is_flasks_each_time(app: Flask, root: str, endpoint: str, values: dict) -> None:
+    with app.test_request_context(environ_overrides={"SCRIPT_NAME": root}):
+        expected = current_app.url_for(endpoint, **values)
+        assert [url_for(endpoint, **values) for _ in range(3)] == [expected] * 3
+        assert expected.startswith(root or "/")
+
+
+def test_an_address_within_a_blueprint_and_an_unknown_one(app: Flask) -> None:
+    with app.test_request_context("/c/7"):
+        assert url_for(".new") == current_app.url_for("conversations_pages.new")
+        for _ in range(2):
+            with pytest.raises(BuildError):
+                url_for("conversations_pages.show", message=3)
+
+
+def test_icons_follow_the_root_and_are_escaped(app: Flask) -> None:
+    for root in ("", "/somewhere"):
+        with app.test_request_context(environ_overrides={"SCRIPT_NAME": root}):
+            shown = icon("x", "icon-small")
+            assert shown == (
+                '<svg class="icon icon-small" aria-hidden="true" focusable="false">'
+                f'<use href="{asset("vendor/icons.svg")}#x"></use></svg>'
+            )
+            assert f'href="{root}/static/' in shown
+            assert "<b>" not in icon("<b>", '"><b>')
+
+
+def test_the_field_holds_the_token_of_the_request(app: Flask) -> None:
+    with app.test_request_context():
+        token = generate_csrf()
+        assert csrf() == csrf() == f'<input type="hidden" name="csrf_token" value="{token}">'
+        assert g.csrf_token == token
+
+
+def test_templates_share_the_globals_and_keep_their_own(app: Flask) -> None:
+    environment = app.jinja_env
+    assert environment.get_template("base.html").globals is environment.globals
+    own = environment.from_string("{{ word }}", globals={"word": "own"})
+    assert own.render() == "own"
+    assert "word" not in environment.globals
