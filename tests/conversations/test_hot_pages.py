@@ -1,0 +1,44 @@
+"""The pages that are asked for all day send few statements, and as many for much as for little."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+
+from bench.rows import fill
+from tests.conversations.test_paging import queries
+from tests.support.people import Person
+
+PART = {"HX-Request": "true"}
+
+STATEMENTS = {
+    "part of /sidebar": 2,
+    "/": 11,
+    "/c/{talk}": 16,
+    "/c/{talk}?at={middle}": 16,
+    "/memory": 10,
+    "part of /c/{talk}": 8,
+    "part of /c/{talk}?before={middle}": 6,
+    "part of /memories/panel": 7,
+    "part of /memories/panel?conversation={talk}": 8,
+    "part of /memories/list": 3,
+    "part of /memories/counts": 2,
+}
+
+
+@pytest.mark.parametrize("path", STATEMENTS)
+def test_statements_of_a_page(path: str, app: Flask, user: Person, login) -> None:
+    browser = login(user)
+    sent = {}
+    filled = 0
+    for size in (400, 800):
+        with app.app_context():
+            talk = fill(user.user_id, filled, size)
+        filled = size
+        asked = path.removeprefix("part of ").format(talk=talk, middle=size // 4)
+        headers = PART if asked != path.format(talk=talk, middle=size // 4) else {}
+        assert browser.get(asked, headers=headers).status_code == 200
+        with queries(app) as statements:
+            assert browser.get(asked, headers=headers).status_code == 200
+        sent[size] = len(statements)
+    assert sent == dict.fromkeys(sent, STATEMENTS[path])
