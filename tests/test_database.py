@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tests.conversations.rows import add_conversation
 from tests.support.people import Person
+from webapp import database
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
@@ -99,3 +100,36 @@ def test_errors_of_the_database_do_not_tell_the_values(app: Flask, user: Person)
     with app.app_context(), pytest.raises(DBAPIError) as failed:
         db.session.execute(text("SELECT :said FROM no_such_table"), {"said": "The user is allergic to walnuts."})
     assert "walnut" not in str(failed.value) and "no_such_table" in str(failed.value)
+
+
+@pytest.mark.mysql_only
+def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    with app.app_context():
+        engine = db.engine
+        dialect, pings = type(engine.dialect), []
+        ping = dialect.do_ping
+        monkeypatch.setattr(dialect, "do_ping", lambda self, connection: pings.append(1) or ping(self, connection))
+        for _ in range(5):
+            with engine.connect() as connection:
+                connection.execute(text("SELECT 1"))
+        assert not pings
+        monkeypatch.setattr(database, "TRUSTED_SECONDS", 0.0)
+        with engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+        assert pings == [1]
+
+
+@pytest.mark.mysql_only
+def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "TRUSTED_SECONDS", 0.0)
+    with app.app_context():
+        engine = db.engine
+        with engine.connect() as connection:
+            number = connection.scalar(text("SELECT CONNECTION_ID()"))
+            killer = engine.connect()
+        with killer:
+            assert killer.scalar(text("SELECT CONNECTION_ID()")) != number
+            killer.execute(text(f"KILL {number}"))
+        for _ in range(engine.pool.size() + 1):
+            with engine.connect() as connection:
+                assert connection.scalar(text("SELECT CONNECTION_ID()")) != number

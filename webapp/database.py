@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,7 @@ from typing import Any
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import DateTime, Engine, Enum, MetaData, String, event
 from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase
@@ -110,6 +111,9 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+TRUSTED_SECONDS = 1.0
+"""For how long a connection that was used is taken to be alive."""
+
 # SQLite has one writer. A transaction that will write says so at its start (BEGIN IMMEDIATE) and waits its turn;
 # one that read first and wrote later would fail at once when another writer came between.
 _writing: ContextVar[bool] = ContextVar("writing", default=False)
@@ -171,7 +175,6 @@ def engine_options(url: str, pool: int) -> dict[str, Any]:
         "hide_parameters": True,
         "pool_size": pool,
         "max_overflow": pool,
-        "pool_pre_ping": True,
         "pool_recycle": 1_800,
         "pool_timeout": 15,
         "isolation_level": "READ COMMITTED",
@@ -183,9 +186,30 @@ def engine_options(url: str, pool: int) -> dict[str, Any]:
     }
 
 
+def _ping_the_idle(engine: Engine) -> None:
+    """Ask a connection whether it still lives when it has not been used for a while.
+
+    SQLAlchemy's own `pool_pre_ping` asks every time: a turn would pay for five answers, all of which are yes.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def _checkin(_connection, record):
+        record.info["used_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _checkout(connection, record, _proxy):
+        if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error  # those that are older are gone as well
+
+
 def prepare_engine(engine: Engine) -> None:
     """Attach what each new connection and each transaction needs."""
     if engine.dialect.name != "sqlite":
+        _ping_the_idle(engine)
         return
 
     @event.listens_for(engine, "connect")

@@ -21,6 +21,7 @@ from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.admin.prompts import blueprint as admin_prompts
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.gate import init_gate
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.points_api import blueprint as chat_points_api
@@ -138,6 +139,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_forgetting()
     init_spaces()
     init_journeys(app)
+    init_gate(app)
     logs.init_logs(app, settings)
     problems.init_errors(app)
     security.init_security(app)

@@ -46,6 +46,17 @@ def test_a_query_is_embedded_once_and_remembered():
     assert embedder.asked == 1 and vectors.result(vectors.start("  ")) == {}
 
 
+def test_a_query_that_is_being_embedded_is_not_embedded_again():
+    gate = threading.Event()
+    embedder = Embedder(gate=gate)
+    vectors = QueryVectors(embedder, 20, lambda _: None)
+    first, second = vectors.start("query"), vectors.start(" query ")
+    assert second.future is first.future and not second.is_ready
+    gate.set()
+    assert list(vectors.result(second)) == list(vectors.result(first)) == ["m/3"]
+    assert embedder.asked == 1
+
+
 def test_a_late_vector_is_not_waited_for_but_serves_the_next_who_asks():
     gate = threading.Event()
     vectors = QueryVectors(Embedder(gate=gate), 0.01, lambda _: None)

@@ -6,12 +6,14 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import Select, bindparam, or_, select, update
 
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.database import db, now
+from webapp.database import Timestamp, db, now
 from webapp.errors import Conflict, NotFound
 
 PREFIX = "cmpl_"
@@ -58,13 +60,18 @@ def find_by_secret(secret: str) -> tuple[ApiToken, User] | None:
     """The usable token with this secret and its active owner."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
-    statement = (
+    row = db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
+    return None if row is None else (row[0], row[1])
+
+
+@cache
+def _by_hash() -> Select[tuple[ApiToken, User]]:
+    # Built once: every call of the API asks for it.
+    return (
         select(ApiToken, User)
         .join(User, User.user_id == ApiToken.user_id)
-        .where(ApiToken.token_hash == _digest(secret), User.is_active, *_usable())
+        .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *_usable(bindparam("now", type_=Timestamp)))
     )
-    row = db.session.execute(statement).one_or_none()
-    return None if row is None else (row[0], row[1])
 
 
 def note_use(token_id: int, before: datetime) -> None:
@@ -76,8 +83,9 @@ def note_use(token_id: int, before: datetime) -> None:
     )
 
 
-def _usable() -> tuple:
-    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now())
+def _usable(at: Any = None) -> tuple:
+    at = now() if at is None else at
+    return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
 
 
 def _digest(secret: str) -> str:

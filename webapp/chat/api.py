@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from flask import current_app, jsonify, request
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service, sse, turnlog
 from webapp.chat.follow import follow
+from webapp.chat.gate import starts_turn
 from webapp.chat.runtime import runtime
 from webapp.chat.schemas import (
     ChatRequest,
@@ -46,7 +50,12 @@ def message_rate() -> str:
     return current_app.extensions["settings"].message_rate
 
 
-limit_turns = limiter.shared_limit(message_rate, scope="turns", key_func=lambda: f"user:{current_user_id()}")
+_limit_rate = limiter.shared_limit(message_rate, scope="turns", key_func=lambda: f"user:{current_user_id()}")
+
+
+def limit_turns(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a view that starts a turn: a user may start so many in a while, a process a few at a time."""
+    return starts_turn(_limit_rate(view))
 
 
 @blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})

@@ -86,13 +86,9 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if outcome.truncated:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
         values["custom_payload"] = {**(payload or {}), "truncated": True}
-    claimed = db.session.execute(
-        update(Message)
-        .where(Message.message_id == turn_id, Message.status == "streaming")
-        .values(**values)
-        .execution_options(synchronize_session=False)
-    )
-    if claimed.rowcount != 1:
+    table = Message.__table__  # by the class it would be followed through the session, which reads the row below
+    claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
+    if db.session.execute(claim.values(**values)).rowcount != 1:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()

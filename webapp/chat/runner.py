@@ -28,7 +28,9 @@ from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
 
-TABLE_THREADS = 8
+STARTS, ENDS = 2, 4
+"""Threads that read for turns that begin, and that write for those that end or use a tool: neither waits for the other.
+More would not make it faster, for Python computes on one thread at a time, but would hold up the running streams."""
 STOP_POLL = 0.2
 """Seconds between looks at the stop flags; the promise is half a second."""
 LONGEST_RENEWAL = 2.0
@@ -198,7 +200,8 @@ class _Tables:
     def __init__(self, app: Flask, settings: Settings):
         self._app = app
         self._settings = settings
-        self._pool = ThreadPoolExecutor(TABLE_THREADS, thread_name_prefix="turn-tables")
+        self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
+        self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
 
     async def assemble(self, turn_id: int) -> assembly.Assembled:
         """The prompt of the turn."""
@@ -209,11 +212,11 @@ class _Tables:
             note_uses(self._app.extensions["redis"], assembled.used)
             return assembled
 
-        return await self._call(work)
+        return await self._call(self._starts, work)
 
     async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
         """Carry out what the model asks for."""
-        return await self._call(lambda: tools.run_tool(turn_id, call))
+        return await self._call(self._ends, lambda: tools.run_tool(turn_id, call))
 
     async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
         """Store the outcome in one transaction."""
@@ -222,7 +225,7 @@ class _Tables:
             with write_transaction():
                 return finish.finish_turn(turn_id, outcome)
 
-        return await self._call(work)
+        return await self._call(self._ends, work)
 
     async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None:
         """Put the turn's jobs on their queues; what fails here is found by the sweep."""
@@ -236,14 +239,15 @@ class _Tables:
             except RedisError as error:
                 log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
 
-        await self._call(work)
+        await self._call(self._ends, work)
 
-    async def _call(self, work: Callable[[], Any]) -> Any:
+    async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Any:
         def run() -> Any:
             with self._app.app_context():  # its end removes the session and gives the connection back
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, run)
+        return await asyncio.get_running_loop().run_in_executor(pool, run)
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False)
+        for pool in (self._starts, self._ends):
+            pool.shutdown(wait=False)

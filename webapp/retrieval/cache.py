@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from webapp.retrieval.index import UserIndex
 from webapp.retrieval.loading import (
     CHUNKS_ONLY,
     Block,
-    load_conversation,
+    load_changed,
     load_memories,
     load_space,
     load_user,
@@ -77,7 +78,7 @@ class IndexCache:
                 self._entries.move_to_end(user_id)
         if entry is None:
             entry = self._built(user_id, wait)
-        if entry is not None and not self._refresh(user_id, entry, at):
+        if entry is not None and not self._refresh(user_id, entry, at, wait):
             return self._built(user_id, wait) or entry
         return entry
 
@@ -141,9 +142,11 @@ class IndexCache:
         self._bound(entry)
         return entry
 
-    def _refresh(self, user_id: int, entry: Entry, at: Position | None) -> bool:
-        """Apply what is new; False when the index has to be built anew."""
-        with entry.lock:
+    def _refresh(self, user_id: int, entry: Entry, at: Position | None, wait: float) -> bool:
+        """Apply what is new, unless another thread is at it for all of `wait`; False if it has to be built anew."""
+        if not entry.lock.acquire(timeout=max(wait, 0.01)):
+            return True
+        try:
             # Whoever held the lock may have brought it further than the caller knows of.
             current = changes.position(user_id) if at is None or entry.position.is_past(at) else at
             found = changes.news(user_id, entry.position, current)
@@ -153,6 +156,8 @@ class IndexCache:
             if not found.complete or many:
                 return False
             _apply(user_id, entry, found)
+        finally:
+            entry.lock.release()
         self._bound(entry)
         return True
 
@@ -175,20 +180,7 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
             _put(index, block)
         if any(key not in index for key in before):
             index.compact()  # what was forgotten leaves this process's memory too
-    starts: dict[int, int] = {}
-    with_chunks: set[int] = set()
-    for item in found.changes:
-        if item.what == "conversation":
-            if item.from_id == CHUNKS_ONLY:
-                with_chunks.add(item.ref_id)
-            starts[item.ref_id] = min(starts.get(item.ref_id, item.from_id), item.from_id)
-    for conversation_id, from_id in starts.items():
-        chunks = index.keys_of("chunk", conversation_id)
-        index.remove([*index.keys_of("message", conversation_id, from_id), *chunks])
-        # A chunk that is new was noted by itself, and one that was shown again with everything: most turns have none.
-        some = bool(chunks) or not from_id or conversation_id in with_chunks
-        for block in load_conversation(user_id, conversation_id, from_id, chunks=some):
-            _put(index, block)
+    _apply_conversations(user_id, index, [item for item in found.changes if item.what == "conversation"])
     if any(item.what == "verdicts" for item in found.changes):
         entry.verdicts = load_verdicts(user_id)
     for space_id in entry.position.stale_spaces(found.position):
@@ -199,6 +191,22 @@ def _apply(user_id: int, entry: Entry, found: News) -> None:
                 _put(index, block)
         index.compact()
     entry.position = found.position
+
+
+def _apply_conversations(user_id: int, index: UserIndex, found: Sequence[Change]) -> None:
+    tails: dict[int, int] = {}
+    for item in found:
+        tails[item.ref_id] = min(tails.get(item.ref_id, item.from_id), item.from_id)
+    # A chunk that is new is noted by itself, one that is shown again with everything, and one that goes is here: most
+    # turns have none.
+    with_chunks = {item.ref_id for item in found if item.from_id in (0, CHUNKS_ONLY)}
+    for conversation_id, from_id in tails.items():
+        if chunks := index.keys_of("chunk", conversation_id):
+            with_chunks.add(conversation_id)
+            index.remove(chunks)
+        index.remove(index.keys_of("message", conversation_id, from_id))
+    for block in load_changed(user_id, tails, with_chunks):
+        _put(index, block)
 
 
 def _put(index: UserIndex, block: Block) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     CompoundSelect,
     Insert,
     Row,
+    Update,
     bindparam,
     delete,
     func,
@@ -186,13 +187,7 @@ def _changes(user_id: int, since: int, through: int) -> Iterable[Row[tuple[int, 
 
 def _raise_version(user_id: int) -> None:
     for _ in range(3):
-        raised = db.session.execute(
-            update(PassageVersion)
-            .where(PassageVersion.user_id == user_id)
-            .values(version=PassageVersion.version + 1)
-            .execution_options(synchronize_session=False)
-        )
-        if raised.rowcount == 1:
+        if db.session.execute(_raised(), {"user": user_id}).rowcount == 1:
             return
         try:
             with db.session.begin_nested():
@@ -201,6 +196,13 @@ def _raise_version(user_id: int) -> None:
         except IntegrityError:
             continue  # somebody else inserted it first
     raise RuntimeError("the version of the user's passages cannot be raised")
+
+
+@cache
+def _raised() -> Update:
+    # On the table: by the class it would be followed through the session, in which nothing of it is held.
+    table = PassageVersion.__table__
+    return update(table).where(table.c.user_id == bindparam("user")).values(version=table.c.version + 1)
 
 
 def _messages_changed(_sender: object, *, conversation: Conversation, first_id: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
@@ -21,7 +21,8 @@ from webapp.retrieval.scope import NOBODY, Scope, may_see
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
-_IDS = bindparam("ids", expanding=True)
+_ROOMS = (16, 64, 256)
+"""Ids a statement has room for. One of a fixed length is rendered once, an expanding list anew every time."""
 _ORDINARY = 0.5
 """Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
 
@@ -112,8 +113,21 @@ def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> li
     return sorted(found, key=lambda item: (-item.score, item.id))
 
 
+def _by_id(statement: Callable[[int], Select[Any]], ids: Sequence[int]) -> Iterator[Row[Any]]:
+    """The rows of a statement, made for so many ids, for however many there are."""
+    for start in range(0, len(ids), _ROOMS[-1]):
+        some = ids[start : start + _ROOMS[-1]]
+        room = next(room for room in _ROOMS if room >= len(some))
+        filled = (*some, *[some[-1]] * (room - len(some)))
+        yield from db.session.execute(statement(room), {f"id{place}": number for place, number in enumerate(filled)})
+
+
+def _ids(room: int) -> list[BindParameter[int]]:
+    return [bindparam(f"id{place}", type_=BigInteger) for place in range(room)]
+
+
 def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    return _as_memories(db.session.execute(_memories_by_id(), {"ids": ids}))
+    return _as_memories(_by_id(_memories_by_id, ids))
 
 
 def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
@@ -122,8 +136,8 @@ def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _memories_by_id() -> Select[Any]:
-    return _of_memories(usable_memories().where(Memory.memory_id.in_(_IDS)))
+def _memories_by_id(room: int) -> Select[Any]:
+    return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids(room))))
 
 
 def _of_memories(statement: Select[Any]) -> Select[Any]:
@@ -149,15 +163,15 @@ def _as_memories(rows: Iterable[Any]) -> Iterable[tuple[int, int | None, bool, F
 
 
 @cache
-def _messages_by_id() -> Select[Any]:
-    return searchable_messages().where(Message.message_id.in_(_IDS)).with_only_columns(
+def _messages_by_id(room: int) -> Select[Any]:
+    return searchable_messages().where(Message.message_id.in_(_ids(room))).with_only_columns(
         Message.message_id, Message.content, Message.created_at, Message.role, Conversation.user_id,
         Conversation.conversation_id, Conversation.title, Conversation.space_id,
     )  # fmt: skip
 
 
 def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    for row in db.session.execute(_messages_by_id(), {"ids": ids}):
+    for row in _by_id(_messages_by_id, ids):
         yield row.user_id, row.space_id, False, Found(
             "message", row.message_id, row.content, row.created_at, conversation_id=row.conversation_id,
             message_id=row.message_id, title=row.title, role=row.role,
@@ -165,15 +179,15 @@ def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found
 
 
 @cache
-def _chunks_by_id() -> Select[Any]:
-    return searchable_chunks().where(ConversationChunk.chunk_id.in_(_IDS)).with_only_columns(
+def _chunks_by_id(room: int) -> Select[Any]:
+    return searchable_chunks().where(ConversationChunk.chunk_id.in_(_ids(room))).with_only_columns(
         ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.created_at, Conversation.space_id,
         ConversationChunk.message_range_start, Conversation.user_id, Conversation.conversation_id, Conversation.title,
     )  # fmt: skip
 
 
 def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
-    for row in db.session.execute(_chunks_by_id(), {"ids": ids}):
+    for row in _by_id(_chunks_by_id, ids):
         yield row.user_id, row.space_id, False, Found(
             "chunk", row.chunk_id, row.content, row.created_at, conversation_id=row.conversation_id,
             message_id=row.message_range_start, title=row.title,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -112,28 +112,35 @@ def load_conversations(*conditions: Any) -> Iterator[Block]:
     yield from _blocks(_messages().where(*conditions), Message.message_id, _message)
 
 
-def load_conversation(user_id: int, conversation_id: int, from_id: int, *, chunks: bool) -> Iterator[Block]:
-    """Messages of one of the user's conversations, from an id on, and its chunks if they are wanted."""
-    where = {"user": user_id, "conversation": conversation_id, "from": from_id}
-    if chunks:
-        yield _block(map(_chunk, db.session.execute(_chunks_of_one(), where)))
-    if from_id < CHUNKS_ONLY:
-        yield _block(map(_message, db.session.execute(_messages_of_one(), where)))
+def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
+    """What changed in some of the user's conversations: messages, by conversation from an id on, and chunks.
+
+    Two statements, however many conversations. Some messages before the ids may come along.
+    """
+    if with_chunks:
+        where = {"user": user_id, "conversations": sorted(with_chunks)}
+        yield _block(map(_chunk, db.session.execute(_changed_chunks(), where)))
+    whole = [number for number, from_id in tails.items() if not from_id]
+    ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
+    for conversations in filter(None, (whole, ends)):
+        where = {"user": user_id, "conversations": sorted(conversations), "from": min(map(tails.get, conversations))}
+        yield _block(map(_message, db.session.execute(_changed_messages(), where)))
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _chunks_of_one() -> Select[Any]:
-    return _chunks().where(*_one()).order_by(ConversationChunk.chunk_id)
+def _changed_chunks() -> Select[Any]:
+    return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
 
 
 @cache
-def _messages_of_one() -> Select[Any]:
-    return _messages().where(*_one(), Message.message_id >= bindparam("from")).order_by(Message.message_id)
+def _changed_messages() -> Select[Any]:
+    return _messages().where(*_changed(), Message.message_id >= bindparam("from")).order_by(Message.message_id)
 
 
-def _one() -> tuple[Any, ...]:
-    return Conversation.conversation_id == bindparam("conversation"), Conversation.user_id == bindparam("user")
+def _changed() -> tuple[Any, ...]:
+    numbers = bindparam("conversations", expanding=True)
+    return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
 
 
 def _chunks() -> Select[Any]:

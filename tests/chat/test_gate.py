@@ -1,0 +1,85 @@
+"""A few requests at a time start turns: the others wait in line, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from flask import Flask
+
+from tests.support.processes import wait_until
+from webapp.chat import gate
+from webapp.chat.gate import AT_ONCE, init_gate, starts_turn
+
+
+@pytest.fixture
+def site() -> tuple[Flask, threading.Event, list[str], list[int]]:
+    """A site with a view that starts turns and stays until it may go, one that fails, and one that does neither."""
+    app, go, inside, most = Flask(__name__), threading.Event(), [], [0]
+    init_gate(app)
+
+    @app.post("/start")
+    @starts_turn
+    def start():
+        inside.append("in")
+        most[0] = max(most[0], len(inside))
+        go.wait(20)
+        inside.pop()
+        return (b"x" for _ in range(3)), 200
+
+    @app.post("/fail")
+    @starts_turn
+    def fail():
+        raise RuntimeError
+
+    @app.get("/read")
+    def read():
+        return "read"
+
+    return app, go, inside, most
+
+
+def _posts(app: Flask, path: str, count: int) -> list[threading.Thread]:
+    threads = [threading.Thread(target=lambda: app.test_client().post(path)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def test_a_few_at_a_time_and_all_of_them_in_the_end(site, monkeypatch):
+    app, go, inside, most = site
+    monkeypatch.setattr(gate, "PATIENCE", 20)
+    threads = _posts(app, "/start", AT_ONCE + 5)
+    wait_until(lambda: len(inside) == AT_ONCE, "as many as may")
+    assert app.test_client().get("/read").status_code == 200  # others pass by
+    go.set()
+    for thread in threads:
+        thread.join(20)
+    assert most[0] == AT_ONCE and not inside
+
+
+def test_whoever_waited_long_enough_goes_on(site, monkeypatch):
+    app, go, inside, _ = site
+    monkeypatch.setattr(gate, "PATIENCE", 0.01)
+    threads = _posts(app, "/start", AT_ONCE + 3)
+    wait_until(lambda: len(inside) == AT_ONCE + 3, "all of them")
+    go.set()
+    for thread in threads:
+        thread.join(20)
+
+
+def test_failures_and_streams_leave_the_gate_open(site):
+    app, go, _, _ = site
+    go.set()
+    client = app.test_client()
+    streams = [client.post("/start", buffered=False) for _ in range(AT_ONCE + 2)]  # none of them read
+    for _ in range(AT_ONCE + 2):
+        assert client.post("/fail").status_code == 500
+    for stream in streams:
+        assert b"".join(stream.response) == b"xxx"
+
+
+def test_every_view_that_starts_a_turn_is_held_back(app: Flask):
+    marked = {name for name, view in app.view_functions.items() if getattr(view, "starts_turn", False)}
+    assert marked >= {"chat_api.chat_stream", "chat_api.send_message", "chat_pages.start", "chat_pages.send"}
+    assert all(not name.endswith((".stop", ".resume_stream", ".get_response")) for name in marked)

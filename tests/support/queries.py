@@ -1,0 +1,25 @@
+"""Counting the statements that something costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import event
+
+from webapp.database import db
+
+
+@contextmanager
+def count_queries() -> Iterator[list[str]]:
+    """The statements sent from here on, in any thread; the caller has an application context."""
+    sent: list[str] = []
+
+    def note(_connection, _cursor, statement, *_rest) -> None:
+        sent.append(statement)
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    try:
+        yield sent
+    finally:
+        event.remove(db.engine, "before_cursor_execute", note)

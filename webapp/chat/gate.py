@@ -1,0 +1,42 @@
+"""A few requests at a time start turns; the others wait in line.
+
+A request that starts a turn is some milliseconds of pure computing, and Python computes on one thread at a time: a
+hundred at once all end late, and every running stream waits for each of them. One after the other, half are done in
+half the time, and the streams go on in between.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask, current_app, g, request
+
+AT_ONCE = 2
+"""Requests that start turns at the same time in a process: one computes while another waits for the database."""
+PATIENCE = 0.5
+"""Seconds after which a request goes on all the same: those before it may be waiting for a lock."""
+
+
+def starts_turn(view: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a view that starts a turn."""
+    view.starts_turn = True  # type: ignore[attr-defined]
+    return view
+
+
+def init_gate(app: Flask) -> None:
+    """Hold marked requests back while others are being served; to be called before whatever computes for a request."""
+    gate = threading.Semaphore(AT_ONCE)
+
+    @app.before_request
+    def _enter() -> None:
+        view = current_app.view_functions.get(request.endpoint or "")
+        if getattr(view, "starts_turn", False):
+            g.in_gate = gate.acquire(timeout=PATIENCE)
+
+    @app.teardown_request
+    def _leave(_error: BaseException | None) -> None:
+        # Before the body of a streamed answer, which has a thread to itself for as long as it lasts.
+        if g.pop("in_gate", False):
+            gate.release()
