@@ -7,7 +7,7 @@ from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any
 
-from flask import Flask, current_app, g, has_request_context, request
+from flask import Flask, current_app, g, request
 from flask.templating import Environment as FlaskEnvironment
 from flask_wtf.csrf import generate_csrf
 from jinja2.runtime import Context as BaseContext
@@ -87,7 +87,7 @@ def csrf() -> Markup:
 
 def url_for(endpoint: str, **values: Any) -> str:
     """As Flask's. Addresses with nothing but plain numbers in them are looked up once and filled in from then on."""
-    if has_request_context() and endpoint[0] != ".":
+    if endpoint[0] != "." and request:
         for value in values.values():
             if type(value) is not int or not 0 <= value < STAND_IN:
                 break

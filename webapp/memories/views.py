@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import func, select, true
+from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
@@ -166,37 +167,47 @@ def _contradictions_first(items: Iterable[Waiting]) -> list[Waiting]:
 
 def counts(user_id: int) -> Counts:
     """The numbers on the badges."""
-    current, review = (
-        select(func.count())
-        .select_from(
-            service.filtered(user_id, query).with_only_columns(Memory.memory_id).limit(COUNTED_TO + 1).subquery()
-        )
-        .scalar_subquery()
-        for query in (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
-    )
-    return Counts(*db.session.execute(select(current, review)).one())
+    return Counts(*db.session.execute(_counts(), {"user": user_id}).one())
+
+
+@cache
+def _counts() -> Select[tuple[int, int]]:
+    queries = (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
+    some = (service.filtered(bindparam("user"), query).with_only_columns(Memory.memory_id) for query in queries)
+    bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
+    return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
 
 
 def categories(user_id: int) -> list[str]:
     """The categories of what is in use, for the filter, by name."""
-    return list(db.session.scalars(listing.categories(user_id, db.engine.dialect.name == "sqlite").limit(CATEGORIES)))
+    return list(db.session.scalars(_categories(db.engine.dialect.name == "sqlite"), {"user": user_id}))
+
+
+@cache
+def _categories(on_sqlite: bool) -> Select[tuple[str]]:
+    return listing.categories(bindparam("user"), on_sqlite).limit(CATEGORIES)
 
 
 def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
     """What the reading of each of these messages changed, by message; only what still has something to show."""
-    rows = db.session.scalars(
-        select(MemoryChangeSet)
-        .where(
-            MemoryChangeSet.user_id == user_id, MemoryChangeSet.through_message_id.in_(message_ids),
-            MemoryChangeSet.undoes_id.is_(None),
-        )
-        .order_by(MemoryChangeSet.change_set_id)
-    ).all()
+    rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in history.view_change_sets(rows, with_titles=False):
         if wording.remembered(view.row.counts):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found
+
+
+@cache
+def _reading() -> Select[tuple[MemoryChangeSet]]:
+    return (
+        select(MemoryChangeSet)
+        .where(
+            MemoryChangeSet.user_id == bindparam("user"), MemoryChangeSet.undoes_id.is_(None),
+            MemoryChangeSet.through_message_id.in_(bindparam("ids", expanding=True)),
+        )
+        .order_by(MemoryChangeSet.change_set_id)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 
 from markupsafe import Markup, escape
-from sqlalchemy import func, select
+from sqlalchemy import Select, bindparam, func, select
 
 from webapp.conversations.finding import find
 from webapp.conversations.messages import in_order
@@ -114,17 +115,22 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
 
 def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
     """How much each of some replies used; the caller has checked whose they are."""
-    rows = db.session.execute(
-        select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
-        .where(TurnReceipt.message_id.in_(message_ids), TurnReceipt.injected)
-        .group_by(TurnReceipt.message_id, TurnReceipt.kind)
-    )
+    rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
     found: dict[int, UsedCounts] = {}
     for message_id, kind, count in rows:
         seen = found.get(message_id, UsedCounts())
         memories, passages = (count, 0) if kind == "memory" else (0, count)
         found[message_id] = UsedCounts(seen.memories + memories, seen.passages + passages)
     return found
+
+
+@cache
+def _used_counts() -> Select[tuple[int, str, int]]:
+    return (
+        select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
+        .where(TurnReceipt.message_id.in_(bindparam("ids", expanding=True)), TurnReceipt.injected)
+        .group_by(TurnReceipt.message_id, TurnReceipt.kind)
+    )
 
 
 def marked(text: str, spans: Iterable[tuple[int, int]]) -> Markup:

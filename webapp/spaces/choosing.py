@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from flask import Response, request
-from sqlalchemy import select
+from sqlalchemy import Select, bindparam, select
 
 from webapp.database import db
 from webapp.spaces.models import MEMBER_STATUSES, Space, SpaceMember
@@ -55,15 +56,20 @@ class Choices:
 
 def choices(user_id: int) -> Choices:
     """What the switcher offers."""
-    rows = db.session.execute(
-        select(SpaceMember.status, Space.space_id, Space.name, Space.kind)
-        .join(Space, Space.space_id == SpaceMember.space_id)
-        .where(SpaceMember.user_id == user_id, SpaceMember.status.in_(MEMBER_STATUSES))
-        .order_by(Space.name, Space.space_id)
-        .limit(2 * MOST)
-    ).all()
+    rows = db.session.execute(_memberships(), {"user": user_id}).all()
     spaces = [Choice(row.space_id, row.name, row.kind) for row in rows if row.status == "active"]
     return Choices(spaces[:MOST], sum(row.status == "invited" for row in rows))
+
+
+@cache
+def _memberships() -> Select[tuple[str, int, str, str]]:
+    return (
+        select(SpaceMember.status, Space.space_id, Space.name, Space.kind)
+        .join(Space, Space.space_id == SpaceMember.space_id)
+        .where(SpaceMember.user_id == bindparam("user"), SpaceMember.status.in_(MEMBER_STATUSES))
+        .order_by(Space.name, Space.space_id)
+        .limit(2 * MOST)
+    )
 
 
 def spaces_to_choose(user_id: int) -> list[Choice]:
