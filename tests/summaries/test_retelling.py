@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.summaries.retelling import NOTHING_LEFT, retells, terms_of, without_retold
+from webapp.summaries.retelling import NOTHING_LEFT, Told, without_retold
 
-WALNUTS = terms_of(["The user is allergic to walnuts.", "I'm allergic to walnuts"])
+WALNUTS = Told(["The user is allergic to walnuts.", "I'm allergic to walnuts"])
 
 
 @pytest.mark.parametrize(
@@ -17,31 +17,38 @@ WALNUTS = terms_of(["The user is allergic to walnuts.", "I'm allergic to walnuts
      "Allergisch? No: allergic (walnut)."],
 )  # fmt: skip
 def test_in_other_words_it_is_still_retold(sentence):
-    assert retells(sentence, WALNUTS)
+    assert WALNUTS.is_retold_in(sentence)
 
 
 @pytest.mark.parametrize("sentence", ["They planted a walnut tree.", "Allergic to pollen.", "", "The user."])
 def test_what_shares_a_word_is_not(sentence):
-    assert not retells(sentence, WALNUTS)
+    assert not WALNUTS.is_retold_in(sentence)
 
 
 def test_only_the_sentences_that_retell_go():
     text = "- They spoke of boats. Robin is allergic to walnuts! The boats were red.\n- Walnuts: allergic.\n\nTides."
     assert without_retold(text, WALNUTS) == "- They spoke of boats. The boats were red.\n\nTides."
     assert without_retold("The user is allergic to walnuts.", WALNUTS) == NOTHING_LEFT
-    japanese = terms_of(["ユーザーは東京に住んでいる。"])
+    japanese = Told(["ユーザーは東京に住んでいる。"])
     said = "船の話をした。ユーザーは東京に住んでいる。赤い船だった。"
     assert without_retold(said, japanese) == "船の話をした。 赤い船だった。"
-    assert without_retold("À Zürich, l'utilisateur aime Zoé. Bref.", terms_of(["Aime Zoë à Zurich"])) == "Bref."
+    assert without_retold("À Zürich, l'utilisateur aime Zoé. Bref.", Told(["Aime Zoë à Zurich"])) == "Bref."
 
 
 def test_statements_of_stop_words_alone_take_nothing_along():
-    assert terms_of(["The user is.", "", "…"]) == []
+    nothing = Told(["The user is.", "", "…"])
+    assert without_retold("The user is. They are.", nothing) == "The user is. They are."
+
+
+def test_among_many_statements_the_same_sentences_go():
+    many = Told([f"The user owns boat number {n} named Heron{n}" for n in range(200)] + ["I'm allergic to walnuts"])
+    text = "They spoke of boats. Robin is allergic to walnuts! Heron7 is boat number 7."
+    assert without_retold(text, many) == "They spoke of boats."
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
 def test_nothing_that_retells_is_left_and_nothing_is_added(text, said):
-    told = terms_of(said)
+    told = Told(said)
     left = without_retold(text, told)
     assert left in (text, NOTHING_LEFT) or len(left) <= len(text) + text.count("。") + 1
     assert without_retold(left, told) in (left, NOTHING_LEFT)

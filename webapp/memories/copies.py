@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -49,25 +51,38 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
     texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
     if not texts:
         return []
-    # The longest plain word of each tells the database where it may stand; a text without one is looked for everywhere.
-    longest = [max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="") for text in texts]
-    rows = db.session.scalars(
-        select(Message)
+    by_word: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        by_word[max(_words(text), key=len, default="")].append(text)
+    statement = (
+        select(Message.message_id, Message.content)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(
-            Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming",
-            or_(*(Message.content.contains(word, autoescape=True) for word in longest)),
-        )
-    ).all()
-    changed = []
-    for row in rows:
-        if (stripped := cut_out(row.content, texts)) != row.content:
-            row.content = stripped
-            changed.append(row.message_id)
+        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming")
+    )
+    if len(by_word) <= _FEW_WORDS:  # else the database would look through every reply for every word
+        statement = statement.where(or_(*(Message.content.contains(word, autoescape=True) for word in by_word)))
+    changed = {}
+    for message_id, content in db.session.execute(statement).all():
+        run = _run(content)
+        near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        # Whoever repeats it letter by letter repeats its words.
+        likely = [text for text in near if _run(text).strip() in run]
+        if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
+            changed[message_id] = stripped
+    for message_id, content in changed.items():
+        db.session.get(Message, message_id).content = content
     db.session.flush()
     if changed:
-        replies_stripped.send(None, user_id=user_id, message_ids=changed)
-    return changed
+        replies_stripped.send(None, user_id=user_id, message_ids=list(changed))
+    return list(changed)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
+
+
+def _run(text: str) -> str:
+    return f" {' '.join(_words(text))} "
 
 
 def cut_out(text: str, said: Sequence[str]) -> str:
@@ -116,5 +131,6 @@ def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> 
     return strip(value, False)
 
 
+_FEW_WORDS = 20
 _TELLING = 8  # letters from which on a text inside another is a copy and no coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -15,7 +15,7 @@ from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
-from webapp.summaries.retelling import Terms, retells, terms_of, without_retold
+from webapp.summaries.retelling import Told, without_retold
 
 _NO_MESSAGES = 2**31 - 1
 
@@ -27,12 +27,12 @@ def init_summary_forgetting() -> None:
 
 
 def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
-    told = terms_of(texts)
+    told = Told(texts)
     _strip_chunks(user_id, told)
     _replace_titles(user_id, told)
 
 
-def _strip_chunks(user_id: int, told: Sequence[Terms]) -> None:
+def _strip_chunks(user_id: int, told: Told) -> None:
     """Take what retells it out of the user's summaries; their vectors are made anew."""
     rows = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
@@ -49,7 +49,7 @@ def _strip_chunks(user_id: int, told: Sequence[Terms]) -> None:
     _index_again(user_id, {row.conversation_id: _NO_MESSAGES for row, _ in stripped})
 
 
-def _replace_titles(user_id: int, told: Sequence[Terms]) -> None:
+def _replace_titles(user_id: int, told: Told) -> None:
     """Give conversations whose title tells it, and was not the user's own, one that says nothing but when."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
@@ -57,7 +57,7 @@ def _replace_titles(user_id: int, told: Sequence[Terms]) -> None:
         )
     ).all()
     for row in rows:
-        if not retells(row.title, told):
+        if not told.is_retold_in(row.title):
             continue
         # Still "auto", so that no job makes a title of the same words again.
         db.session.execute(

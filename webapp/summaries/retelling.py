@@ -7,7 +7,8 @@ what makes up the statement or a quote behind it. Too much rather than too littl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from math import ceil
 
 from webapp.retrieval.text import stems, words
@@ -18,43 +19,47 @@ _SENTENCES = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！�
 _ABOUT = frozenset(stems(words("user person assistant")))
 """What statements begin with, and says nothing."""
 
-Terms = frozenset[str]
+_FEW = 20
 
 
-def terms_of(said: Iterable[str]) -> list[Terms]:
-    """What makes up each of these statements; those of stop words alone are left out."""
-    found = {frozenset(stems(words(text))) - _ABOUT for text in said}
-    return sorted(found - {frozenset()}, key=sorted)
+class Told:
+    """What is being forgotten: for each statement the stems that make it up, those of stop words alone left out."""
+
+    def __init__(self, said: Iterable[str]) -> None:
+        found = {frozenset(stems(words(text))) - _ABOUT for text in said} - {frozenset()}
+        self._needed = [(terms, ceil(SHARE * len(terms))) for terms in found]
+        self._with: dict[str, list[int]] = defaultdict(list)
+        for number, (terms, _) in enumerate(self._needed):
+            for term in terms:
+                self._with[term].append(number)
+
+    def is_retold_in(self, sentence: str) -> bool:
+        """Whether a sentence says what one of the statements does."""
+        if not self.may_be_in(sentence):
+            return False
+        held = Counter(number for term in set(stems(words(sentence))) for number in self._with.get(term, ()))
+        return any(count >= self._needed[number][1] for number, count in held.items())
+
+    def may_be_in(self, text: str) -> bool:
+        """A cheap look first: stems differ from their words in the ending, and other scripts are not folded here."""
+        if len(self._needed) > _FEW:
+            return True
+        folded = text.lower()
+        return not folded.isascii() or any(
+            sum(term[:3] in folded for term in terms) >= needed for terms, needed in self._needed
+        )
 
 
-def retells(text: str, told: Sequence[Terms]) -> bool:
-    """Whether a sentence says what one of the statements does."""
-    if not any(_may_hold(text, terms) for terms in told):
-        return False
-    here = set(stems(words(text)))
-    return any(len(terms & here) >= _enough(terms) for terms in told)
-
-
-def without_retold(text: str, told: Sequence[Terms]) -> str:
+def without_retold(text: str, told: Told) -> str:
     """A text without the sentences that retell; NOTHING_LEFT if that is all of it."""
-    if not any(_may_hold(text, terms) for terms in told):
+    if not told.may_be_in(text):
         return text
     lines = []
     for line in text.splitlines():
         sentences = _SENTENCES.split(line)
-        kept = [sentence for sentence in sentences if not retells(sentence, told)]
+        kept = [sentence for sentence in sentences if not told.is_retold_in(sentence)]
         if len(kept) == len(sentences):
             lines.append(line)
         elif kept := [sentence for sentence in kept if sentence.strip(" -*•")]:
             lines.append(" ".join(kept))
     return "\n".join(lines) if any(line.strip() for line in lines) else NOTHING_LEFT
-
-
-def _enough(terms: Terms) -> int:
-    return ceil(SHARE * len(terms))
-
-
-def _may_hold(text: str, terms: Terms) -> bool:
-    """A cheap look first: stems differ from their words in the ending, and other scripts are not folded here."""
-    folded = text.lower()
-    return not folded.isascii() or sum(term[:3] in folded for term in terms) >= _enough(terms)
