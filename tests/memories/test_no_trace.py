@@ -155,13 +155,13 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
 
 
 def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, model, run_jobs, everywhere) -> None:
-    assert in_tables(app) - {"pipeline_steps"} == FILLED
+    assert in_tables(app) == FILLED
     with app.app_context():
         assert db.session.query(ConversationReport).count() == 1
         summed = db.session.query(ConversationChunk).one().embedding
     assert summed is not None
     report = client.delete(f"/api/memories/{everywhere}").json
-    assert in_tables(app) <= {"pipeline_steps"}, "at once, not when a job has run"
+    assert in_tables(app) == set(), "at once, not when a job has run"
     assert in_redis(app.extensions["redis"]) == set()
     assert len(report["still_said_in"]) == 2
     with app.app_context():
@@ -169,7 +169,7 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     model.script(match="memory_operations", structured={"reasoning": "", "operations": []})
     run_jobs()
     client.post("/api/tasks/trigger-memory-generation")
-    assert in_tables(app) <= {"pipeline_steps"} and in_redis(app.extensions["redis"]) == set()
+    assert in_tables(app) == set() and in_redis(app.extensions["redis"]) == set()
     vectors = {value for _, column, value, _ in cells(app) if column == "embedding" and value}
     with app.app_context():
         forgotten = app.extensions["embedder"].embed_passages([CONTENT, SUMMARY])
@@ -179,6 +179,5 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     assert not vectors & {vector.tobytes() for vector in forgotten} and summed not in vectors
 
 
-@pytest.mark.xfail(strict=True, reason="prompts are stored with the summaries and the question in them")
 def test_the_account_of_a_reply_never_held_it(app, everywhere) -> None:
     assert "pipeline_steps" not in in_tables(app)

@@ -17,7 +17,7 @@ from webapp.chat.context import Context, ContextInput, build_context
 from webapp.chat.context_types import Chunk, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
-from webapp.chat.masking import mask, mask_passages
+from webapp.chat.masking import kept, mask, mask_passages, mask_summaries
 from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.place import Place, place_of
 from webapp.chat.tools import TOOLS
@@ -94,7 +94,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         messages=made.context.messages,
         model=model,
         prompt_version=f"{label}, {opening.label}" if opening else label,
-        step=_step(made.context, history, made.memories, started, opening),
+        step=_step(made.context, history, chunks, made.memories, started, opening),
         tools=TOOLS if remembers and made.place.has_tools else [],
         used=[item.id for item in made.context.receipt if item.kind == "memory" and item.injected],
         receipt=made.context.receipt,
@@ -187,17 +187,18 @@ def _retrieved(found: Result) -> list[Retrieved]:
 
 
 def _step(
-    context: Context, history: Sequence[ContextMessage], memories: Sequence[tuple[int, int, str]], started: float,
-    opening: Opening | None = None,
+    context: Context, history: Sequence[ContextMessage], chunks: Sequence[Chunk],
+    memories: Sequence[tuple[int, int, str]], started: float, opening: Opening | None = None,
 ) -> Step:
     stored = {(message.role, message.content): message.id for message in history}
     passages = [(item.kind, item.id) for item in context.receipt if item.stage == "retrieved" and item.injected]
-    prompt = []
-    for message in context.messages:
-        message_id = stored.get((message["role"], message["content"]))
-        text = mask_passages(mask(message["content"], memories), passages)
-        kept = {"message_id": message_id} if message_id else {"content": text}
-        prompt.append({"role": message["role"], **kept})
+    summaries = [(chunk.id, chunk.content) for chunk in chunks]
+    asked = next(((message.id, message.content) for message in reversed(history) if message.role == "user"), None)
+
+    def hide(text: str) -> str:
+        return mask_passages(mask_summaries(mask(text, memories), summaries), passages)
+
+    prompt = [kept(message, stored, asked, hide) for message in context.messages]
     if opening and "content" in prompt[-1]:
         # What was known of the point then is not kept here: it may be forgotten one day.
         prompt[-1]["content"] = opening.kept

@@ -28,7 +28,7 @@ from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
 
-STARTS, ENDS = 2, 4
+STARTS, ENDS = 2, 2
 """Threads that read for turns that begin, and that write for those that end or use a tool: neither waits for the other.
 More would not make it faster, for Python computes on one thread at a time, but would hold up the running streams."""
 STOP_POLL = 0.2
