@@ -79,10 +79,10 @@ def test_token_create_prints_the_token_and_nothing_else(flask: Shell) -> None:
     result = flask("token", "create", "--email", "root@example.com")
     assert result.stdout.startswith("cmpl_") and result.stdout.count("\n") == 1
     found = tokens.find_by_secret(result.stdout.strip())
-    assert found is not None and not found[0].is_service
+    assert found is not None and not found.is_service
     result = flask("token", "create", "--email", "ROOT@example.com", "--service")
     found = tokens.find_by_secret(result.stdout.strip())
-    assert result.stdout.startswith("cmps_") and found is not None and found[0].is_service
+    assert result.stdout.startswith("cmps_") and found is not None and found.is_service
 
 
 def test_tokens_are_listed_and_revoked(flask: Shell) -> None:

@@ -254,7 +254,7 @@ def test_tokens_are_kept_as_hashes_and_recognised(people: People) -> None:
     assert secret not in str(vars(token)) and secret.startswith(token.prefix)
     assert token.expires_at > token.created_at
     found = tokens.find_by_secret(secret)
-    assert found is not None and found[1].user_id == ann
+    assert found is not None and found.user_id == ann
     assert tokens.find_by_secret(secret + "x") is None
     assert tokens.find_by_secret(secret[:-1]) is None
     assert tokens.find_by_secret(token.token_hash) is None

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from flask import Flask, Request, Response, current_app, g, redirect, request, session
 from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts import service, throttle, tokens
@@ -260,6 +260,7 @@ def _from_session(session_id: str) -> Identity | None:
     if user is None:
         return None
     _note_if_due(user.last_seen_at, VISIT_NOTED_EVERY, service.note_seen, user.user_id)
+    g.account = user  # held, so that whoever needs the account in this request finds it in the session
     return _identity_of(user, via="session")
 
 
@@ -268,9 +269,8 @@ def _from_token(incoming: Request) -> Identity | None:
     found = tokens.find_by_secret(secret) if secret else None
     if found is None:
         return None
-    token, user = found
-    _note_if_due(token.last_used_at, TOKEN_USE_NOTED_EVERY, tokens.note_use, token.token_id)
-    return _identity_of(user, via="token", is_service=token.is_service)
+    _note_if_due(found.last_used_at, TOKEN_USE_NOTED_EVERY, tokens.note_use, found.token_id)
+    return _identity_of(found, via="token", is_service=found.is_service)
 
 
 def _note_if_due(last: datetime | None, every: timedelta, note: Callable[[int, datetime], None], row: int) -> None:
@@ -279,8 +279,7 @@ def _note_if_due(last: datetime | None, every: timedelta, note: Callable[[int, d
         g.note_use = lambda: note(row, before)
 
 
-def _identity_of(user: User, *, via: Literal["token", "session"], is_service: bool = False) -> Identity:
-    g.account = user  # held, so that whoever needs the account in this request finds it in the session
+def _identity_of(user: User | Row[Any], *, via: Literal["token", "session"], is_service: bool = False) -> Identity:
     return Identity(
         user_id=user.user_id,
         # A service token has the rights of a service, not those of the admin who made it.

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, or_, select, update
+from sqlalchemy import Row, Select, bindparam, or_, select, update
 
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
@@ -56,19 +56,22 @@ def revoke_token(user_id: int, token_id: int) -> None:
         raise NotFound("There is no such token.")
 
 
-def find_by_secret(secret: str) -> tuple[ApiToken, User] | None:
-    """The usable token with this secret and its active owner."""
+def find_by_secret(secret: str) -> Row[Any] | None:
+    """The usable token with this secret and its active owner: what a request has to know of them, by name."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
-    row = db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
-    return None if row is None else (row[0], row[1])
+    return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
 
 
 @cache
-def _by_hash() -> Select[tuple[ApiToken, User]]:
-    # Built once: every call of the API asks for it.
+def _by_hash() -> Select[Any]:
+    # Built once, and columns rather than rows of both classes, which take three times as long: every call of the API
+    # asks for it.
     return (
-        select(ApiToken, User)
+        select(
+            ApiToken.token_id, ApiToken.is_service, ApiToken.last_used_at, User.user_id, User.is_admin, User.email,
+            User.name, User.settings, User.auth_version,
+        )
         .join(User, User.user_id == ApiToken.user_id)
         .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *_usable(bindparam("now", type_=Timestamp)))
     )

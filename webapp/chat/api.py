@@ -90,7 +90,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly):
     )
     idempotency.commit(started.header, 200)
     service.launch(started)
-    return _stream(started.header["assistant_message_id"])
+    return _stream(started.turn_id, launched=True)
 
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
@@ -207,14 +207,14 @@ def _accepted(started: service.Started):
     return answer, 202
 
 
-def _stream(turn_id: int, cursor: Cursor = BEGINNING):
+def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False):
     app, hub = _app(), runtime().hub
     jobs = request.args.get("follow") == "jobs"
     seen = cursor.length or 0
     if cursor.id and cursor.length is None:
         seen = len(turnlog.text_of(turnlog.read(redis(), turn_id, through=cursor.id)))
     db.session.remove()
-    entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs)
+    entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     return sse.response(sse.json_events(entries, seen=seen, resumed=bool(cursor.id)))
 
 

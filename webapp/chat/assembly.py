@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Select, bindparam, select
+from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -110,6 +111,15 @@ def _beginning() -> Select[Any]:
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
         .where(Message.message_id == bindparam("turn"))
+        # What is not needed for most prompts is looked up where it is: to set up a column costs more than to read it.
+        .options(
+            load_only(Message.conversation_id, Message.status, Message.superseded_by_id, Message.model,
+                      Message.role, Message.reply_to_id, Message.custom_payload),
+            load_only(Conversation.user_id, Conversation.message_count, Conversation.uses_memory,
+                      Conversation.is_temporary, Conversation.deleted_at, Conversation.created_at,
+                      Conversation.journey_id, Conversation.space_id, Conversation.persona),
+            load_only(User.settings),
+        )
     )
 
 

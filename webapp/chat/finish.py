@@ -9,6 +9,7 @@ from typing import Any
 
 from flask import current_app
 from sqlalchemy import Select, bindparam, insert, select, update
+from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
@@ -110,6 +111,12 @@ def _conversation_of() -> Select[tuple[Conversation]]:
         select(Conversation)
         .where(Conversation.conversation_id == of)
         .with_for_update()
+        .options(
+            load_only(Conversation.user_id, Conversation.message_count, Conversation.uses_memory,
+                      Conversation.is_temporary, Conversation.deleted_at, Conversation.space_id,
+                      Conversation.title_source, Conversation.extraction_due, Conversation.extracted_through,
+                      Conversation.summary_due, Conversation.index_due, Conversation.updated_at)
+        )
         .execution_options(populate_existing=True)
     )
 
@@ -120,6 +127,7 @@ def _reply_and_owner() -> Select[tuple[Message, User]]:
         select(Message, User)
         .join(User, User.user_id == bindparam("owner"))
         .where(Message.message_id == bindparam("turn"))
+        .options(load_only(User.settings))
         .execution_options(populate_existing=True)
     )
 

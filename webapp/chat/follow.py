@@ -27,19 +27,20 @@ JOBS_SECONDS = 30.0
 
 
 def follow(
-    app: Flask, hub: Hub, turn_id: int, *, after: str = "", jobs: bool = False, patience: float | None = None
+    app: Flask, hub: Hub, turn_id: int, *, after: str = "", jobs: bool = False, patience: float | None = None,
+    launched: bool = False,
 ) -> Iterator[Entry | None]:
     """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.
 
     With `jobs` it goes on until `settled`, JOBS_SECONDS at most after the end of the reply. `patience` bounds the
-    whole in seconds. The generator holds no database connection. A turn whose process died is finished on the way.
+    whole in seconds; a turn that was `launched` a moment ago cannot have ended yet. The generator holds no database connection. A turn whose process died is finished on the way.
     """
     started = time.monotonic()
     with ExitStack() as stack:
         try:
             subscription = stack.enter_context(hub.subscribe(turn_id, after))
             seen = {item.kind for item in turnlog.read(_redis(app), turn_id, through=after)} if after else set()
-            has_log = bool(_redis(app).exists(turnlog.log_key(turn_id)))
+            has_log = launched or bool(_redis(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
             yield from _rest(stored_entries(app, turn_id) or [], after)
             return

@@ -71,13 +71,14 @@ def start_turn(
     runtime().runner.require_room()
     anticipate(user_id, content)
     if conversation_id is None:
-        conversation = create_conversation(user_id, new or NewConversation())
+        conversation = create_conversation(user_id, new or NewConversation(), messages=2)
         parent_id = None
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
     asked, reply = messages.add_exchange(
-        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None, model=model or None
+        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None, model=model or None,
+        is_counted=conversation_id is None,
     )
     return Started(conversation, asked, reply)
 

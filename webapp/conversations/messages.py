@@ -95,8 +95,12 @@ def add_exchange(
     parent_id: int | None,
     custom_payload: dict | None = None,
     model: str | None = None,
+    is_counted: bool = False,
 ) -> tuple[Message, Message]:
-    """A user message and the empty, streaming reply to it, by `model` where one was asked for."""
+    """A user message and the empty, streaming reply to it, by `model` where one was asked for.
+
+    `is_counted`: the conversation was made a moment ago, for these two.
+    """
     asked = Message(
         conversation_id=conversation.conversation_id,
         role="user",
@@ -108,28 +112,34 @@ def add_exchange(
     )
     db.session.add(asked)
     db.session.flush()
-    reply = add_reply(conversation, asked, model=model)
-    conversation.message_count += 1
+    reply = _reply_to(asked, model)
+    if not is_counted:
+        conversation.updated_at = reply.created_at
+        conversation.message_count += 2
     return asked, reply
 
 
-def add_reply(conversation: Conversation, asked: Message, *, model: str | None = None) -> Message:
+def add_reply(conversation: Conversation, asked: Message) -> Message:
     """The empty, streaming reply to a user message; moves the conversation to the top of its list."""
-    at = now()
+    reply = _reply_to(asked)
+    conversation.updated_at = reply.created_at
+    conversation.message_count += 1
+    return reply
+
+
+def _reply_to(asked: Message, model: str | None = None) -> Message:
     reply = Message(
-        conversation_id=conversation.conversation_id,
+        conversation_id=asked.conversation_id,
         role="assistant",
         content="",
         status="streaming",
         parent_id=asked.message_id,
         reply_to_id=asked.message_id,
-        created_at=at,
+        created_at=now(),
         model=model,
     )
     db.session.add(reply)
     db.session.flush()
-    conversation.updated_at = at
-    conversation.message_count += 1
     return reply
 
 

@@ -34,8 +34,8 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
     return row
 
 
-def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
-    """A new conversation; a title given here is the user's and is never overwritten by the title job.
+def create_conversation(user_id: int, fields: NewConversation, *, messages: int = 0) -> Conversation:
+    """A new conversation, to begin with so many `messages`; a title given here is the user's and is never overwritten.
 
     A guided one is named after its journey; in a legacy one of its personas speaks. Raises NotFound, Invalid.
     """
@@ -62,7 +62,7 @@ def create_conversation(user_id: int, fields: NewConversation) -> Conversation:
         created_at=at,
         updated_at=at,
         is_archived=False,
-        message_count=0,
+        message_count=messages,
     )
     db.session.add(row)
     db.session.flush()
