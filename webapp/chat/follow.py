@@ -33,7 +33,8 @@ def follow(
     """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.
 
     With `jobs` it goes on until `settled`, JOBS_SECONDS at most after the end of the reply. `patience` bounds the
-    whole in seconds; a turn that was `launched` a moment ago cannot have ended yet. The generator holds no database connection. A turn whose process died is finished on the way.
+    whole in seconds; a turn that was `launched` a moment ago cannot have ended yet. The generator holds no database
+    connection. A turn whose process died is finished on the way.
     """
     started = time.monotonic()
     with ExitStack() as stack:
