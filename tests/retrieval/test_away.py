@@ -56,6 +56,17 @@ def test_receipt_and_search_say_that_only_words_were_looked_for(ask, login, user
     assert BY_WORDS in browser.get(f"/messages/{reply}/used", headers=HTMX).text, "a receipt tells how it was then"
 
 
+def test_a_receipt_says_so_where_words_found_nothing(client, ask, login, user, model, tell, run_jobs, vectors):
+    tell(user, [("user", "The bakery opens at seven"), ("assistant", "Early birds.")])
+    run_jobs()
+    model.script(path="embeddings", fault={"http_status": 503})
+    reply = ask()
+    steps = client.get(f"/api/messages/{reply}/pipeline_steps").json["pipeline_steps"]
+    looked = next(step["data"] for step in steps if step["name"] == "retrieval")
+    assert (looked["found"], looked["is_away"]) == (0, True)
+    assert BY_WORDS in login(user).get(f"/messages/{reply}/used").text
+
+
 def test_with_nothing_to_be_found_nothing_is_said(ask, login, user, vectors):
     assert BY_WORDS not in login(user).get(f"/messages/{ask()}/used").text
 

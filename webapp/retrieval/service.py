@@ -43,19 +43,24 @@ class Question:
 
 @dataclass(slots=True)
 class Result:
-    """What was found, best first. `with_meaning` is False when keywords alone decided, `indexed` while an index was
-    not ready; `took` in milliseconds by step; `memory_version` that of the user's memory before anything was read."""
+    """What was found, best first. `with_meaning` is False when keywords alone decided, `is_away` where that is because
+    the embedder did not answer, `indexed` False while an index was not ready; `took` in milliseconds by step;
+    `memory_version` is that of the user's memory before anything was read."""
 
     items: list[Found] = field(default_factory=list)
     memory_version: int | None = None
     with_meaning: bool = False
+    is_away: bool = False
     indexed: bool = True
     took: dict[str, float] = field(default_factory=dict)
 
     @property
     def account(self) -> dict[str, Any]:
         """For the pipeline step."""
-        return {"found": len(self.items), "with_meaning": self.with_meaning, "indexed": self.indexed, "ms": self.took}
+        return {
+            "found": len(self.items), "with_meaning": self.with_meaning, "is_away": self.is_away,
+            "indexed": self.indexed, "ms": self.took,
+        }
 
 
 def scope_of(user_id: int, space_id: int | None = None) -> Scope:
@@ -99,6 +104,7 @@ def retrieve(question: Question, wait: float) -> Result:
         meaning = vectors.result(pending, entry.index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
+        result.is_away = bool(entry.index.generations) and not meaning
         where = _filter(question, entry.scope(question.user_id, question.space_id))
         hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
         clock.lap("search")
