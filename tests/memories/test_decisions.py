@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -205,6 +206,17 @@ def test_retraction_closes_and_does_not_forget():
     assert decide([operation], closed).effects == ()
     doubtful = decide([operation.model_copy(update={"confidence": 0.5})], state)
     assert isinstance(doubtful.effects[0], Insert) and doubtful.effects[0].needs_review
+
+
+def test_a_doubtful_retraction_does_not_bring_back_forgotten_words():
+    grave = Graveyard(b"0123456789abcdef", 1)
+    digests = {tombstone.digest for tombstone in grave.tombstones_for("I no longer have a dog")}
+    grave = Graveyard(b"0123456789abcdef", 1, digests)
+    memories = (stored(7, "Has a dog"), stored(8, "The dog is gone"))
+    state = replace(known(*memories, messages=say("I no longer have a dog")), is_forgotten=grave.forbids)
+    operation = op("retract", 1, "I no longer have a dog", "The dog is gone", memory_number=1, confidence=0.5)
+    assert decide([operation], replace(state, is_forgotten=lambda *_: False)).effects
+    assert decide([operation], state).effects == ()
 
 
 def test_a_doubtful_fact_waits_and_better_evidence_ends_the_wait():

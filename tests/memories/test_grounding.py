@@ -121,3 +121,9 @@ def test_substance(quote, message, enough):
 )
 def test_borrowed_statements(statement, message, others, borrowed):
     assert is_borrowed(statement, message, others) is borrowed
+
+
+@pytest.mark.parametrize("text", ["¸MY NAME IS B", "I am called ´", "¨ I like trams ¨"])
+def test_a_character_that_folds_to_a_space_and_a_mark_is_part_of_the_quote(text: str) -> None:
+    assert find_quote(text, text) == (0, len(text))
+    assert find_quote(f"  {text} ", f"Well: {text}") == (6, 6 + len(text))

@@ -35,7 +35,10 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A grounded, credible statement (or retraction) of the user's, with the memory it was aimed at."""
+    """A grounded, credible statement (or retraction) of the user's, with the memory it was aimed at.
+
+    `may_be_quoted`: the user's words themselves may stand as a memory, being none that was forgotten.
+    """
 
     index: int
     action: Action
@@ -44,6 +47,7 @@ class Claim:
     explicit: bool
     target: MemoryRef | None
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
+    may_be_quoted: bool = True
 
     @property
     def order(self) -> tuple:
@@ -106,6 +110,7 @@ def admit(
         explicit=operation.explicit_correction,
         target=target.ref if target else None,
         embedding=state.embeddings.get(operation.content),
+        may_be_quoted=not state.is_forgotten(quote, None, None, None),
     )
 
 

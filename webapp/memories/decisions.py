@@ -215,7 +215,8 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
 
 def _propose_retraction(claim: Claim, target: KnownMemory, board: Board) -> Refusal | None:
     """Put the user's words beside the memory that they deny; they are about its fact but not a value of it."""
-    words = next((text for text in (claim.draft.content, claim.evidence.quote) if not board.saying(text)), None)
+    texts = [claim.draft.content, *([claim.evidence.quote] if claim.may_be_quoted else [])]
+    words = next((text for text in texts if not board.saying(text)), None)
     if words is None:
         return Refusal.KNOWN
     proposal = replace(claim.draft, content=plain_text(words), fact_key=None, fact_value=None)

@@ -57,9 +57,9 @@ def find_quote(quote: str, message: str) -> Span | None:
     White space, case, curly or straight quotation marks and Unicode normal forms are set aside; nothing else is.
     A match may not lie in an injected block, split a character, or begin or end inside a word.
     """
-    needle, _ = _fold(quote)
-    needle = needle.strip()
-    if not needle:
+    # Stripped before it is folded: there are characters that fold to a space and a mark, such as "¸".
+    needle, _ = _fold(quote.strip())
+    if not needle.strip():
         return None
     haystack, origins = _fold(message)
     blocks = injected_spans(message)
