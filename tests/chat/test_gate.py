@@ -1,4 +1,4 @@
-"""A few requests at a time start turns: the others wait in line, and nobody waits for ever."""
+"""Requests that start turns are served in line, and nobody waits for ever."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _posts(app: Flask, path: str, count: int) -> list[threading.Thread]:
     return threads
 
 
-def test_a_few_at_a_time_and_all_of_them_in_the_end(site, monkeypatch):
+def test_one_after_the_other_and_all_of_them_in_the_end(site, monkeypatch):
     app, go, inside, most = site
     monkeypatch.setattr(gate, "PATIENCE", 20)
     threads = _posts(app, "/start", AT_ONCE + 5)

@@ -8,7 +8,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +28,7 @@ from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
 
-STARTS, ENDS = 2, 2
+STARTS, ENDS = 1, 2
 """Threads that read for turns that begin, and that write for those that end or use a tool: neither waits for the other.
 More would not make it faster, for Python computes on one thread at a time, but would hold up the running streams."""
 STOP_POLL = 0.2
@@ -64,14 +64,17 @@ class TurnRunner:
         if self.active >= self._settings.max_turns_per_process:
             raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
 
-    def submit(self, turn_id: int, header: dict[str, Any]) -> None:
-        """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row."""
+    def submit(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None = None) -> None:
+        """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row.
+
+        Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for.
+        """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
             return
         loop = self.start()
         self._submitted.add(turn_id)
-        loop.call_soon_threadsafe(self._spawn, turn_id, header)
+        loop.call_soon_threadsafe(self._spawn, turn_id, header, embedded)
 
     def drain(self, seconds: float) -> None:
         """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
@@ -111,15 +114,15 @@ class TurnRunner:
             asyncio.create_task(self._honour_stops(), name="turn-stops"),
         ]
 
-    def _spawn(self, turn_id: int, header: dict[str, Any]) -> None:
+    def _spawn(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
-        task = asyncio.create_task(self._run(turn_id, header), name=f"turn-{turn_id}")
+        task = asyncio.create_task(self._run(turn_id, header, embedded), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
 
-    async def _run(self, turn_id: int, header: dict[str, Any]) -> None:
+    async def _run(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
         key = turnlog.lease_key(turn_id)
         try:
             taken = await self._redis.set(key, self._owner, nx=True, px=self._lease_ms)
@@ -134,7 +137,7 @@ class TurnRunner:
         try:
             await run_turn(
                 turn_id, header, tables=self._tables, chat=self._chat, writer=self._writer,
-                max_tokens=self._settings.reply_tokens,
+                max_tokens=self._settings.reply_tokens, embedded=embedded,
             )
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn_id})

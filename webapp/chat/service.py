@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,14 +32,15 @@ log = logging.getLogger(__name__)
 class Started:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
-    `header` is the data of the turn's first event. Like `turn_id` it can be read after the commit at no cost, while
-    each of the rows is then looked up anew.
+    `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
+    `turn_id` it can be read after the commit at no cost, while each of the rows is then looked up anew.
     """
 
     conversation: Conversation
     asked: Message | None
     reply: Message
     abandoned: Sequence[int] = ()
+    embedded: Future[Any] | None = None
     header: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +71,7 @@ def start_turn(
     Raises NotFound, and Unavailable when this process takes no more turns.
     """
     runtime().runner.require_room()
-    anticipate(user_id, content)
+    embedded = anticipate(user_id, content)
     if conversation_id is None:
         conversation = create_conversation(user_id, new or NewConversation(), messages=2)
         parent_id = None
@@ -80,7 +82,7 @@ def start_turn(
         conversation, content, parent_id=parent_id, custom_payload=custom_payload or None, model=model or None,
         is_counted=conversation_id is None,
     )
-    return Started(conversation, asked, reply)
+    return Started(conversation, asked, reply, embedded=embedded)
 
 
 def retry_turn(user_id: int, reply_id: int) -> Started:
@@ -110,11 +112,12 @@ def _answer_again(conversation: Conversation, reply: Message) -> Started:
     asked = db.session.get(Message, reply.reply_to_id) if reply.reply_to_id else None
     if asked is None or asked.superseded_by_id is not None:
         raise Conflict("What this reply answered is no longer part of the conversation.")
+    embedded = anticipate(conversation.user_id, asked.content)
     abandoned = _streaming_after(asked)
     again = messages.add_reply(conversation, asked)
     messages.supersede_from(conversation, asked.message_id + 1, again)
     db.session.flush()
-    return Started(conversation, None, again, abandoned)
+    return Started(conversation, None, again, abandoned, embedded)
 
 
 def _asked_again(reply: Message) -> dict[str, Any]:
@@ -146,13 +149,14 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
     db.session.refresh(message)  # it may have been changed before the conversation was ours
     if message.superseded_by_id is not None:
         raise Conflict("This is an earlier version. Restore it first.")
+    embedded = anticipate(user_id, content)
     abandoned = _streaming_after(message)
     asked, reply = messages.add_exchange(
         conversation, content, parent_id=message.parent_id, custom_payload=message.custom_payload
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()
-    return Started(conversation, asked, reply, abandoned)
+    return Started(conversation, asked, reply, abandoned, embedded)
 
 
 def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
@@ -169,7 +173,7 @@ def launch(started: Started) -> None:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(started.turn_id, started.header)
+    runtime().runner.submit(started.turn_id, started.header, started.embedded)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -24,6 +25,8 @@ from webapp.validation import MAX_TEXT_BYTES
 
 log = logging.getLogger(__name__)
 
+WAIT_FOR_VECTOR = 0.25
+"""Seconds that a turn waits for its question's vector, off the threads; looking things up has a deadline of its own."""
 WAIT_FOR_EARLIER = 0.25
 """Seconds between looks at an earlier reply of the conversation that is still being written."""
 FINISH_PATIENCE = 300.0
@@ -73,9 +76,12 @@ class Progress:
 
 
 async def run_turn(
-    turn_id: int, header: dict, *, tables: Tables, chat: ChatClient, writer: TurnWriter, max_tokens: int
+    turn_id: int, header: dict, *, tables: Tables, chat: ChatClient, writer: TurnWriter, max_tokens: int,
+    embedded: Future | None = None,
 ) -> None:
     """Write the reply of a turn. Every way it can end is stored in the row and said on the stream.
+
+    `embedded`, if given, is waited for a moment: then no thread has to wait for it while others have work to do.
 
     Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
     """
@@ -84,6 +90,8 @@ async def run_turn(
     assembled: Assembled | None = None
     started = time.perf_counter()
     try:
+        if embedded is not None and not embedded.done():
+            await _settled(embedded, WAIT_FOR_VECTOR)
         assembled = await _assemble(turn_id, tables)
         progress.model = assembled.model or chat.settings.chat_model
         await _stream(turn_id, assembled, progress, tables, chat, writer, max_tokens, started)
@@ -113,6 +121,13 @@ async def run_turn(
         detail = "Something went wrong on the server. Your message is kept; it was not answered."
         outcome = Outcome("failed", progress.text, error_code="internal", error_detail=detail)
     await _unstoppable(_conclude(turn_id, _complete(outcome, progress, assembled, started), tables, writer))
+
+
+async def _settled(future: Future, seconds: float) -> None:
+    """Wait for what another thread makes, however it ends."""
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
+    await asyncio.wait([waited], timeout=seconds)
 
 
 async def _unstoppable(work: Coroutine) -> None:

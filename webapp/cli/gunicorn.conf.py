@@ -54,7 +54,7 @@ def post_worker_init(worker):
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
     # A turn hops between threads on its way to the first word; at the default 5 ms each hop may wait that long for a
     # thread that is busy with something else.
-    sys.setswitchinterval(0.002)
+    sys.setswitchinterval(0.001)
     warm_up()
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()

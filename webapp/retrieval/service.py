@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -157,11 +158,15 @@ def warm(user_id: int) -> None:
     index_cache().get(user_id, 0)
 
 
-def anticipate(user_id: int, text: str) -> None:
-    """Begin to embed what a reply will be looked up for, if it will be: no database, no waiting."""
+def anticipate(user_id: int, text: str) -> Future[Any] | None:
+    """Begin to embed what a reply will be looked up for, if it will be; what to wait for, best before `retrieve`.
+
+    No database, no waiting.
+    """
     entry = index_cache().held(user_id)
-    if entry is not None and entry.index.generations and len(terms_of(text)) >= FEW_TERMS:
-        query_vectors().start(text)
+    if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
+        return None
+    return query_vectors().start(text).future
 
 
 def _filter(question: Question, scope: Scope) -> Filter:

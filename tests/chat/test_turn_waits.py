@@ -1,0 +1,54 @@
+"""A turn waits a moment for its question's vector, off the threads, and goes on without."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+from concurrent.futures import Future
+
+import pytest
+
+from webapp.chat import turn
+
+
+def test_a_vector_that_comes_is_waited_for_and_one_that_does_not_is_not():
+    async def waiting() -> None:
+        future: Future[int] = Future()
+        asyncio.get_running_loop().call_later(0.01, future.set_result, 1)
+        await turn._settled(future, 20)
+        assert future.result() == 1
+        never: Future[int] = Future()
+        await turn._settled(never, 0.01)
+        assert not never.done() and not never.cancelled()
+
+    asyncio.run(waiting())
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_vector_that_fails_is_nobodys_news(late: bool, caplog):
+    async def waiting() -> None:
+        future: Future[int] = Future()
+        asyncio.get_running_loop().call_later(0.05 if late else 0.0, future.set_exception, ValueError("away"))
+        await turn._settled(future, 0.01 if late else 20)
+        await asyncio.sleep(0.1)
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(waiting())
+        gc.collect()
+    assert not caplog.records
+
+
+def test_a_turn_is_stopped_while_it_waits(app, client, model, user, monkeypatch):
+    """A stop that comes meanwhile is stored like any other."""
+    never: Future[int] = Future()
+    monkeypatch.setattr("webapp.chat.service.anticipate", lambda *_: never)
+    monkeypatch.setattr(turn, "WAIT_FOR_VECTOR", 60)
+    started = client.post("/api/conversations", json={}).json["conversation_id"]
+    reply = client.post(f"/api/conversations/{started}/messages", json={"content": "Hello"}).json["response_id"]
+    assert client.post(f"/api/chat/turns/{reply}/stop").status_code == 202
+    deadline = time.monotonic() + 20
+    while client.get(f"/api/messages/{reply}/response").status_code == 202 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert client.get(f"/api/messages/{reply}/response").json["status"] == "stopped"
