@@ -36,6 +36,11 @@ def exactly(at: datetime) -> str:
     return f"{DAYS[at.weekday()]}, {at.day} {MONTHS[at.month]} {at.year}, {clock}"
 
 
+def in_full(day: date) -> str:
+    """A day by itself: "3 May 2024"."""
+    return f"{day.day} {MONTHS[day.month]} {day.year}"
+
+
 def day_heading(day: date, today: date) -> str:
     """The heading a day's conversations stand under: by day for a week, then by month."""
     days = (today - day).days

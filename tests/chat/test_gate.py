@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import threading
 
 import pytest
-from flask import Flask
+from flask import Flask, g
 
+from tests.support.people import post_form
 from tests.support.processes import wait_until
 from webapp.chat import gate
 from webapp.chat.gate import AT_ONCE, init_gate, starts_turn
@@ -31,6 +33,14 @@ def site() -> tuple[Flask, threading.Event, list[str], list[int]]:
     @starts_turn
     def fail():
         raise RuntimeError
+
+    @app.post("/wait")
+    @starts_turn
+    def wait():
+        gate.leave()
+        inside.append("waiting")
+        go.wait(20)
+        return "waited"
 
     @app.get("/read")
     def read():
@@ -77,6 +87,50 @@ def test_failures_and_streams_leave_the_gate_open(site):
         assert client.post("/fail").status_code == 500
     for stream in streams:
         assert b"".join(stream.response) == b"xxx"
+
+
+def test_who_waits_for_a_reply_lets_the_next_one_in(site, monkeypatch):
+    app, go, inside, _ = site
+    monkeypatch.setattr(gate, "PATIENCE", 20)
+    threads = _posts(app, "/wait", AT_ONCE + 3)
+    wait_until(lambda: len(inside) == AT_ONCE + 3, "all of them")
+    go.set()
+    for thread in threads:
+        thread.join(20)
+
+
+def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):
+    app, go, _, _ = site
+    monkeypatch.setattr(gate, "PATIENCE", 20)
+    go.set()
+    asked, sent = threading.Event(), threading.Event()
+
+    class Slow(io.BytesIO):
+        def readinto(self, buffer) -> int:
+            asked.set()
+            sent.wait(20)
+            return super().readinto(buffer)
+
+    slow = threading.Thread(
+        target=lambda: app.test_client().post("/start", input_stream=Slow(b"x" * 9), content_length=9)
+    )
+    slow.start()
+    assert asked.wait(20)
+    began = threading.Event()
+    quick = threading.Thread(target=lambda: app.test_client().post("/start") and began.set())
+    quick.start()
+    assert began.wait(10), "while the other is still sending"
+    sent.set()
+    slow.join(20)
+    quick.join(20)
+
+
+def test_a_page_without_scripts_lets_the_next_one_in_while_it_waits(app, login, user, monkeypatch):
+    left = []
+    monkeypatch.setattr("webapp.chat.pages._wait", lambda _reply: left.append("gate" not in g))
+    browser = login(user)
+    assert post_form(browser, "/conversations", content="Hello").status_code == 303
+    assert left == [True]
 
 
 def test_every_view_that_starts_a_turn_is_held_back(app: Flask):

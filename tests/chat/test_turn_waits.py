@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import time
 from concurrent.futures import Future
 
 import pytest
 
+from tests.support.waiting import finished
 from webapp.chat import turn
 
 
@@ -44,11 +44,9 @@ def test_a_turn_is_stopped_while_it_waits(app, client, model, user, monkeypatch)
     """A stop that comes meanwhile is stored like any other."""
     never: Future[int] = Future()
     monkeypatch.setattr("webapp.chat.service.anticipate", lambda *_: never)
-    monkeypatch.setattr(turn, "WAIT_FOR_VECTOR", 60)
+    patient = app.extensions["settings"].model_copy(update={"embedding_query_seconds": 60.0})
+    monkeypatch.setattr(app.extensions["chat"].runner, "_settings", patient)
     started = client.post("/api/conversations", json={}).json["conversation_id"]
     reply = client.post(f"/api/conversations/{started}/messages", json={"content": "Hello"}).json["response_id"]
     assert client.post(f"/api/chat/turns/{reply}/stop").status_code == 202
-    deadline = time.monotonic() + 20
-    while client.get(f"/api/messages/{reply}/response").status_code == 202 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert client.get(f"/api/messages/{reply}/response").json["status"] == "stopped"
+    assert finished(client, reply)["status"] == "stopped"

@@ -57,6 +57,19 @@ def test_a_query_that_is_being_embedded_is_not_embedded_again():
     assert embedder.asked == 1
 
 
+def test_the_deadline_is_that_of_whoever_asked_first(monkeypatch):
+    gate = threading.Event()
+    vectors = QueryVectors(Embedder(gate=gate), 0.05, lambda _: None)
+    first = vectors.start("query")
+    assert vectors.result(first) == {}
+    waited = []
+    monkeypatch.setattr(embedding, "wait_for", lambda futures, timeout: waited.append(timeout) or (set(), set()))
+    assert vectors.start("query").started == first.started
+    vectors.result(vectors.start("query"))
+    assert waited == [0.0]
+    gate.set()
+
+
 def test_a_late_vector_is_not_waited_for_but_serves_the_next_who_asks():
     gate = threading.Event()
     vectors = QueryVectors(Embedder(gate=gate), 0.01, lambda _: None)

@@ -54,7 +54,7 @@ _limit_rate = limiter.shared_limit(message_rate, scope="turns", key_func=lambda:
 
 
 def limit_turns(view: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a view that starts a turn: a user may start so many in a while, a process a few at a time."""
+    """Mark a view that starts a turn: a user may start so many in a while, a process one at a time."""
     return starts_turn(_limit_rate(view))
 
 

@@ -26,6 +26,13 @@ def starts_turn(view: Callable[..., Any]) -> Callable[..., Any]:
     return view
 
 
+def leave() -> None:
+    """Let the next request in: to be called by a view that goes on to wait for something."""
+    gate: threading.Semaphore | None = g.pop("gate", None)
+    if gate is not None:
+        gate.release()
+
+
 def init_gate(app: Flask) -> None:
     """Hold marked requests back while others are being served; to be called before whatever computes for a request."""
     gate = threading.Semaphore(AT_ONCE)
@@ -34,10 +41,10 @@ def init_gate(app: Flask) -> None:
     def _enter() -> None:
         view = current_app.view_functions.get(request.endpoint or "")
         if getattr(view, "starts_turn", False):
-            g.in_gate = gate.acquire(timeout=PATIENCE)
+            request.get_data()  # all that is sent, however slowly: nobody waits in line for somebody's network
+            if gate.acquire(timeout=PATIENCE):
+                g.gate = gate
 
     @app.teardown_request
     def _leave(_error: BaseException | None) -> None:
-        # Before the body of a streamed answer, which has a thread to itself for as long as it lasts.
-        if g.pop("in_gate", False):
-            gate.release()
+        leave()  # before the body of a streamed answer, which has a thread to itself for as long as it lasts

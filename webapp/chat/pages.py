@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat import service, sse, turnlog
+from webapp.chat import gate, service, sse, turnlog
 from webapp.chat.api import limit_turns
 from webapp.chat.follow import follow, stored_entries
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
@@ -224,6 +224,7 @@ def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = Fa
     idempotency.commit(answer, 200)
     service.launch(started)
     if not wants_partial():
+        gate.leave()
         _wait(answer["assistant_message_id"])
         return redirect(_place(answer["conversation_id"], answer["user_message_id"]), 303)
     return _show_sent(started.conversation, answer)

@@ -11,25 +11,13 @@ from webapp.database import db
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
 from webapp.memories.known import context_memories, last_change
-from webapp.memories.versions import current_version
+from webapp.memories.versions import PerVersion, current_version
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
 
-MOST_KEPT = 256
-"""Users of whom a process keeps what is always known: looking it up takes four queries a turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """What is always known of a user at a version of their memory, and when it last changed."""
-
-    version: int
-    changed_at: datetime | None
-    known: list[Known]
-
-
-_kept: dict[int, _Kept] = {}
+_kept = PerVersion[tuple[datetime | None, list[Known]]]()
+"""When the memory of a user last changed, and what is always known of them: looking it up takes four queries a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +59,13 @@ def place_of(
 
 
 def _known(user_id: int, since: datetime | None, version: int | None) -> list[Known]:
-    # The version is read first and raised in the transaction of every change, so that what is kept under it is never
-    # older than it says.
     if version is None:
         version = current_version(user_id)
-    kept = _kept.get(user_id)
-    if kept is None or kept.version != version:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        kept = _kept[user_id] = _Kept(version, last_change(user_id), _looked_up(user_id, None, None))
-    if since is None or kept.changed_at is None or kept.changed_at <= since:
-        return kept.known
+    changed_at, known = _kept.get(
+        user_id, version, lambda user_id: (last_change(user_id), _looked_up(user_id, None, None))
+    )
+    if since is None or changed_at is None or changed_at <= since:
+        return known
     return _looked_up(user_id, None, since)
 
 

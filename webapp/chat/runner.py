@@ -138,6 +138,7 @@ class TurnRunner:
             await run_turn(
                 turn_id, header, tables=self._tables, chat=self._chat, writer=self._writer,
                 max_tokens=self._settings.reply_tokens, embedded=embedded,
+                embedding_seconds=self._settings.embedding_query_seconds,
             )
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn_id})

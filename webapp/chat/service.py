@@ -28,7 +28,7 @@ from webapp.summaries.service import chunks_of
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Started:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
@@ -44,12 +44,11 @@ class Started:
     header: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        header = {
+        self.header = {
             "conversation_id": self.reply.conversation_id,
             "user_message_id": self.reply.reply_to_id,
             "assistant_message_id": self.reply.message_id,
         }
-        object.__setattr__(self, "header", header)
 
     @property
     def turn_id(self) -> int:

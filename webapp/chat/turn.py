@@ -25,8 +25,6 @@ from webapp.validation import MAX_TEXT_BYTES
 
 log = logging.getLogger(__name__)
 
-WAIT_FOR_VECTOR = 0.25
-"""Seconds that a turn waits for its question's vector, off the threads; looking things up has a deadline of its own."""
 WAIT_FOR_EARLIER = 0.25
 """Seconds between looks at an earlier reply of the conversation that is still being written."""
 FINISH_PATIENCE = 300.0
@@ -77,11 +75,11 @@ class Progress:
 
 async def run_turn(
     turn_id: int, header: dict, *, tables: Tables, chat: ChatClient, writer: TurnWriter, max_tokens: int,
-    embedded: Future | None = None,
+    embedded: Future | None = None, embedding_seconds: float = 0.0,
 ) -> None:
     """Write the reply of a turn. Every way it can end is stored in the row and said on the stream.
 
-    `embedded`, if given, is waited for a moment: then no thread has to wait for it while others have work to do.
+    `embedded` is waited for, `embedding_seconds` at most: no thread has to, while others have work to do.
 
     Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
     """
@@ -91,7 +89,7 @@ async def run_turn(
     started = time.perf_counter()
     try:
         if embedded is not None and not embedded.done():
-            await _settled(embedded, WAIT_FOR_VECTOR)
+            await _settled(embedded, embedding_seconds)
         assembled = await _assemble(turn_id, tables)
         progress.model = assembled.model or chat.settings.chat_model
         await _stream(turn_id, assembled, progress, tables, chat, writer, max_tokens, started)

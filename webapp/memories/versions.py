@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.memories.models import MemoryVersion
+
+Kept = TypeVar("Kept")
+
+
+class PerVersion(Generic[Kept]):
+    """What a process looked up of its users' memories, each until its version is another; the oldest goes first."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._kept: dict[int, tuple[int, Kept]] = {}
+
+    def get(self, user_id: int, version: int, look_up: Callable[[int], Kept]) -> Kept:
+        """What was looked up at that version, which is to be read first: every change raises it in its transaction, so
+        that what is kept under it is never older than it says."""
+        found = self._kept.get(user_id)
+        if found is None or found[0] != version:
+            while len(self._kept) >= self._most:
+                self._kept.pop(next(iter(self._kept)), None)
+            found = self._kept[user_id] = version, look_up(user_id)
+        return found[1]
 
 
 def hold(user_id: int) -> None:

@@ -56,7 +56,7 @@ class QueryVectors:
         self._make = make
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[str, str], Vector] = OrderedDict()
-        self._asked: dict[tuple[str, str], Future[Vector]] = {}
+        self._asked: dict[tuple[str, str], tuple[float, Future[Vector]]] = {}
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
         self._failures = 0
         self._rests_until = 0.0
@@ -67,21 +67,25 @@ class QueryVectors:
         return self._failures >= FAILURES
 
     def start(self, text: str) -> Asked:
-        """Begin to make a query's vector, unless the embedder rests or there is nothing to ask."""
+        """Begin to make a query's vector, unless it is being made, the embedder rests, or there is nothing to ask."""
         text = " ".join(text.split())[:MAX_CHARS]
-        return Asked(text, time.monotonic(), self._submit(self._model, text) if text else None)
+        started, future = self._submit(self._model, text) if text else (time.monotonic(), None)
+        return Asked(text, started, future)
 
     def result(self, asked: Asked, generations: Sequence[str] = ()) -> dict[str, Vector]:
-        """The query's vectors by generation, as far as they come within the deadline, which began with `start`.
+        """The query's vectors by generation, as far as they come within the deadline.
 
-        `generations` are those an index holds: for vectors of an older model the query is embedded by that model too.
+        It began when the query was asked for first. `generations` are those an index holds: for vectors of an older
+        model the query is embedded by that model too.
         """
         futures: dict[str, Future[Vector]] = {}
         if asked.future is not None:
             futures[self._model] = asked.future
             older = {model_of(name) for name in generations} - {self._model}
             futures |= {
-                model: future for model in sorted(older)[:2] if (future := self._submit(model, asked.text)) is not None
+                model: future
+                for model in sorted(older)[:2]
+                if (future := self._submit(model, asked.text)[1]) is not None
             }
         left = asked.started + self._seconds - time.monotonic()
         done, late = wait_for(futures.values(), timeout=max(0.0, left))
@@ -90,26 +94,29 @@ class QueryVectors:
         vectors = [(model, future) for model, future in futures.items() if future in done and not future.exception()]
         return {generation(model, len(future.result())): future.result() for model, future in vectors}
 
-    def _submit(self, model: str, text: str) -> Future[Vector] | None:
+    def _submit(self, model: str, text: str) -> tuple[float, Future[Vector] | None]:
+        """The vector to come, if there will be one, and when it was asked for first."""
+        now = time.monotonic()
         with self._lock:
             kept = self._kept.get((model, text))
             if kept is not None:
                 self._kept.move_to_end((model, text))
                 ready: Future[Vector] = Future()
                 ready.set_result(kept)
-                return ready
+                return now, ready
             if (asked := self._asked.get((model, text))) is not None:
                 return asked
-            if self._failures >= FAILURES and time.monotonic() < self._rests_until:
-                return None
+            if self._failures >= FAILURES and now < self._rests_until:
+                return now, None
             if self._failures >= FAILURES:  # one tries, the others go on without until it is answered
-                self._rests_until = time.monotonic() + REST_SECONDS
+                self._rests_until = now + REST_SECONDS
             if self._pool is None or self._pool[0] != os.getpid():
                 self._asked.clear()
                 self._pool = (os.getpid(), ThreadPoolExecutor(THREADS, thread_name_prefix="query-vector"))
-            asked = self._asked[model, text] = self._pool[1].submit(self._embed, model, text)
-        asked.add_done_callback(lambda _done: self._answered(model, text))
-        return asked
+            future = self._pool[1].submit(self._embed, model, text)
+            self._asked[model, text] = now, future
+        future.add_done_callback(lambda _done: self._answered(model, text))
+        return now, future
 
     def _answered(self, model: str, text: str) -> None:
         with self._lock:

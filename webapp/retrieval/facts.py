@@ -9,6 +9,7 @@ from sqlalchemy import false, or_
 
 from webapp.database import db
 from webapp.memories.models import Memory
+from webapp.memories.versions import PerVersion
 from webapp.retrieval.found import Found, load_memories_found
 from webapp.retrieval.loading import usable_memories
 from webapp.retrieval.scope import Scope
@@ -18,13 +19,11 @@ MOST = 8
 """Facts for one question."""
 LOOKED_AT = 50
 SCANNED = 20
-MOST_KEPT = 256
-"""Users whose keys a process keeps."""
 
 Keys = dict[str, list[tuple[int, frozenset[str]]]]
 """Keyed facts under one of their stems, each with all the stems that name it."""
+_keys = PerVersion[Keys]()
 
-_kept: dict[int, tuple[int, Keys]] = {}
 
 
 def exact_facts(text: str, scope: Scope, memory_version: int) -> list[Found]:
@@ -33,21 +32,12 @@ def exact_facts(text: str, scope: Scope, memory_version: int) -> list[Found]:
     `memory_version` is that of the user's memory, read before: the keys are looked up once a version.
     """
     said = frozenset(stems(words(text[:2_000])))
-    keys = _keys_of(scope.user_id, memory_version)
+    keys = _keys.get(scope.user_id, memory_version, _looked_up)
     ids = sorted(memory_id for stem in said for memory_id, wanted in keys.get(stem, ()) if wanted <= said)
     if not ids:
         return []
     named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
     return load_memories_found(named, scope, "exact fact")[:MOST]
-
-
-def _keys_of(user_id: int, version: int) -> Keys:
-    kept = _kept.get(user_id)
-    if kept is None or kept[0] != version:
-        if len(_kept) >= MOST_KEPT:
-            _kept.clear()
-        kept = _kept[user_id] = version, _looked_up(user_id)
-    return kept[1]
 
 
 def _looked_up(user_id: int) -> Keys:

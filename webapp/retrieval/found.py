@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
+from webapp.dates import in_full
 from webapp.memories.models import Memory
 from webapp.memories.ranking import RankedMemory, score
 from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
@@ -53,7 +54,7 @@ class Found:
     @property
     def source(self) -> str:
         """Where it comes from, in words for the model."""
-        day = f"{self.at.day} {self.at:%B %Y}"
+        day = in_full(self.at)
         place = f' in "{self.title}"' if self.title else ""
         if self.kind == "message":
             return f"{'said by the user' if self.role == 'user' else 'said by you'}{place}, {day}"

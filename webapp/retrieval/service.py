@@ -22,6 +22,8 @@ from webapp.spaces.service import member_space_ids
 FOR_REPLY = 8
 """Passages that are offered to a prompt, whose budget decides."""
 PER_GROUP = 3
+FRESH_SECONDS = 0.05
+"""For how long within one look-up the spaces of a user, once read, are taken to be theirs."""
 SEARCH_WAIT = 5.0
 """Seconds a search waits for an index that is being built; a reply waits for less (setting index_wait_seconds)."""
 FEW_TERMS = 3
@@ -86,7 +88,6 @@ def retrieve(question: Question, wait: float) -> Result:
     clock = _Clock(result.took)
     at = changes.position(question.user_id)
     result.memory_version = at.memory_version
-    waited = index_cache().held(question.user_id) is None
     entry = index_cache().get(question.user_id, wait, at)
     clock.lap("index")
     vectors = query_vectors()
@@ -101,7 +102,6 @@ def retrieve(question: Question, wait: float) -> Result:
     else:
         if not pending.is_ready:
             db.session.rollback()  # no connection is held while the vector is awaited
-            waited = True
         meaning = vectors.result(pending, entry.index.generations)
         clock.lap("embedding")
         result.with_meaning = bool(meaning)
@@ -111,7 +111,7 @@ def retrieve(question: Question, wait: float) -> Result:
         clock.lap("search")
         # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
         scope = Scope(question.user_id, at.space_ids, question.space_id)
-        if waited:
+        if clock.elapsed > FRESH_SECONDS:
             scope = scope_of(question.user_id, question.space_id)
         found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
         clock.lap("load")
@@ -189,7 +189,12 @@ class _Clock:
 
     def __init__(self, laps: dict[str, float]) -> None:
         self._laps = laps
-        self._last = time.perf_counter()
+        self._began = self._last = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the clock was made."""
+        return time.perf_counter() - self._began
 
     def lap(self, name: str) -> None:
         """Name the time since the last lap."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.dates import in_full
 from webapp.memories.copies import replies_stripped
 from webapp.memories.forgetting import being_forgotten
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
+from webapp.retrieval.loading import CHUNKS_ONLY
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.summaries.retelling import Told, without_retold
-
-_NO_MESSAGES = 2**31 - 1
 
 
 def init_summary_forgetting() -> None:
@@ -46,7 +46,7 @@ def _strip_chunks(user_id: int, told: Told) -> None:
             .where(ConversationChunk.chunk_id == row.chunk_id)
             .values(content=text, embedding=None, embedding_model=None)
         )
-    _index_again(user_id, {row.conversation_id: _NO_MESSAGES for row, _ in stripped})
+    _index_again(user_id, {row.conversation_id: CHUNKS_ONLY for row, _ in stripped})
 
 
 def _replace_titles(user_id: int, told: Told) -> None:
@@ -63,7 +63,7 @@ def _replace_titles(user_id: int, told: Told) -> None:
         db.session.execute(
             update(Conversation)
             .where(Conversation.conversation_id == row.conversation_id)
-            .values(title=f"Conversation of {row.created_at:%-d %B %Y}", updated_at=Conversation.updated_at)
+            .values(title=f"Conversation of {in_full(row.created_at)}", updated_at=Conversation.updated_at)
         )
         # The streams of its turns have told the title, and live for some time yet.
         replies = db.session.scalars(
@@ -82,12 +82,13 @@ def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int])
         select(Message.conversation_id, Message.message_id).where(Message.message_id.in_(message_ids))
     ):
         firsts[conversation_id] = min(message_id, firsts.get(conversation_id, message_id))
-    db.session.query(MessageEmbedding).where(MessageEmbedding.message_id.in_(message_ids)).delete()
+    db.session.execute(delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(message_ids)))
     _index_again(user_id, firsts)
 
 
 def _index_again(user_id: int, firsts: dict[int, int]) -> None:
     """Have the vectors made that conversations lack, of messages from these ids on."""
+    noted = []
     for conversation_id, first_id in sorted(firsts.items()):
         conversation = db.session.get(Conversation, conversation_id)
         if conversation.is_temporary:
@@ -95,6 +96,8 @@ def _index_again(user_id: int, firsts: dict[int, int]) -> None:
         conversation.index_due = True
         if conversation.indexed_through is not None:
             conversation.indexed_through = min(conversation.indexed_through, first_id - 1)
-        changes.note(user_id, Change("conversation", conversation_id, first_id))
+        noted.append(Change("conversation", conversation_id, first_id))
+    db.session.flush()  # all conversations are locked before the counter of changes is
+    if noted:
+        changes.note(user_id, *noted)
         enqueue_after_commit("index", user_id=user_id)
-    db.session.flush()
