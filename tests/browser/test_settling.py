@@ -39,6 +39,16 @@ def without_worker(live_server):
     return live_server
 
 
+def answered(tab, model):
+    """A page whose first question has been answered, while what follows the answer has not been done."""
+    model.script(reply="Afloat.")
+    script_title(model, TITLE)
+    page = tab.page
+    send(page, "Tell me of boats")
+    expect(replies(page)).to_have_text(re.compile("Afloat"))
+    return page
+
+
 def test_after_a_reload_in_the_middle_and_in_a_second_tab(open_tab, tab, user, model):
     model.script(reply=["word "] * 80, **SLOW)
     script_title(model, TITLE)
@@ -53,11 +63,7 @@ def test_after_a_reload_in_the_middle_and_in_a_second_tab(open_tab, tab, user, m
 
 
 def test_for_a_page_opened_between_the_reply_and_its_title(open_tab, tab, user, model, without_worker):
-    model.script(reply="Afloat.")
-    script_title(model, TITLE)
-    page = tab.page
-    send(page, "Tell me of boats")
-    expect(replies(page)).to_have_text(re.compile("Afloat"))
+    page = answered(tab, model)
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("New conversation")
     reply = replies(page).element_handle()
@@ -71,11 +77,7 @@ def test_for_a_page_opened_between_the_reply_and_its_title(open_tab, tab, user, 
 
 
 def test_for_a_viewer_who_was_cut_off_in_between(tab, model, without_worker):
-    model.script(reply="Afloat.")
-    script_title(model, TITLE)
-    page = tab.page
-    send(page, "Tell me of boats")
-    expect(replies(page)).to_have_text(re.compile("Afloat"))
+    page = answered(tab, model)
     without_worker.restart_web()
     without_worker.start_worker()
     expect_titled(page)
@@ -83,11 +85,7 @@ def test_for_a_viewer_who_was_cut_off_in_between(tab, model, without_worker):
 
 
 def test_a_title_that_came_while_nobody_listened(tab, app, model, without_worker):
-    model.script(reply="Afloat.")
-    script_title(model, TITLE)
-    page = tab.page
-    send(page, "Tell me of boats")
-    expect(replies(page)).to_have_text(re.compile("Afloat"))
+    page = answered(tab, model)
     without_worker.kill_web()
     without_worker.start_worker()
     wait_until(lambda: title_in(app) == TITLE, "the title")
@@ -98,11 +96,7 @@ def test_a_title_that_came_while_nobody_listened(tab, app, model, without_worker
 
 
 def test_a_title_being_written_by_hand_is_left_alone(tab, model, without_worker):
-    model.script(reply="Afloat.")
-    script_title(model, TITLE)
-    page = tab.page
-    send(page, "Tell me of boats")
-    expect(replies(page)).to_have_text(re.compile("Afloat"))
+    page = answered(tab, model)
     page.get_by_role("heading", level=1).get_by_role("link").click()
     field = page.get_by_label("Title", exact=True)
     field.fill("My own")

@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, wait, write_fixture
+from tests.memories.conversing import operation
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
 from webapp.database import db
@@ -238,13 +239,9 @@ def test_deleting_what_a_point_rests_on_opens_it(
 def test_forgetting_the_memory_of_the_same_words_opens_the_point(
     guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
-    operation = {
-        "action": "add", "memory_number": None, "message_number": 1, "quote": "My garden is a balcony",
-        "memory_type": "fact", "category": "home", "content": "The user's garden is a balcony.", "fact_key": None,
-        "fact_value": None, "confidence": 0.95, "importance": 0.6, "explicit_correction": False,
-    }  # fmt: skip
+    garden = operation("My garden is a balcony", "The user's garden is a balcony.", category="home")
     model.script(match="memory_operations", times=1,
-                 structured=extraction(assessment(1, QUOTE), operations=(operation,)))
+                 structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()
     assert points(client, guided)["by"]["place"]["is_addressed"] is True
@@ -280,13 +277,9 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
 def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_what_was_said(
     guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
 ) -> None:
-    operation = {
-        "action": "add", "memory_number": None, "message_number": 1, "quote": "My garden is a balcony",
-        "memory_type": "fact", "category": "home", "content": "I grow tomatoes.", "fact_key": None,
-        "fact_value": None, "confidence": 0.95, "importance": 0.6, "explicit_correction": False,
-    }  # fmt: skip
+    garden = operation("My garden is a balcony", "I grow tomatoes.", category="home")
     model.script(match="memory_operations", times=1,
-                 structured=extraction(assessment(1, QUOTE), operations=(operation,)))
+                 structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()
     change_set = client.get("/api/memories/changes").json["changes"][0]
