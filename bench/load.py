@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 _STAMP = re.compile(rb"(\d+):(\d+) ")
+_things = itertools.count(1)
 
 
 @dataclass
@@ -26,8 +28,8 @@ class Stream:
 
 
 def chat_request(url: str, token: str) -> Callable[[int], bytes]:
-    """The request that starts a turn and streams it."""
-    return lambda number: _post(url, "/api/chat/stream", {"message": f"bench {number}"}, token)
+    """The request that starts a turn and streams it; the question is new each time, and has to be embedded."""
+    return lambda number: _post(url, "/api/chat/stream", {"message": question(number)}, token)
 
 
 def model_request(url: str, model: str) -> Callable[[int], bytes]:
@@ -35,10 +37,15 @@ def model_request(url: str, model: str) -> Callable[[int], bytes]:
     path = urlsplit(url).path + "/chat/completions"
 
     def make(number: int) -> bytes:
-        messages = [{"role": "user", "content": f"bench {number}"}]
+        messages = [{"role": "user", "content": question(number)}]
         return _post(url, path, {"model": model, "stream": True, "messages": messages}, "bench")
 
     return make
+
+
+def question(number: int) -> str:
+    """Something to ask that nobody has asked before."""
+    return f"Bench {number}: where did we leave the {next(_things)}th plan for the garden house?"
 
 
 def _post(url: str, path: str, body: dict, token: str) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.chat.helpers import deltas, iterate, message, names, parse, wait_for_end
+from tests.chat.helpers import Event, deltas, iterate, message, names, parse, wait_for_end
 from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
@@ -188,6 +188,23 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClie
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
+def test_a_viewer_hears_the_end_that_somebody_else_wrote(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    """Its writer lost the lease, goes on, and finds the row finished."""
+    model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.05)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    seen: list[Event] = []
+    for event in iterate(response):
+        seen.append(event)
+        if len(seen) == 3:
+            turn_id = seen[0].data["assistant_message_id"]
+            with app.app_context():
+                finished = finish.finish_turn(turn_id, Outcome("interrupted", "w0 ", error_code="interrupted"))
+                db.session.commit()
+                turnlog.report(app.extensions["redis"], turn_id, finished.kind, finished.data)
+    assert names(seen)[-2:] == ["error", "settled"]
+    assert seen[-2].data["message"]["status"] == "interrupted"
+
+
 def test_recovery_leaves_a_turn_with_a_lease_alone(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
     turn_id = _dead_turn(app, client, "x")
@@ -303,7 +320,7 @@ def test_drain_finishes_what_it_can_and_stores_the_rest(
 
     model.script(match="short", reply="done", first_delay=0.3)
     model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
-    runner = TurnRunner(app, settings, app.extensions["chat_client"])
+    runner = TurnRunner(app, settings, app.extensions["chat_client"], app.extensions["chat"].hub)
     turns = []
     for text in ("short", "long"):
         with app.app_context():

@@ -199,7 +199,7 @@ def _end(reply_id: int, text: str) -> None:
 
 def _check_cover(conversation_id: int, reply_id: int, settings) -> None:
     assembled = assemble(reply_id, settings)
-    data = assembled.step.data
+    data = assembled.step.record
     assert data["tokens"] <= data["budget"]
     prompt = str(assembled.messages)
     closed = service.closed_through(conversation_id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import Select, bindparam, select
-from sqlalchemy.orm import load_only
+from sqlalchemy.orm import aliased, load_only
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -38,7 +38,7 @@ PROMPT = "chat"
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt ready to send, its account, the tools to offer, and the ids of the memories in it.
+    """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written.
     """
@@ -49,7 +49,6 @@ class Assembled:
     step: Step
     waits_for: int | None = None
     tools: Sequence[dict[str, Any]] = ()
-    used: Sequence[int] = ()
     receipt: Sequence[ReceiptItem] = ()
     retrieval: Step | None = None
 
@@ -74,16 +73,18 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     found = db.session.execute(_beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, *active = found
+    reply, conversation, owner, asked, *active = found
     # A summary closes a batch of messages, which still count: there is none where fewer have been said.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
     closed = chunks[-1].end if chunks else 0
-    rows = [row for row in messages.current_messages(reply.conversation_id, after=closed) if row.message_id < turn_id]
-    waits_for = next((row.message_id for row in rows if row.status == "streaming"), None)
+    if conversation.message_count == 2 and asked is not None:  # this exchange: many have no other
+        history = [ContextMessage(reply.reply_to_id, "user", asked, "complete")]
+    else:
+        history = _history(reply, after=closed)
+    waits_for = next((message.id for message in history if message.status == "streaming"), None)
     if waits_for is not None:
         return Assembled([], reply.model, "", Step("context", {}), waits_for)
-    history = [ContextMessage(row.message_id, row.role, row.content, row.status) for row in rows]
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
@@ -95,19 +96,32 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         messages=made.context.messages,
         model=model,
         prompt_version=f"{label}, {opening.label}" if opening else label,
-        step=_step(made.context, history, chunks, made.memories, started, opening),
+        step=Step(
+            "context", partial(_account, made.context, history, chunks, made.memories, opening),
+            duration_ms=round((time.perf_counter() - started) * 1000),
+        ),
         tools=TOOLS if remembers and made.place.has_tools else [],
-        used=[item.id for item in made.context.receipt if item.kind == "memory" and item.injected],
         receipt=made.context.receipt,
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
     )
 
 
+def _history(reply: Message, *, after: int) -> list[ContextMessage]:
+    return [
+        ContextMessage(row.message_id, row.role, row.content, row.status)
+        for row in messages.current_messages(reply.conversation_id, after=after)
+        if row.message_id < reply.message_id
+    ]
+
+
 @cache
 def _beginning() -> Select[Any]:
-    """All that a prompt starts from, in one statement: reply, conversation, owner, version and text of the prompt."""
+    """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
+    and text."""
+    asked = aliased(Message)
     return (
-        select(Message, Conversation, User, *prompts.active_columns(PROMPT))
+        select(Message, Conversation, User, asked.content, *prompts.active_columns(PROMPT))
+        .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
         .where(Message.message_id == bindparam("turn"))
@@ -196,10 +210,11 @@ def _retrieved(found: Result) -> list[Retrieved]:
     ]
 
 
-def _step(
+def _account(
     context: Context, history: Sequence[ContextMessage], chunks: Sequence[Chunk],
-    memories: Sequence[tuple[int, int, str]], started: float, opening: Opening | None = None,
-) -> Step:
+    memories: Sequence[tuple[int, int, str]], opening: Opening | None,
+) -> dict[str, Any]:
+    """What is kept of a prompt: its sections, what was left out, its messages without what has a place elsewhere."""
     stored = {(message.role, message.content): message.id for message in history}
     passages = [(item.kind, item.id) for item in context.receipt if item.stage == "retrieved" and item.injected]
     summaries = [(chunk.id, chunk.content) for chunk in chunks]
@@ -212,11 +227,10 @@ def _step(
     if opening and "content" in prompt[-1]:
         # What was known of the point then is not kept here: it may be forgotten one day.
         prompt[-1]["content"] = opening.kept
-    data = {
+    return {
         "tokens": context.tokens,
         "budget": context.budget,
         "sections": [asdict(section) for section in context.sections],
         "left_out": [asdict(item) for item in context.left_out],
         "prompt": prompt,
     }
-    return Step("context", data, duration_ms=round((time.perf_counter() - started) * 1000))

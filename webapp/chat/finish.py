@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -31,12 +31,21 @@ FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, Mode
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A pipeline step to be stored with the reply; duration in milliseconds."""
+    """A pipeline step to be stored with the reply; duration in milliseconds.
+
+    What is long to write down may be given as a function, which is called when the reply is stored: nobody is to wait
+    for the first word because of it.
+    """
 
     name: str
-    data: dict[str, Any]
+    data: dict[str, Any] | Callable[[], dict[str, Any]]
     model: str | None = None
     duration_ms: int | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The data, written down."""
+        return self.data() if callable(self.data) else self.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +69,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The final event of the turn, and the names and ids of the jobs it asks for."""
+    """The final event of a turn, whose turn it was, the names and ids of the jobs it asks for, and the ids of the
+    memories that were in its prompt."""
 
     kind: str
     data: dict[str, Any]
+    user_id: int
     jobs: list[tuple[str, dict[str, Any]]]
+    used: list[int]
 
 
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
@@ -100,7 +112,9 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         db.session.execute(insert(PipelineStep.__table__), steps)
     receipts.store(turn_id, outcome.receipt)
     kind, data = final_event(row, retryable=outcome.retryable)
-    return Finished(kind, data, jobs_of_turn(conversation, row) if kind == "done" else [])
+    jobs = jobs_of_turn(conversation, row) if kind == "done" else []
+    used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
+    return Finished(kind, data, conversation.user_id, jobs, used)
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
@@ -135,7 +149,7 @@ def _reply_and_owner() -> Select[tuple[Message, User]]:
 def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     return {
         "message_id": turn_id, "ordinal": ordinal, "name": step.name, "duration_ms": step.duration_ms,
-        "model": step.model[:200] if step.model else None, "data": step.data, "created_at": now(),
+        "model": step.model[:200] if step.model else None, "data": step.record, "created_at": now(),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from flask import Flask
 from redis import Redis
@@ -55,6 +55,9 @@ def follow(
         while True:
             item = subscription.get(_wait(started, ended_at, patience))
             if item is not None:
+                if item.kind == SETTLED and ended_at is None:
+                    # Somebody else finished it, and said so on the stream behind the back of the one who wrote it.
+                    yield from _stored_end(app, turn_id)
                 yield item
                 if item.kind in FINAL_KINDS:
                     ended_at = time.monotonic()
@@ -100,14 +103,23 @@ def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
     A turn can have ended without a word on its stream: its process died, or Redis was away at that moment.
     """
     try:
-        if turnlog.has_lease(_redis(app), turn_id):
-            return None
-        with app.app_context():
-            recovery.recover_turn(turn_id)
+        with suppress(RedisError):  # nobody knows who runs it; the tables still know when it has ended
+            if turnlog.has_lease(_redis(app), turn_id):
+                return None
+            with app.app_context():
+                recovery.recover_turn(turn_id)
         return stored_entries(app, turn_id)
-    except (RedisError, SQLAlchemyError) as error:
+    except SQLAlchemyError as error:
         log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
         return None
+
+
+def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
+    try:
+        return (stored_entries(app, turn_id) or [])[-1:]
+    except SQLAlchemyError as error:
+        log.warning("end of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+        return []
 
 
 def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:

@@ -15,16 +15,19 @@ from typing import Any
 from flask import Flask
 from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat import assembly, finish, tools, turnlog
+from webapp.chat.hub import Hub
 from webapp.chat.turn import SHUTDOWN, STOP, run_turn
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
-from webapp.database import db, write_transaction
+from webapp.database import write_transaction
 from webapp.errors import Unavailable
 from webapp.llm.chat import ChatClient, ToolCall
 from webapp.memories.known import note_uses
 from webapp.queueing import enqueue
+from webapp.retrieval.service import catch_up
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +43,11 @@ LONGEST_RENEWAL = 2.0
 class TurnRunner:
     """Starts its loop with the first turn, in the process that runs it (never before a fork)."""
 
-    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatClient]):
+    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatClient], hub: Hub):
         self._app = app
         self._settings = settings
         self._make_chat = chat
+        self._hub = hub
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: dict[int, asyncio.Task] = {}
@@ -74,6 +78,7 @@ class TurnRunner:
             return
         loop = self.start()
         self._submitted.add(turn_id)
+        self._hub.own(turn_id)
         loop.call_soon_threadsafe(self._spawn, turn_id, header, embedded)
 
     def drain(self, seconds: float) -> None:
@@ -105,10 +110,11 @@ class TurnRunner:
             self._settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
         )
         self._writer = TurnWriter(
-            self._redis, coalesce_ms=self._settings.turn_coalesce_ms, keep_seconds=self._settings.turn_log_seconds
+            self._redis, coalesce_ms=self._settings.turn_coalesce_ms, keep_seconds=self._settings.turn_log_seconds,
+            hand_over=self._hub.hand_over,
         )
         self._chat = self._make_chat()
-        self._tables = _Tables(self._app, self._settings)
+        self._tables = _Tables(self._app, self._settings, lambda: self.active <= 1)
         self._upkeep = [
             asyncio.create_task(self._renew_leases(), name="turn-leases"),
             asyncio.create_task(self._honour_stops(), name="turn-stops"),
@@ -123,29 +129,33 @@ class TurnRunner:
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
 
     async def _run(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
-        key = turnlog.lease_key(turn_id)
-        try:
-            taken = await self._redis.set(key, self._owner, nx=True, px=self._lease_ms)
-            # A command that was sent again, because its answer was lost, finds the lease of its first try.
-            if not taken and await self._redis.get(key) != self._owner:
-                log.info("turn is run elsewhere", extra={"turn_id": turn_id})
-                return
-        except RedisError as error:
-            # The answer matters more than the lease: the row's status is claimed in the database in the end.
-            log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
+        lease = asyncio.create_task(self._take_lease(turn_id))
         self._leased.add(turn_id)
         try:
             await run_turn(
-                turn_id, header, tables=self._tables, chat=self._chat, writer=self._writer,
+                turn_id, header, is_ours=lease, tables=self._tables, chat=self._chat, writer=self._writer,
                 max_tokens=self._settings.reply_tokens, embedded=embedded,
-                embedding_seconds=self._settings.embedding_query_seconds,
             )
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn_id})
         finally:
             self._leased.discard(turn_id)
+            await asyncio.to_thread(self._hub.disown, turn_id)
             with suppress(RedisError):
-                await self._redis.delete(key, turnlog.stop_key(turn_id))
+                if await lease:
+                    await self._redis.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
+
+    async def _take_lease(self, turn_id: int) -> bool:
+        """Whether the turn is this process's to run; without Redis it is."""
+        key = turnlog.lease_key(turn_id)
+        try:
+            taken = await self._redis.set(key, self._owner, nx=True, px=self._lease_ms)
+            # A command that was sent again, because its answer was lost, finds the lease of its first try.
+            return bool(taken) or await self._redis.get(key) == self._owner
+        except RedisError as error:
+            # The answer matters more than the lease: the row's status is claimed in the database in the end.
+            log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
+            return True
 
     @property
     def _lease_ms(self) -> int:
@@ -201,22 +211,30 @@ class TurnRunner:
 class _Tables:
     """Blocking database work on a few threads, each call in an app context of its own: nothing is held in between."""
 
-    def __init__(self, app: Flask, settings: Settings):
+    def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
         self._app = app
         self._settings = settings
+        self._is_quiet = is_quiet
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
         self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
+        self._reading = 0
 
-    async def assemble(self, turn_id: int) -> assembly.Assembled:
-        """The prompt of the turn."""
+    async def assemble(self, turn_id: int, embedded: Future[Any] | None) -> assembly.Assembled:
+        """The prompt of the turn, whose question is `embedded` sooner or later.
+
+        Alone it is begun meanwhile. A thread that others have work for does not wait.
+        """
+        if self._reading and embedded is not None and not embedded.done():
+            await _settled(embedded, self._settings.embedding_query_seconds)
 
         def work() -> assembly.Assembled:
-            assembled = assembly.assemble(turn_id, self._settings)
-            db.session.remove()
-            note_uses(self._app.extensions["redis"], assembled.used)
-            return assembled
+            return assembly.assemble(turn_id, self._settings)
 
-        return await self._call(self._starts, work)
+        self._reading += 1
+        try:
+            return await self._call(self._starts, work)
+        finally:
+            self._reading -= 1
 
     async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
         """Carry out what the model asks for."""
@@ -231,17 +249,21 @@ class _Tables:
 
         return await self._call(self._ends, work)
 
-    async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None:
-        """Put the turn's jobs on their queues; what fails here is found by the sweep."""
+    async def follow_up(self, turn_id: int, finished: finish.Finished) -> None:
+        """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
 
         def work() -> None:
             client = self._app.extensions["redis"]
             try:
-                turnlog.owe(client, turn_id, [name for name, _ in jobs])
-                for name, ids in jobs:
+                turnlog.owe(client, turn_id, [name for name, _ in finished.jobs])
+                for name, ids in finished.jobs:
                     enqueue(name, turn_id=turn_id, **ids)
             except RedisError as error:
                 log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
+            note_uses(client, finished.used)
+            if self._is_quiet():  # else each turn that begins does so for all that have ended
+                with suppress(SQLAlchemyError):
+                    catch_up(finished.user_id)
 
         await self._call(self._ends, work)
 
@@ -255,3 +277,10 @@ class _Tables:
     def close(self) -> None:
         for pool in (self._starts, self._ends):
             pool.shutdown(wait=False)
+
+
+async def _settled(future: Future[Any], seconds: float) -> None:
+    """Wait for what another thread makes, however it ends."""
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
+    await asyncio.wait([waited], timeout=seconds)

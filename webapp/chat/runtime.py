@@ -29,10 +29,8 @@ class ChatRuntime:
 def init_chat(app: Flask, settings: Settings) -> None:
     """Make the runtime of an application; no thread and no connection yet."""
     texts_removed.connect(_drop_streams)
-    app.extensions["chat"] = ChatRuntime(
-        runner=TurnRunner(app, settings, app.extensions["chat_client"]),
-        hub=Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True)),
-    )
+    hub = Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True))
+    app.extensions["chat"] = ChatRuntime(TurnRunner(app, settings, app.extensions["chat_client"], hub), hub)
 
 
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
 import time
+from asyncio import Future
 from collections.abc import Coroutine
-from concurrent.futures import Future
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -46,10 +47,10 @@ _WORDS = {
 class Tables(Protocol):
     """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
 
-    async def assemble(self, turn_id: int) -> Assembled: ...
+    async def assemble(self, turn_id: int, embedded: concurrent.futures.Future | None) -> Assembled: ...
     async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun: ...
     async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
-    async def enqueue(self, turn_id: int, jobs: list[tuple[str, dict]]) -> None: ...
+    async def follow_up(self, turn_id: int, finished: Finished) -> None: ...
 
 
 @dataclass(slots=True)
@@ -74,12 +75,13 @@ class Progress:
 
 
 async def run_turn(
-    turn_id: int, header: dict, *, tables: Tables, chat: ChatClient, writer: TurnWriter, max_tokens: int,
-    embedded: Future | None = None, embedding_seconds: float = 0.0,
+    turn_id: int, header: dict, *, is_ours: Future[bool], tables: Tables, chat: ChatClient, writer: TurnWriter,
+    max_tokens: int, embedded: concurrent.futures.Future | None = None,
 ) -> None:
     """Write the reply of a turn. Every way it can end is stored in the row and said on the stream.
 
-    `embedded` is waited for, `embedding_seconds` at most: no thread has to, while others have work to do.
+    The model is not asked before `is_ours` is known; if it is false the turn is left alone. `embedded` is done when the
+    question has been embedded.
 
     Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
     """
@@ -88,9 +90,11 @@ async def run_turn(
     assembled: Assembled | None = None
     started = time.perf_counter()
     try:
-        if embedded is not None and not embedded.done():
-            await _settled(embedded, embedding_seconds)
-        assembled = await _assemble(turn_id, tables)
+        assembled = await _assemble(turn_id, tables, embedded)
+        if not await asyncio.shield(is_ours):
+            log.info("turn is run elsewhere", extra={"turn_id": turn_id})
+            writer.drop(turn_id)
+            return
         progress.model = assembled.model or chat.settings.chat_model
         await _stream(turn_id, assembled, progress, tables, chat, writer, max_tokens, started)
         outcome = Outcome("complete", progress.text)
@@ -121,13 +125,6 @@ async def run_turn(
     await _unstoppable(_conclude(turn_id, _complete(outcome, progress, assembled, started), tables, writer))
 
 
-async def _settled(future: Future, seconds: float) -> None:
-    """Wait for what another thread makes, however it ends."""
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
-    await asyncio.wait([waited], timeout=seconds)
-
-
 async def _unstoppable(work: Coroutine) -> None:
     """Run to the end even when a stop arrives in the meantime: there is nothing left to stop."""
     task = asyncio.create_task(work)
@@ -140,10 +137,10 @@ async def _unstoppable(work: Coroutine) -> None:
             asyncio.current_task().uncancel()
 
 
-async def _assemble(turn_id: int, tables: Tables) -> Assembled:
+async def _assemble(turn_id: int, tables: Tables, embedded: concurrent.futures.Future | None) -> Assembled:
     """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
     while True:
-        assembled = await tables.assemble(turn_id)
+        assembled = await tables.assemble(turn_id, embedded)
         if assembled.waits_for is None:
             return assembled
         await asyncio.sleep(WAIT_FOR_EARLIER)
@@ -278,4 +275,4 @@ async def _conclude(turn_id: int, outcome: Outcome, tables: Tables, writer: Turn
         await writer.end(turn_id, "settled", {})
         return
     await writer.end(turn_id, finished.kind, finished.data)
-    await tables.enqueue(turn_id, finished.jobs)
+    await tables.follow_up(turn_id, finished)

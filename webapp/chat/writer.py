@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from webapp.chat.turnlog import fields, log_key
+from webapp.chat.turnlog import Entry, fields, log_key
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
+
+HandOver = Callable[[int, Sequence[Entry]], None]
 
 
 @dataclass(slots=True)
@@ -29,11 +32,19 @@ class _Open:
     header: dict[str, Any] = field(default_factory=dict)
 
 
-class TurnWriter:
-    """Belongs to one event loop. While Redis is away everything is kept and written when it is back."""
+_Unsent = tuple[str, dict[str, Any], int]
+"""Kind, data and offset of an entry that has no id yet."""
 
-    def __init__(self, client: Redis, *, coalesce_ms: int, keep_seconds: int) -> None:
+
+class TurnWriter:
+    """Belongs to one event loop. While Redis is away everything is kept and written when it is back.
+
+    What Redis has taken is given to `hand_over`, with the turn's id, for those who read it in this process.
+    """
+
+    def __init__(self, client: Redis, *, coalesce_ms: int, keep_seconds: int, hand_over: HandOver) -> None:
         self._client = client
+        self._hand_over = hand_over
         self._pause = coalesce_ms / 1000
         self._keep = keep_seconds
         self._open: dict[int, _Open] = {}
@@ -73,8 +84,12 @@ class TurnWriter:
         except TimeoutError:
             log.warning("turn stream not finished: redis is away", extra={"turn_id": turn_id})
         finally:
-            self._open.pop(turn_id, None)
-            self._dirty.discard(turn_id)
+            self.drop(turn_id)
+
+    def drop(self, turn_id: int) -> None:
+        """Write no more of a turn."""
+        self._open.pop(turn_id, None)
+        self._dirty.discard(turn_id)
 
     async def close(self) -> None:
         """Stop writing."""
@@ -105,16 +120,17 @@ class TurnWriter:
     async def _flush(self) -> None:
         """Write every dirty turn in one round trip. Nothing is taken off the books before Redis has answered."""
         pipe = self._client.pipeline(transaction=False)
-        batch: list[tuple[int, _Open, int, int, slice]] = []
+        batch: list[tuple[int, _Open, int, int, list[_Unsent], int]] = []
         for turn_id in list(self._dirty):
             turn = self._open.get(turn_id)
             if turn is not None:
                 first = len(pipe)
-                self._add(pipe, turn_id, turn)
-                batch.append((turn_id, turn, len(turn.text), len(turn.waiting), slice(first, len(pipe))))
+                sent = self._add(pipe, turn_id, turn)
+                batch.append((turn_id, turn, len(turn.text), len(turn.waiting), sent, first))
         results = await pipe.execute() if len(pipe) else []
-        for turn_id, turn, length, waiting, commands in batch:
-            if any(result is None for result in results[commands]):
+        for turn_id, turn, length, waiting, sent, first in batch:
+            ids = results[first : first + len(sent)]
+            if any(entry_id is None for entry_id in ids):
                 # The stream is gone (Redis was emptied): begin it anew, with everything there is.
                 turn.created, turn.written = False, 0
                 self._work.set()
@@ -123,22 +139,31 @@ class TurnWriter:
             del turn.waiting[:waiting]
             if len(turn.text) == length and not turn.waiting:
                 self._dirty.discard(turn_id)
+            if sent:
+                self._hand_over(turn_id, [
+                    Entry(entry_id.decode(), *item) for entry_id, item in zip(ids, sent, strict=True)
+                ])
         async with self._flushed:
             self._flushed.notify_all()
 
-    def _add(self, pipe: Any, turn_id: int, turn: _Open) -> None:
+    def _add(self, pipe: Any, turn_id: int, turn: _Open) -> list[_Unsent]:
+        """Append what is new of a turn to the pipeline, one command an entry, first of all; the entries."""
         key = log_key(turn_id)
-        entries = [fields(kind, data) for kind, data in turn.waiting]
+        unsent: list[_Unsent] = [(kind, data, 0) for kind, data in turn.waiting]
         text = turn.text[turn.written :]
+        is_new = not turn.created
         if turn.created:
             if text:
-                entries.insert(0, fields("delta", {"text": text}, turn.written))
+                unsent.insert(0, ("delta", {"text": text}, turn.written))
         else:
             # A stream that was lost begins with all its text, to replace what its readers may have missed.
             fresh = bool(turn.waiting) and turn.waiting[0][0] == "turn"
-            pipe.xadd(key, entries.pop(0) if fresh else fields("turn", turn.header))
-            pipe.expire(key, self._keep)
+            if not fresh:
+                unsent.insert(0, ("turn", turn.header, 0))
             if text:
-                entries.insert(0, fields("delta" if fresh else "snapshot", {"text": text}))
-        for item in entries:
-            pipe.xadd(key, item, nomkstream=True)
+                unsent.insert(1, ("delta" if fresh else "snapshot", {"text": text}, 0))
+        for number, item in enumerate(unsent):
+            pipe.xadd(key, fields(*item), nomkstream=bool(number) or not is_new)
+        if is_new:
+            pipe.expire(key, self._keep)
+        return unsent

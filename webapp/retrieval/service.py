@@ -153,9 +153,11 @@ def search(
     return result
 
 
-def warm(user_id: int) -> None:
-    """Bring the user's index up to date, or begin to build it, without waiting for that."""
-    index_cache().get(user_id, 0)
+def catch_up(user_id: int) -> None:
+    """Bring the user's index up to date, if this process has one, so that the next look-up need not."""
+    cache = index_cache()
+    if cache.held(user_id) is not None:
+        cache.get(user_id, 0)
 
 
 def anticipate(user_id: int, text: str) -> Future[Any] | None:
