@@ -114,7 +114,8 @@ def _views(app: Flask, person: Person, conversation: int, size: int) -> dict[str
         "conversation beside the sidebar": part(f"/c/{conversation}"),
         "conversation page, at the middle": page(f"/c/{conversation}?at={middle}"),
         "messages above": part(f"/c/{conversation}?before={middle}"),
-        "memory panel": part(f"/memories/panel?conversation={conversation}"),
+        "memory panel": part(f"/memories/panel?part=rest&conversation={conversation}"),
+        "memory panel, anew": part(f"/memories/panel?conversation={conversation}"),
         "memory list": part("/memories/list"),
         "memory page": page("/memory"),
     }

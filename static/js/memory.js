@@ -6,6 +6,7 @@ const panel = () => $("#panel");
 const isOver = () => matchMedia("(max-width: 1099px)").matches;
 let opener = null;
 let waiting = false;
+let missed = false;
 
 const conversation = () => $(".conversation")?.dataset.conversation ?? "";
 const filters = () => $("#memory-filters");
@@ -18,7 +19,8 @@ function isBusy() {
 
 function refresh({ moved = false } = {}) {
   waiting = false;
-  if (!filters()) return;
+  missed = !filters();
+  if (missed) return;
   const query = new URLSearchParams(new FormData(filters()));
   query.set("conversation", conversation());
   query.set("limit", Math.min(100, Math.max(20, $$("#memory-list > .mem").length)));
@@ -58,9 +60,15 @@ for (const type of ["pointerout", "focusout"]) {
 // Another conversation: its switches, its filters, what its replies used.
 function follow() {
   const aside = panel();
+  if (missed && filters()) refresh(); // something changed while the list was on its way
   if (!aside || !$(".conversation") || aside.dataset.conversation === conversation()) return;
   aside.dataset.conversation = conversation();
-  refresh({ moved: true });
+  const unseen = $("#memory-rest");
+  if (unseen) {
+    const place = (part) => `${aside.dataset.url}?part=${part}&conversation=${conversation()}`;
+    unseen.setAttribute("hx-get", place("rest"));
+    htmx.ajax("GET", place("moved"), { target: "#memory-here", swap: "none", source: "#memory-here" });
+  } else refresh({ moved: true });
   document.dispatchEvent(new CustomEvent("panel:moved"));
 }
 document.addEventListener("htmx:after:settle", follow);

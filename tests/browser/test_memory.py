@@ -258,6 +258,37 @@ def test_the_panel_stays_as_it_was_left(tab):
     expect(page.locator("#panel-used")).to_be_visible()
 
 
+def test_a_list_that_did_not_come_is_asked_for_again(tab):
+    page = tab.page
+    page.route("**/memories/panel?*", lambda route: route.abort())
+    with page.expect_event("requestfailed", lambda request: "/memories/panel?" in request.url):
+        page.reload()
+    page.unroute("**/memories/panel?*")
+    page.get_by_role("link", name="What is remembered").click()
+    expect(page.locator("#memory-list")).to_contain_text("Nothing remembered yet")
+    expect(page.locator("#memory-rest")).to_have_count(0)
+    tab.forgive()  # it is what this is about
+
+
+def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_tab, user, model):
+    answers(model, operation("I prefer green tea", memory_type="preference"))
+    first = open_tab(user).page
+    send(first, "I prefer green tea")
+    expect(cards(first)).to_have_count(1, timeout=30_000)
+    page = open_tab(user, PHONE).page
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    page.get_by_label("Show the sidebar").tap()
+    page.locator(".side-link").first.tap()
+    expect(page.locator(".message-user")).to_have_count(1)
+    assert not [url for url in asked if "part=rest" in url]
+    page.get_by_label("Show the memory panel").tap()
+    expect(cards(page)).to_have_count(1)
+    expect(page.get_by_role("switch", name="In this conversation")).to_be_visible()
+    assert [url for url in asked if "part=rest" in url and url.endswith(page.url.rpartition("/")[2])]
+
+
 def test_on_a_phone_the_panel_is_a_drawer(open_tab, user, model):
     model.script(reply="Good.")
     answers(model, operation("I prefer green tea", memory_type="preference"))

@@ -13,14 +13,16 @@ PART = {"HX-Request": "true"}
 
 STATEMENTS = {
     "part of /sidebar": 2,
-    "/": 11,
-    "/c/{talk}": 16,
-    "/c/{talk}?at={middle}": 16,
-    "/memory": 10,
+    "/": 5,
+    "/c/{talk}": 10,
+    "/c/{talk}?at={middle}": 10,
+    "/memory": 9,
     "part of /c/{talk}": 8,
     "part of /c/{talk}?before={middle}": 6,
     "part of /memories/panel": 7,
     "part of /memories/panel?conversation={talk}": 8,
+    "part of /memories/panel?part=rest&conversation={talk}": 9,
+    "part of /memories/panel?part=moved&conversation={talk}": 2,
     "part of /memories/list": 3,
     "part of /memories/counts": 2,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import pytest
@@ -122,16 +123,24 @@ def test_a_form_without_its_token_changes_nothing(path, app, browser, user, reme
     assert memories_of(app, user.user_id)[0].revision == 1
 
 
+def panel_beside(browser, path: str) -> str:
+    """What the panel of a page fetches when it comes into sight."""
+    page = browser.get(path).text
+    panel = page[page.index('id="panel"') :]
+    place = re.search(r'id="memory-rest" href="/memory" hx-get="([^"]+)"', panel)[1]
+    return browser.get(html.unescape(place), headers=HTMX).text
+
+
 def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser, user, learn):
-    assert "Nothing remembered yet" in browser.get("/").text
+    assert "Nothing remembered yet" in panel_beside(browser, "/")
     talk = learn(user, "I am <allergic> to peanuts", title="Trip & <Lisbon>")
     page = browser.get(f"/c/{talk}").text
-    panel = page[page.index('id="panel"') :]
+    assert f'data-conversation="{talk}"' in page
+    panel = panel_beside(browser, f"/c/{talk}")
     assert "I am &lt;allergic&gt; to peanuts" in panel
     assert "Trip &amp; &lt;Lisbon&gt;" in panel
-    assert re.search(r'data-memory-count>1</span>', panel)
+    assert '<hx-partial hx-target="[data-memory-count]" hx-swap="textContent">1</hx-partial>' in panel
     assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', panel)
-    assert f'data-conversation="{talk}"' in panel
     assert "Remembered 1" in page
     assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
     browser.set_cookie("panel", "closed")
@@ -270,8 +279,7 @@ def test_review_and_the_four_answers(app, browser, user, learn, model):
     row = memories_of(app, user.user_id)[0]
     with app.app_context(), write_transaction():
         service.get_memory(user.user_id, row.memory_id).needs_review = True
-    page = browser.get(f"/c/{talk}").text
-    assert "Is this right?" in page
+    assert "Is this right?" in panel_beside(browser, f"/c/{talk}")
     wrong = post_form(browser, f"/memories/{row.memory_id}/review", headers=HTMX, decision="sing")
     assert wrong.status_code == 422
     assert "Choose one of the answers" in wrong.text
@@ -351,3 +359,12 @@ def test_search_finds_memories_and_words_and_leads_to_them(browser, user, learn,
     assert "/c/" not in only
     assert "Nothing found for “&lt;zyx&gt;”" in browser.get("/find?q=<zyx>&kind=conversation", headers=HTMX).text
     assert "Type a word" in browser.get("/find", headers=HTMX).text
+
+
+def test_a_panel_that_was_not_looked_at_yet_follows_the_conversation(browser, user, learn):
+    learn(user, "I own a boat")
+    other = learn(user, "I own a bike")
+    moved = browser.get(f"/memories/panel?part=moved&conversation={other}", headers=HTMX).text
+    assert 'hx-target="#memory-here"' in moved and f"/c/{other}/memory/extract" in moved
+    assert 'hx-target="#used-here"' in moved and f"/c/{other}/used" in moved
+    assert "I own a" not in moved

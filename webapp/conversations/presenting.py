@@ -16,7 +16,7 @@ from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.database import db
 from webapp.rendering import reader_zone
 
-MESSAGES_SHOWN = 40
+MESSAGES_SHOWN = 24
 MESSAGES_BEFORE = 10  # a message opened by its address has a little context above it
 
 

@@ -15,6 +15,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.memories import forgetting, history, service, views, wording
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
+from webapp.memories.switches import switches
 from webapp.memories.views import Filters
 from webapp.problems import field_errors
 from webapp.web import wants_partial
@@ -36,15 +37,11 @@ def _words(state: Any) -> None:
 def _panel() -> dict[str, Any]:
     """What the templates of any page may ask for; nothing is loaded unless one does."""
     return {
-        "load_panel": _load_panel,
+        "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": remembered_under,
         "note_messages": note_messages,
         "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
-
-
-def _load_panel(conversation: Conversation | None = None) -> views.Panel:
-    return views.panel(current_user_id(), conversation, read_filters(conversation))
 
 
 def read_filters(conversation: Conversation | None = None) -> Filters:
@@ -85,14 +82,17 @@ def note_messages(messages: list[Any]) -> None:
 @signed_in
 def page():
     """All of memory in full width."""
-    shown = views.panel(current_user_id(), None, read_filters())
+    shown = views.panel(current_user_id(), None, read_filters(), with_changes=False)
     return render_template("memories/page.html", panel=shown, has_any=views.has_any(current_user_id()))
 
 
 @blueprint.get("/memories/panel")
 @signed_in
 def panel():
-    """The panel anew, as fragments for the parts of it that a page has."""
+    """The panel anew, as fragments for the parts of it that a page has.
+
+    With `part`, only what stands below its switches (`rest`), or what it says of the conversation (`moved`).
+    """
     number = request.args.get("conversation", type=int)
     if not wants_partial():
         return redirect(url_for(".page"), 303)
@@ -100,8 +100,12 @@ def panel():
         conversation = get_conversation(current_user_id(), number) if number else None
     except NotFound:  # deleted a moment ago, and still on the page that asks
         conversation = None
-    shown = views.panel(current_user_id(), conversation, read_filters(conversation))
-    return render_template("memories/_refresh.html", panel=shown)
+    part = request.args.get("part")
+    if part == "moved":
+        shown = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
+        return render_template("memories/_panel_moved.html", **shown)
+    found = views.panel(current_user_id(), conversation, read_filters(conversation))
+    return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=found)
 
 
 @blueprint.get("/memories/counts")

@@ -110,7 +110,7 @@ class Panel:
     categories: list[str] = field(default_factory=list)
 
 
-def panel(user_id: int, conversation: Conversation | None, filters: Filters) -> Panel:
+def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, with_changes: bool = True) -> Panel:
     """The panel as it stands; the quotes of all that it shows are loaded at once."""
     number = counts(user_id)
     listed = _listed(user_id, filters)
@@ -124,7 +124,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters) -> 
         filters,
         Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
         _contradictions_first(reviewing.with_quotes(pairs, quotes)),
-        history.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items,
+        history.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items if with_changes else [],
         categories(user_id),
     )
 
