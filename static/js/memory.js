@@ -23,7 +23,7 @@ function refresh({ moved = false } = {}) {
   if (missed) return;
   const query = new URLSearchParams(new FormData(filters()));
   query.set("conversation", conversation());
-  query.set("limit", Math.min(100, Math.max(20, $$("#memory-list > .mem").length)));
+  query.set("limit", Math.min(100, Math.max(12, $$("#memory-list > .mem").length)));
   if (moved) query.set("moved", "1");
   // A report of what was just done stays until it is closed.
   query.set("keep", ["review", "list"].filter((part) => $(`#memory-${part} [data-stays]`)).join());

@@ -16,7 +16,7 @@ STATEMENTS = {
     "/": 5,
     "/c/{talk}": 10,
     "/c/{talk}?at={middle}": 10,
-    "/memory": 9,
+    "/memory": 8,
     "part of /c/{talk}": 8,
     "part of /c/{talk}?before={middle}": 6,
     "part of /memories/panel": 7,

@@ -83,7 +83,8 @@ def note_messages(messages: list[Any]) -> None:
 def page():
     """All of memory in full width."""
     shown = views.panel(current_user_id(), None, read_filters(), with_changes=False)
-    return render_template("memories/page.html", panel=shown, has_any=views.has_any(current_user_id()))
+    has_any = bool(shown.cards.items) or views.has_any(current_user_id())
+    return render_template("memories/page.html", panel=shown, has_any=has_any)
 
 
 @blueprint.get("/memories/panel")

@@ -43,7 +43,7 @@ class Filters(BaseModel):
     space: Id | None = None
     conversation: Id | None = None
     cursor: str | None = Field(None, max_length=500)
-    limit: int = Field(20, ge=1, le=100)
+    limit: int = Field(12, ge=1, le=100)
 
     @property
     def is_narrow(self) -> bool:
