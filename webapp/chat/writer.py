@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,8 +50,10 @@ class TurnWriter:
         self._keep = keep_seconds
         self._open: dict[int, _Open] = {}
         self._dirty: set[int] = set()
+        self._urgent: set[int] = set()
+        self._due: float | None = None
         self._work = asyncio.Event()
-        self._urgent = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._flushed = asyncio.Condition()
         self._task = asyncio.create_task(self._run(), name="turn-writer")
 
@@ -90,6 +93,7 @@ class TurnWriter:
         """Write no more of a turn."""
         self._open.pop(turn_id, None)
         self._dirty.discard(turn_id)
+        self._urgent.discard(turn_id)
 
     async def close(self) -> None:
         """Stop writing."""
@@ -100,28 +104,44 @@ class TurnWriter:
         self._dirty.add(turn_id)
         self._work.set()
         if urgent:
-            self._urgent.set()
+            self._urgent.add(turn_id)
+            self._hurry.set()
+        elif self._due is None:
+            self._due = time.monotonic() + self._pause
 
     async def _run(self) -> None:
         while True:
             await self._work.wait()
-            if not self._urgent.is_set() and self._pause:
+            wait = self._due - time.monotonic() if self._due is not None else 0.0
+            if wait > 0 and not self._urgent:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._urgent.wait(), self._pause)
-            self._work.clear()
-            self._urgent.clear()
+                    await asyncio.wait_for(self._hurry.wait(), wait)
             try:
-                await self._flush()
+                await self._flush(self._next())
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
+                self._due = None
+            if self._dirty:
                 self._work.set()
 
-    async def _flush(self) -> None:
-        """Write every dirty turn in one round trip. Nothing is taken off the books before Redis has answered."""
+    def _next(self) -> list[int]:
+        """The turns to write now: what is urgent does not take along what is not, or each turn that begins would
+        interrupt the readers of all that are running."""
+        self._work.clear()
+        self._hurry.clear()
+        is_due = self._due is None or self._due <= time.monotonic()
+        turns = self._dirty if is_due else self._dirty & self._urgent
+        if len(turns) == len(self._dirty):
+            self._due = None
+        self._urgent -= turns
+        return list(turns)
+
+    async def _flush(self, turns: list[int]) -> None:
+        """Write turns in one round trip. Nothing is taken off the books before Redis has answered."""
         pipe = self._client.pipeline(transaction=False)
         batch: list[tuple[int, _Open, int, int, list[_Unsent], int]] = []
-        for turn_id in list(self._dirty):
+        for turn_id in turns:
             turn = self._open.get(turn_id)
             if turn is not None:
                 first = len(pipe)
@@ -133,7 +153,6 @@ class TurnWriter:
             if any(entry_id is None for entry_id in ids):
                 # The stream is gone (Redis was emptied): begin it anew, with everything there is.
                 turn.created, turn.written = False, 0
-                self._work.set()
                 continue
             turn.created, turn.written = True, length
             del turn.waiting[:waiting]
