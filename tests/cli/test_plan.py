@@ -51,8 +51,10 @@ def test_a_base_url_alone_counts_as_a_model(plan_for) -> None:
 
 
 def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_for) -> None:
-    needs = {spec.name: spec.needs for spec in plan_for({"WORKERS": "2"}).specs}
-    assert needs["web"] == ("migrate", "redis")
+    specs = plan_for({"WORKERS": "2"}).specs
+    needs = {spec.name: spec.needs for spec in specs}
+    assert {spec.name: spec.awaits for spec in specs if spec.awaits} == {"web": "migrate"}
+    assert needs["web"] == ("redis",)
     for name in ("worker1", "worker2", "schedule"):
         assert needs[name] == ("migrate", "redis", "web")
 

@@ -145,6 +145,28 @@ def test_starts_nothing_that_needs_a_failed_migration() -> None:
         assert "pid" not in running.said
 
 
+WAITING = "import os; print('is loaded', flush=True); os.read(int(os.environ['START_FD']), 1); " + SLEEPER
+
+
+def test_what_awaits_the_migration_is_loaded_meanwhile_and_begins_after_it() -> None:
+    migration = "import time; time.sleep(0.5); print('has run', flush=True)"
+    specs = spec("migrate", migration, once=True), spec("other", WAITING, awaits="migrate")
+    with supervise(*specs) as running:
+        first = pid_of(running, "other")
+        assert running.said.index("is loaded") < running.said.index("has run") < running.said.index("pid")
+        os.kill(first, signal.SIGKILL)
+        running.said = ""
+        assert pid_of(running, "other") != first, "what is started again waits for nothing"
+
+
+def test_what_awaits_a_migration_that_fails_is_ended() -> None:
+    failing = spec("migrate", "import time; time.sleep(0.3); raise SystemExit('no such column')", once=True)
+    with supervise(failing, spec("other", WAITING, awaits="migrate")) as running:
+        assert running.finish() == 1
+        assert "migrate failed (exit code 1)" in running.said
+        assert "did not end in time" not in running.said
+
+
 def test_shows_what_a_quiet_process_said_only_when_it_fails() -> None:
     with supervise(spec("store", SLEEPER, quiet=True), spec("worker", SLEEPER)) as running:
         running.read_until("is ready")

@@ -38,11 +38,16 @@ loglevel = "warning"
 
 
 def when_ready(_server):
-    """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share."""
+    """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share.
+
+    `make run` loads us while the database is migrated, and closes a pipe when the workers may begin.
+    """
     if preload_app:
         warm_up()
         gc.collect()
         gc.freeze()
+    if start := os.environ.get("START_FD"):
+        os.read(int(start), 1)
 
 
 def post_fork(_server, _worker):

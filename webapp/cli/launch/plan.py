@@ -36,6 +36,7 @@ class Spec:
     order: int = 1  # Groups are ended in this order: 0 the web, 1 jobs, 2 what those two lean on.
     patience: float = 10.0  # Seconds between being asked to end and being killed.
     needs: tuple[str, ...] = ()
+    awaits: str = ""  # What it waits for by itself, once it is loaded: until the pipe START_FD is closed.
     once: bool = False  # Runs to its end, as a migration does; not started again.
     quiet: bool = False  # Its output is shown only if it ends unexpectedly.
 
@@ -140,13 +141,14 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         notes.append(f"No DATABASE_URL: data is kept with SQLite in {var}.")
 
     python = [sys.executable, "-m"]
-    ready = ("migrate", "redis") if redis_socket else ("migrate",)
-    after_web = (*ready, "web")  # Each loads the whole application; whoever waits at the browser comes first.
+    store = ("redis",) if redis_socket else ()
+    # Each loads the whole application; whoever waits at the browser comes first.
+    after_web = ("migrate", *store, "web")
     web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"fd://{listener.fileno()}",
            "--workers", str(web_processes), "wsgi:app"]  # fmt: skip
     specs += [
         Spec("migrate", [*python, "flask", "--app", "wsgi", "prepare"], once=True),
-        Spec("web", web, order=0, patience=30, needs=ready),
+        Spec("web", web, order=0, patience=30, needs=store, awaits="migrate"),
         *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
           for number in range(1, workers + 1)),
         Spec("schedule", [*python, "jobs.schedule"], needs=after_web),

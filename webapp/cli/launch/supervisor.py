@@ -31,6 +31,7 @@ class Supervisor:
         self.stop_requests = 0
         self._is_ending = False
         self._selector = selectors.DefaultSelector()
+        self._start_read, self._start_write = os.pipe()
         self._address = plan.listener.getsockname()[:2]
         self._probe = Probe((_reachable(self._address[0]), self._address[1]))
         self._probe_again_at = 0.0
@@ -63,8 +64,12 @@ class Supervisor:
             due = child.start_again_at is not None and time.monotonic() >= child.start_again_at
             if child.done or child.is_running or not due or not all(map(self._is_there, child.spec.needs)):
                 continue
+            environment = self.environment
             fds = (self.plan.listener.fileno(),) if child.spec.name == "web" else ()
-            descriptor = child.start(self.environment, fds)
+            if child.spec.awaits:
+                fds += (self._start_read,)
+                environment = {**environment, "START_FD": str(self._start_read)}
+            descriptor = child.start(environment, fds)
             self._selector.register(descriptor, selectors.EVENT_READ, child)
 
     def _is_there(self, name: str) -> bool:
@@ -157,11 +162,18 @@ class Supervisor:
             if code:
                 raise LaunchError(f"{name} failed ({_describe(code)}); its words stand above. Nothing was started.")
             child.done = True
+            if any(other.spec.awaits == name for other in self.children):
+                self._open_gate()
             return
         pause = child.plan_restart()
         if not self.is_ready and child.failures >= FAILURES_WHILE_STARTING:
             raise LaunchError(f"{name} does not start ({_describe(code)}); its words stand above.")
         self._say(f"{name} ended unexpectedly ({_describe(code)}); starting it again in {pause:g} s")
+
+    def _open_gate(self) -> None:
+        if self._start_write >= 0:
+            os.close(self._start_write)
+            self._start_write = -1
 
     def _close_output(self, child: Child) -> None:
         """Print what a process said last, even if a grandchild still holds its output open."""
@@ -177,6 +189,7 @@ class Supervisor:
     def _end_everything(self) -> None:
         patient_until = max(self.stop_requests, 1)  # One more request than this, and there is no more waiting.
         self._is_ending = True
+        self._open_gate()  # or who waits there would not hear that it is to end
         if any(child.is_running for child in self.children):
             self._say("ending" + (" (again Ctrl-C: at once)" if sys.stdin.isatty() else ""))
         for order in sorted({child.spec.order for child in self.children}):
