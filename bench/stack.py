@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.processes import ROOT, end, free_port, spawn, wait_until
+from tests.support.processes import ROOT, descendants, end, free_port, spawn, wait_until
 from tests.support.servers import Servers, test_servers
 
 MODEL = "bench-model"
@@ -115,11 +115,7 @@ def _ready(url: str) -> bool:
 
 def family(pid: int) -> list[int]:
     """A process and all below it."""
-    found = [pid]
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in listing.read_text().split():
-            found += family(int(child))
-    return found
+    return [pid, *descendants(pid)]
 
 
 def resident(pid: int) -> float:

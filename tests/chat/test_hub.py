@@ -46,6 +46,7 @@ def test_an_own_turn_is_brought_by_its_writer_and_not_read(hub: Hub, redis: Redi
         hub.hand_over(TURN, [append(redis, "delta", {"text": "a"})])
         assert kinds(viewer, 2) == ["turn", "delta"]
     assert hub.viewers == 0
+    assert not hub.disown(TURN), "nobody is left to read for"
 
 
 def test_a_viewer_who_comes_later_reads_what_was_before_and_gets_nothing_twice(hub: Hub, redis: Redis) -> None:
@@ -67,7 +68,8 @@ def test_after_its_writer_the_reader_brings_what_jobs_say(hub: Hub, redis: Redis
         if begun:
             hub.hand_over(TURN, entries)
         append(redis, "title", {"title": "Tides"})  # before the reader has taken over
-        hub.disown(TURN)
+        assert hub.disown(TURN)
+        hub.wake()
         hub.hand_over(TURN, [Entry("9999999999999999-0", "late", {})])  # nobody's any more
         append(redis, "settled", {})
         assert kinds(viewer, 4) == ["turn", "done", "title", "settled"]
@@ -79,6 +81,6 @@ def test_a_turn_of_another_process_is_read(hub: Hub, redis: Redis) -> None:
         append(redis, "delta", {"text": "a"})
         hub.own(TURN)  # and it makes no difference if it begins here, too
         hub.hand_over(TURN, [append(redis, "delta", {"text": "b"}, 1)])
-        hub.disown(TURN)
+        assert not hub.disown(TURN)
         append(redis, "done", END)
         assert kinds(viewer, 4) == ["turn", "delta", "delta", "done"]

@@ -8,11 +8,10 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from pathlib import Path
 
 from webapp.config import Settings
 
-from .processes import ROOT, end, free_port, is_alive, spawn, wait_until
+from .processes import ROOT, descendants, end, free_port, is_alive, spawn, wait_until
 from .servers import Servers
 
 
@@ -71,7 +70,7 @@ class LiveServer:
 
     def kill_horse(self) -> None:
         """kill -9 of the process that runs a job; the worker that forked it stays."""
-        horses = _descendants(self._processes["worker"].pid)
+        horses = descendants(self._processes["worker"].pid)
         assert horses, "no job is running"
         for pid in horses:
             os.kill(pid, signal.SIGKILL)
@@ -135,7 +134,7 @@ class LiveServer:
         process = self._processes.pop(name, None)
         if process is None:
             return
-        family = [process.pid, *_descendants(process.pid)]
+        family = [process.pid, *descendants(process.pid)]
         for pid in family:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -143,15 +142,6 @@ class LiveServer:
                 continue
         process.wait()
         wait_until(lambda: not any(map(is_alive, family)), f"the end of {name}")
-
-
-def _descendants(pid: int) -> list[int]:
-    """All processes below one, found before the first of them is killed and the others lose their parent."""
-    found: list[int] = []
-    for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in listing.read_text().split():
-            found += [int(child), *_descendants(int(child))]
-    return found
 
 
 def _as_environment(settings: Settings) -> dict[str, str]:

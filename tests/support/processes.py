@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,17 @@ def wait_until(condition: Callable[[], bool], what: str, *, process: subprocess.
             words = log.read_text(errors="replace")[-3000:] if log is not None and log.exists() else ""
             raise ServerFailed(f"{what}: {'ended' if ended else f'not within {seconds:g} s'}\n{words}")
         time.sleep(0.01)
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one, as far as they live that long: to be asked before the first of them is killed."""
+    found: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
+                    found += [int(child), *descendants(int(child))]
+    return found
 
 
 def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None:

@@ -89,16 +89,22 @@ class Hub:
             queues = list(self._queues.get(turn_id, ()))
         _put(queues, entries)
 
-    def disown(self, turn_id: int) -> None:
-        """Leave the rest of a turn's stream, such as what its jobs say, to the reader."""
+    def disown(self, turn_id: int) -> bool:
+        """Leave the rest of a turn's stream, such as what its jobs say, to the reader; whether it is to be woken."""
         with self._lock:
             last = self._own.pop(turn_id, None)
             if last is None or turn_id not in self._queues:
-                return
+                return False
             self._positions[turn_id] = last or "0-0"
             self._start()
-        with suppress(RedisError):  # then the reader comes round by itself
-            self._wake()
+            return True
+
+    def wake(self) -> None:
+        """Have the reader look anew at what it is to read; it would within BLOCK_MS."""
+        with suppress(RedisError), self._client.pipeline(transaction=False) as pipe:
+            pipe.xadd(self._wake_key, {"w": 1}, maxlen=1, approximate=False)
+            pipe.expire(self._wake_key, 60)
+            pipe.execute()
 
     @contextmanager
     def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
@@ -121,7 +127,7 @@ class Hub:
             if is_new:
                 if subscription.backlog:
                     self._advance(turn_id, subscription.backlog[-1].id)
-                self._wake()
+                self.wake()
             yield subscription
         finally:
             with self._lock:
@@ -139,12 +145,6 @@ class Hub:
         if self._thread is None or not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="turn-hub", daemon=True)
             self._thread.start()
-
-    def _wake(self) -> None:
-        with self._client.pipeline(transaction=False) as pipe:
-            pipe.xadd(self._wake_key, {"w": 1}, maxlen=1, approximate=False)
-            pipe.expire(self._wake_key, 60)
-            pipe.execute()
 
     def _run(self) -> None:
         while True:

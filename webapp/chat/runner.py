@@ -140,7 +140,8 @@ class TurnRunner:
             log.exception("turn broke", extra={"turn_id": turn_id})
         finally:
             self._leased.discard(turn_id)
-            await asyncio.to_thread(self._hub.disown, turn_id)
+            if self._hub.disown(turn_id):
+                await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
                 if await lease:
                     await self._redis.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
