@@ -12,7 +12,7 @@ from webapp.cli.prepare import packages, servers, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
-LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WORKERS", "MYSQL_PASSWORD"}
+LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"}
 
 
 def test_a_stamp_holds_only_for_the_same_inputs(tmp_path: Path) -> None:

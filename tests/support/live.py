@@ -37,6 +37,11 @@ class LiveServer:
         self._start("web", command)
         wait_until(self.is_ready, "the live web", process=self._processes["web"], log=self.log)
 
+    @property
+    def web_pid(self) -> int:
+        """The process that the web's processes were forked from."""
+        return self._processes["web"].pid
+
     def kill_web(self) -> None:
         """kill -9 of gunicorn and all its workers, in one blow."""
         self._kill("web")

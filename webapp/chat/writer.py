@@ -116,12 +116,17 @@ class TurnWriter:
             if wait > 0 and not self._urgent:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), wait)
+            turns = self._next()
             try:
-                await self._flush(self._next())
+                await self._flush(turns)
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
                 self._due = None
+            except Exception:
+                # One that cannot be written must not keep the others from it; its reply is stored all the same.
+                log.exception("turn streams given up", extra={"turn_ids": turns})
+                self._dirty.difference_update(turns)
             if self._dirty:
                 self._work.set()
 

@@ -1,0 +1,48 @@
+"""How gunicorn is set up: which core a web process stays on."""
+
+from __future__ import annotations
+
+import os
+import runpy
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.live import LiveServer
+from tests.support.processes import ROOT, descendants
+
+
+@pytest.fixture
+def hooks() -> dict[str, Any]:
+    return runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+
+
+def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any]) -> None:
+    running: dict[int, Any] = {}
+
+    def fork(pid: int) -> int:
+        running[pid] = worker = SimpleNamespace()
+        hooks["pre_fork"](SimpleNamespace(WORKERS={other: running[other] for other in running if other != pid}), worker)
+        return worker.number
+
+    assert [fork(pid) for pid in (10, 11, 12)] == [0, 1, 2]
+    del running[11]
+    assert fork(13) == 1
+
+
+def test_workers_stay_on_cores_of_their_own(hooks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[set[int]] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {2, 5, 7})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, cores: chosen.append(cores))
+    for number in range(3):
+        hooks["stay_on_one_core"](number)
+    assert sorted(map(sorted, chosen)) == [[2], [5], [7]]
+    monkeypatch.setenv("WEB_PINNED", "0")
+    hooks["stay_on_one_core"](0)
+    assert len(chosen) == 3
+
+
+def test_the_running_web_is_on_one_core_a_process(live_server: LiveServer) -> None:
+    workers = descendants(live_server.web_pid)
+    assert workers and all(len(os.sched_getaffinity(pid)) == 1 for pid in workers)
