@@ -16,11 +16,23 @@ function countDown(node) {
   timers.set(node, setTimeout(() => node.remove(), seconds * 1000));
 }
 
+/** What is said again takes the place of what was said; what can be undone is said for each. */
+function replaceSame(node) {
+  if ($("form", node)) return;
+  for (const other of [...list.children]) {
+    if (other !== node && !$("form", other) && other.textContent.trim() === node.textContent.trim()) other.remove();
+  }
+}
+
 const list = $("#toasts");
 for (const node of list.children) countDown(node);
 new MutationObserver((records) => {
   for (const record of records) {
-    for (const node of record.addedNodes) if (node.matches?.("[data-toast]")) countDown(node);
+    for (const node of record.addedNodes) {
+      if (!node.matches?.("[data-toast]")) continue;
+      replaceSame(node);
+      countDown(node);
+    }
   }
   while (list.children.length > 3) list.firstElementChild.remove();
 }).observe(list, { childList: true });
