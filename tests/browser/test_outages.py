@@ -18,8 +18,13 @@ def test_the_database_goes_away_and_comes_back(tab, live_server, model):
     expect(replies(page)).to_have_count(1)
     live_server.stop_database()
     send(page, "Words that must not be lost")
-    expect(page.locator("[data-toast]")).to_contain_text("Nothing was changed")
+    notice = page.locator("[data-toast]")
+    expect(notice).to_contain_text("Nothing was changed")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Words that must not be lost")
+    first = notice.element_handle()
+    page.get_by_role("button", name="Send").click()
+    page.wait_for_function("notice => !notice.isConnected", arg=first)
+    expect(notice).to_have_count(1)  # what is said again is not said twice
     assert page.context.request.get(page.url).status == 503
     page.reload()
     expect(page.get_by_role("heading", name="Not available for the moment")).to_be_visible()

@@ -68,10 +68,15 @@ def test_one_after_the_other_and_all_of_them_in_the_end(site, monkeypatch):
     assert most[0] == AT_ONCE and not inside
 
 
-def test_whoever_waited_long_enough_goes_on(site, monkeypatch):
+@pytest.mark.parametrize(
+    ("path", "patience"),
+    [pytest.param("/start", 0.01, id="who waited long enough"),
+     pytest.param("/wait", 20, id="who comes after somebody who waits for a reply")],
+)  # fmt: skip
+def test_more_go_on_at_once(site, monkeypatch, path, patience):
     app, go, inside, _ = site
-    monkeypatch.setattr(gate, "PATIENCE", 0.01)
-    threads = _posts(app, "/start", AT_ONCE + 3)
+    monkeypatch.setattr(gate, "PATIENCE", patience)
+    threads = _posts(app, path, AT_ONCE + 3)
     wait_until(lambda: len(inside) == AT_ONCE + 3, "all of them")
     go.set()
     for thread in threads:
@@ -87,16 +92,6 @@ def test_failures_and_streams_leave_the_gate_open(site):
         assert client.post("/fail").status_code == 500
     for stream in streams:
         assert b"".join(stream.response) == b"xxx"
-
-
-def test_who_waits_for_a_reply_lets_the_next_one_in(site, monkeypatch):
-    app, go, inside, _ = site
-    monkeypatch.setattr(gate, "PATIENCE", 20)
-    threads = _posts(app, "/wait", AT_ONCE + 3)
-    wait_until(lambda: len(inside) == AT_ONCE + 3, "all of them")
-    go.set()
-    for thread in threads:
-        thread.join(20)
 
 
 def test_nobody_waits_for_somebody_elses_network(site, monkeypatch):

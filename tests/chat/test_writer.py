@@ -63,6 +63,21 @@ def test_a_turn_that_begins_does_not_hurry_the_others(writing: Callable[..., Han
     assert turnlog.text_of(handed[1]) == "first later once more"
 
 
+def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing: Callable[..., Handed]) -> None:
+    async def work(writer: TurnWriter, _handed: Handed) -> None:
+        for turn_id in (1, 2, 3):
+            writer.begin(turn_id, {"odd": object()} if turn_id == 2 else {})
+            writer.delta(turn_id, "words")
+        async with asyncio.timeout(5):  # nor does its end wait for what will never be written
+            for turn_id in (2, 1, 3):
+                await writer.end(turn_id, "done", {})
+
+    handed = writing(work)
+    assert 2 not in handed
+    for turn_id in (1, 3):
+        assert turnlog.text_of(handed[turn_id]) == "words" and handed[turn_id][-1].kind == "done"
+
+
 @pytest.mark.parametrize("coalesce_ms", [0, 5])
 def test_what_is_handed_over_is_what_is_on_the_streams(
     writing: Callable[..., Handed], app: Flask, coalesce_ms: int

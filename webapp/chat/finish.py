@@ -81,6 +81,8 @@ class Finished:
 
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     """Make a streaming reply final; None when it is final already or gone. The caller commits."""
+    # Before anything is locked: a long prompt takes a while to write down, and SQLite has one writer.
+    steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
     conversation = db.session.scalar(_conversation_of(), {"turn": turn_id})
     if conversation is None:
@@ -107,8 +109,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     conversation.updated_at = now()
     _owe_extraction(conversation, row, owner)
     _owe_search(conversation, row)
-    if outcome.steps:
-        steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
+    if steps:
         db.session.execute(insert(PipelineStep.__table__), steps)
     receipts.store(turn_id, outcome.receipt)
     kind, data = final_event(row, retryable=outcome.retryable)

@@ -118,15 +118,11 @@ class TurnWriter:
                     await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
             try:
-                await self._flush(turns)
+                await self._write(turns)
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)
                 self._due = None
-            except Exception:
-                # One that cannot be written must not keep the others from it; its reply is stored all the same.
-                log.exception("turn streams given up", extra={"turn_ids": turns})
-                self._dirty.difference_update(turns)
             if self._dirty:
                 self._work.set()
 
@@ -141,6 +137,22 @@ class TurnWriter:
             self._due = None
         self._urgent -= turns
         return list(turns)
+
+    async def _write(self, turns: list[int]) -> None:
+        """Flush turns. One that cannot be written does not keep the others from it; its reply is stored all the same."""
+        try:
+            await self._flush(turns)
+        except RedisError:
+            raise
+        except Exception:
+            if len(turns) > 1:
+                for turn_id in turns:
+                    await self._write([turn_id])
+                return
+            log.exception("turn stream not written", extra={"turn_ids": turns})
+            self._dirty.difference_update(turns)
+        async with self._flushed:
+            self._flushed.notify_all()
 
     async def _flush(self, turns: list[int]) -> None:
         """Write turns in one round trip. Nothing is taken off the books before Redis has answered."""
@@ -167,8 +179,6 @@ class TurnWriter:
                 self._hand_over(turn_id, [
                     Entry(entry_id.decode(), *item) for entry_id, item in zip(ids, sent, strict=True)
                 ])
-        async with self._flushed:
-            self._flushed.notify_all()
 
     def _add(self, pipe: Any, turn_id: int, turn: _Open) -> list[_Unsent]:
         """Append what is new of a turn to the pipeline, one command an entry, first of all; the entries."""
