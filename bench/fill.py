@@ -9,7 +9,7 @@ import numpy as np
 from bench.words import sentence, vocabulary
 from webapp.database import db, write_transaction
 from webapp.llm.embeddings import normalised
-from webapp.memories.journal import statement_hash
+from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.models import Memory
 
 BATCH = 1_000
@@ -24,7 +24,14 @@ def fill_memories(user_id: int, count: int, *, model: str, width: int, seed: int
         texts = [sentence(maker, known, 12) for _ in range(size)]
         with write_transaction():
             db.session.add_all(
-                Memory(user_id=user_id, memory_type="fact", content=text, statement_hash=statement_hash(text),
-                       embedding=vector.tobytes(), embedding_model=model, importance=0.4)
+                Memory(
+                    user_id=user_id,
+                    memory_type="fact",
+                    content=text,
+                    statement_hash=statement_hash(text),
+                    embedding=vector.tobytes(),
+                    embedding_model=model,
+                    importance=0.4,
+                )
                 for text, vector in zip(texts, vectors, strict=True)
             )

@@ -44,8 +44,13 @@ def _start(folder: Path, idle: int) -> tuple[float, list[tuple[str, float, float
     environment.pop("REDIS_URL", None)
     environment |= {"PORT": str(port), "VAR_DIR": str(folder)}
     started = time.monotonic()
-    process = subprocess.Popen([sys.executable, "-m", "webapp.cli.launch"], cwd=ROOT, env=environment,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "webapp.cli.launch"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         while not _ready(port):
             if process.poll() is not None or time.monotonic() - started > 60:
@@ -69,8 +74,14 @@ def _ready(port: int) -> bool:
 
 def _name(pid: int) -> str:
     command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    for part, name in (("jobs.worker", "worker"), ("jobs.schedule", "scheduler"), ("gunicorn", "web"),
-                       ("offline", "offline model"), ("redis-server", "redis"), ("cli.launch", "launcher")):
+    for part, name in (
+        ("jobs.worker", "worker"),
+        ("jobs.schedule", "scheduler"),
+        ("gunicorn", "web"),
+        ("offline", "offline model"),
+        ("redis-server", "redis"),
+        ("cli.launch", "launcher"),
+    ):
         if part in command:
             return name
     return command[:40]

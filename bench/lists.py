@@ -43,10 +43,16 @@ def _measure(database: str, label: str) -> bool:
     rows, slowest = [], 0.0
     first: dict[str, float] = {}
     with _servers(database) as servers:
-        app = create_app(Settings(
-            var_dir=servers.directory, database_url=servers.database_url, redis_url=servers.redis_url,
-            secret_key="only for benchmarks, and long enough", log_level="WARNING", rate_limits=False,
-        ))
+        app = create_app(
+            Settings(
+                var_dir=servers.directory,
+                database_url=servers.database_url,
+                redis_url=servers.redis_url,
+                secret_key="only for benchmarks, and long enough",
+                log_level="WARNING",
+                rate_limits=False,
+            )
+        )
         with app.app_context():
             upgrade()
             if servers.mariadb is not None:
@@ -58,8 +64,11 @@ def _measure(database: str, label: str) -> bool:
             with app.app_context():
                 conversation = fill(person.user_id, filled, size)
             filled = size
-            print(f"{label}: {size:,} conversations and messages, {min(size, MOST_MEMORIES):,} memories,"
-                  f" filled in {time.monotonic() - started:.0f} s", flush=True)
+            print(
+                f"{label}: {size:,} conversations and messages, {min(size, MOST_MEMORIES):,} memories,"
+                f" filled in {time.monotonic() - started:.0f} s",
+                flush=True,
+            )
             for name, request in _views(app, person, conversation, size).items():
                 queries, p50, p95, cpu = _time(app, request)
                 first.setdefault(name, p50)
@@ -67,10 +76,14 @@ def _measure(database: str, label: str) -> bool:
                 rows.append((f"{size:,}", name, queries, p50, p95, cpu, f"{p50 / first[name]:.2f} ×"))
         with app.app_context():
             db.engine.dispose()
-    table(f"Server time of lists and pages, {label} (ms)",
-          ("rows", "view", "queries", "p50", "p95", "CPU of Python p50", "p50 against 1,000"), rows)  # fmt: skip
-    return verdict(f"every list and page p95 under {LIMIT_MS:.0f} ms up to a million rows on {label}",
-                   slowest < LIMIT_MS)  # fmt: skip
+    table(
+        f"Server time of lists and pages, {label} (ms)",
+        ("rows", "view", "queries", "p50", "p95", "CPU of Python p50", "p50 against 1,000"),
+        rows,
+    )
+    return verdict(
+        f"every list and page p95 under {LIMIT_MS:.0f} ms up to a million rows on {label}", slowest < LIMIT_MS
+    )
 
 
 @contextmanager

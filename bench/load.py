@@ -50,8 +50,10 @@ def question(number: int) -> str:
 
 def _post(url: str, path: str, body: dict, token: str) -> bytes:
     data = json.dumps(body).encode()
-    head = (f"POST {path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n")
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {urlsplit(url).netloc}\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
+    )
     return head.encode() + data
 
 

@@ -31,12 +31,22 @@ SETTLED = 3
 def main() -> bool:
     """Hold the conversation, ask for what was told at its beginning, and print both by hundreds of turns."""
     with test_servers() as servers, serve_in_thread(scripted=False) as model:
-        app = create_app(Settings(
-            var_dir=servers.directory, database_url=servers.database_url, redis_url=servers.redis_url,
-            secret_key="only for benchmarks, and long enough", log_level="ERROR", rate_limits=False,
-            openai_base_url=model.base_url, openai_api_key="bench", chat_model=CHAT_MODEL, background_model=CHAT_MODEL,
-            embedding_model=EMBEDDING_MODEL, turn_coalesce_ms=0,
-        ))
+        app = create_app(
+            Settings(
+                var_dir=servers.directory,
+                database_url=servers.database_url,
+                redis_url=servers.redis_url,
+                secret_key="only for benchmarks, and long enough",
+                log_level="ERROR",
+                rate_limits=False,
+                openai_base_url=model.base_url,
+                openai_api_key="bench",
+                chat_model=CHAT_MODEL,
+                background_model=CHAT_MODEL,
+                embedding_model=EMBEDDING_MODEL,
+                turn_coalesce_ms=0,
+            )
+        )
         app.testing = True
         with app.app_context():
             upgrade()
@@ -55,17 +65,35 @@ def main() -> bool:
 def _report(turns: list[Turn], seconds: list[float], found: list[Recalled], asked: list[Turn]) -> bool:
     blocks = [turns[at : at + BLOCK] for at in range(0, len(turns), BLOCK)]
     rows = [
-        (f"{BLOCK * at + 1}–{BLOCK * at + len(block)}", round(mean(block, lambda turn: turn.tokens)),
-         max(turn.tokens for turn in block), min(turn.budget for turn in block),
-         f"{mean(block, lambda turn: turn.calls):.2f}", round(mean(block, lambda turn: turn.used)),
-         f"{(seconds[at] - (seconds[at - 1] if at else 0)) / BLOCK * 1000:.0f}" if at < len(seconds) else "")
+        (
+            f"{BLOCK * at + 1}–{BLOCK * at + len(block)}",
+            round(mean(block, lambda turn: turn.tokens)),
+            max(turn.tokens for turn in block),
+            min(turn.budget for turn in block),
+            f"{mean(block, lambda turn: turn.calls):.2f}",
+            round(mean(block, lambda turn: turn.used)),
+            f"{(seconds[at] - (seconds[at - 1] if at else 0)) / BLOCK * 1000:.0f}" if at < len(seconds) else "",
+        )
         for at, block in enumerate(blocks)
-    ]  # fmt: skip
-    table(f"A conversation of {len(turns)} turns", (
-        "turns", "prompt tokens, mean", "max", "budget", "model calls a turn", "tokens a turn, all calls", "ms a turn"),
-        rows)  # fmt: skip
-    table("What was told in the first hundred turns, asked at the end", ("question", "the answer stood in"),
-          [(item.fact.asked, ", ".join(item.kinds) or "nothing") for item in found])
+    ]
+    table(
+        f"A conversation of {len(turns)} turns",
+        (
+            "turns",
+            "prompt tokens, mean",
+            "max",
+            "budget",
+            "model calls a turn",
+            "tokens a turn, all calls",
+            "ms a turn",
+        ),
+        rows,
+    )
+    table(
+        "What was told in the first hundred turns, asked at the end",
+        ("question", "the answer stood in"),
+        [(item.fact.asked, ", ".join(item.kinds) or "nothing") for item in found],
+    )
     within = verdict("every prompt within its budget", all(turn.tokens <= turn.budget for turn in [*turns, *asked]))
     later = blocks[SETTLED:] or blocks[-1:]
     calls = [mean(block, lambda turn: turn.calls) for block in later]

@@ -29,10 +29,19 @@ def main() -> bool:
         prompts = [call["messages"] for call in _calls(stack) if _is_turn(call)]
     shares = [_shared(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
     mean = sum(shares) / len(shares)
-    table("Share of a prompt, but for its last message, that begins the next one unchanged (characters, per cent)", (
-        "turns compared", "mean", "p50", "p5", "turns under 90"), [(
-            len(shares), 100 * mean, 100 * percentile(shares, 50), 100 * percentile(shares, 5),
-            sum(share < 0.9 for share in shares))])
+    table(
+        "Share of a prompt, but for its last message, that begins the next one unchanged (characters, per cent)",
+        ("turns compared", "mean", "p50", "p5", "turns under 90"),
+        [
+            (
+                len(shares),
+                100 * mean,
+                100 * percentile(shares, 50),
+                100 * percentile(shares, 5),
+                sum(share < 0.9 for share in shares),
+            )
+        ],
+    )
     return verdict("on average at least 90 per cent stay an unchanged prefix, summaries included", mean >= 0.9)
 
 
@@ -55,7 +64,9 @@ def _turn(stack: Stack, conversation_id: int, text: str) -> None:
 
 def _call(stack: Stack, method: str, path: str, body: dict | None = None) -> dict:
     request = urllib.request.Request(
-        stack.url + path, json.dumps(body).encode() if body is not None else None, method=method,
+        stack.url + path,
+        json.dumps(body).encode() if body is not None else None,
+        method=method,
         headers={"Authorization": f"Bearer {stack.token}", "Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=60) as answer:

@@ -34,13 +34,23 @@ from webapp.database import db, write_transaction
 from webapp.model_clients import embedder
 from webapp.retrieval.indexing import index_user
 from webapp.retrieval.service import search
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 FLOOR = 76.0
 DEPTH = 60
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
-COLUMNS = ("recall@5", "recall@10", "all@5", "all@10", "any@5", "any@10", "s_recall@5", "s_recall@10", "s_any@5",
-           "s_any@10")  # fmt: skip
+COLUMNS = (
+    "recall@5",
+    "recall@10",
+    "all@5",
+    "all@10",
+    "any@5",
+    "any@10",
+    "s_recall@5",
+    "s_recall@10",
+    "s_any@5",
+    "s_any@10",
+)
 
 Rank = Callable[[str], list[str]]
 
@@ -84,13 +94,19 @@ def main(arguments: Sequence[str] = ()) -> bool:
                 for name, rank in ways.items():
                     rows[name].append((question.category, _metrics(metric, rank(question.question), question.gold)))
     turns = sum(len(item.turns) for item in stored)
-    print(f"\n{len(dialogues)} dialogues, {turns} turns, {len(rows['BM25'])} questions; written in "
-          f"{written - started:.0f} s, indexed in {indexed - written:.0f} s")
+    print(
+        f"\n{len(dialogues)} dialogues, {turns} turns, {len(rows['BM25'])} questions; written in "
+        f"{written - started:.0f} s, indexed in {indexed - written:.0f} s"
+    )
     _report(rows)
-    table("The product's search", ("", "p50", "p95"), [
-        ("milliseconds", percentile(took, 50), percentile(took, 95)),
-        ("tokens of the first 10 passages", percentile(passages, 50), percentile(passages, 95)),
-    ])
+    table(
+        "The product's search",
+        ("", "p50", "p95"),
+        [
+            ("milliseconds", percentile(took, 50), percentile(took, 95)),
+            ("tokens of the first 10 passages", percentile(passages, 50), percentile(passages, 95)),
+        ],
+    )
     found = _mean([values for category, values in rows["Commonplace"] if category <= 4])["recall@10"]
     return verdict(f"recall@10 of categories 1–4 at least {FLOOR} (strict, turn level)", found >= FLOOR)
 
@@ -116,8 +132,14 @@ def _store(dialogue: Any) -> Stored:
     for turn in dialogue.turns:
         text = f"{turn.text} [shares a photo: {turn.caption}]" if turn.caption else turn.text
         stored.texts[turn.id] = text
-        sessions[turn.sess].append((turn.id, "user" if turn.speaker == dialogue.speakers[0] else "assistant", text,
-                                    turn.when.replace(tzinfo=UTC)))  # fmt: skip
+        sessions[turn.sess].append(
+            (
+                turn.id,
+                "user" if turn.speaker == dialogue.speakers[0] else "assistant",
+                text,
+                turn.when.replace(tzinfo=UTC),
+            )
+        )
     for lines in sessions.values():
         with write_transaction():
             conversation = create_conversation(stored.user_id, NewConversation())
@@ -183,8 +205,11 @@ def _report(rows: dict[str, list[tuple[int, dict[str, float]]]]) -> None:
         return (name, len(values), *(mean[column] for column in COLUMNS)) if values else None
 
     header = ("", "questions", *COLUMNS)
-    table("Categories 1–4, per cent (all@k: every evidence turn found; s_: by session)", header,
-          [found for name in rows if (found := line(name, (1, 2, 3, 4)))])
+    table(
+        "Categories 1–4, per cent (all@k: every evidence turn found; s_: by session)",
+        header,
+        [found for name in rows if (found := line(name, (1, 2, 3, 4)))],
+    )
     for category, title in CATEGORIES.items():
         found = [found for name in rows if (found := line(name, (category,)))]
         if found:

@@ -66,11 +66,15 @@ def _first_token(stack: Stack, database: str) -> bool:
     direct, product = times["direct"], times["product"]
     added50 = percentile(product, 50) - percentile(direct, 50)
     added95 = percentile(product, 95) - percentile(direct, 95)
-    table(f"First token with {MEMORIES:,} memories, {database} (ms)", ("", "p50", "p95"), [
-        ("model server directly", percentile(direct, 50), percentile(direct, 95)),
-        ("through Commonplace", percentile(product, 50), percentile(product, 95)),
-        ("added", added50, added95),
-    ])
+    table(
+        f"First token with {MEMORIES:,} memories, {database} (ms)",
+        ("", "p50", "p95"),
+        [
+            ("model server directly", percentile(direct, 50), percentile(direct, 95)),
+            ("through Commonplace", percentile(product, 50), percentile(product, 95)),
+            ("added", added50, added95),
+        ],
+    )
     return verdict(f"{database}: first token, added p50 under 15 ms, p95 under 40 ms", added50 < 15 and added95 < 40)
 
 
@@ -81,24 +85,41 @@ def _burst(stack: Stack, database: str) -> bool:
     )
     first = [stream.first_token for stream in streams if stream.first_token is not None]
     failed = sum(not stream.finished for stream in streams)
-    table(f"{BURST} new chats within one second, {database}", ("failed", "first token p50 ms", "p95 ms", "max ms"), [
-        (failed, percentile(first, 50), percentile(first, 95), max(first, default=float("nan"))),
-    ])
-    return verdict(f"{database}: none of {BURST} new chats fails, first token p50 under 100 ms",
-                   not failed and percentile(first, 50) < 100)
+    table(
+        f"{BURST} new chats within one second, {database}",
+        ("failed", "first token p50 ms", "p95 ms", "max ms"),
+        [
+            (failed, percentile(first, 50), percentile(first, 95), max(first, default=float("nan"))),
+        ],
+    )
+    return verdict(
+        f"{database}: none of {BURST} new chats fails, first token p50 under 100 ms",
+        not failed and percentile(first, 50) < 100,
+    )
 
 
 def _levels(stack: Stack) -> bool:
     stack.script(tokens=RATE * SECONDS, stamp=True, tokens_per_second=RATE)
     rows, held = [], True
     for streams in LEVELS:
-        direct = asyncio.run(load.run(stack.model_url, load.model_request(stack.model_url, MODEL), streams, spread=2,
-                                      limit=60, tokens=RATE * SECONDS))
+        direct = asyncio.run(
+            load.run(
+                stack.model_url,
+                load.model_request(stack.model_url, MODEL),
+                streams,
+                spread=2,
+                limit=60,
+                tokens=RATE * SECONDS,
+            )
+        )
         time.sleep(1)
         cpu, _ = stack.usage("web")
         started = time.monotonic()
-        found = asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), streams, spread=2,
-                                     limit=90, tokens=RATE * SECONDS))
+        found = asyncio.run(
+            load.run(
+                stack.url, load.chat_request(stack.url, stack.token), streams, spread=2, limit=90, tokens=RATE * SECONDS
+            )
+        )
         elapsed = time.monotonic() - started
         after, memory = stack.usage("web")
         base = [value for stream in direct for value in stream.latencies]
@@ -106,17 +127,43 @@ def _levels(stack: Stack) -> bool:
         lost = sum(RATE * SECONDS - stream.received for stream in found)
         disordered = sum(stream.disordered for stream in found)
         added95 = percentile(latencies, 95) - percentile(base, 95)
-        rows.append((
-            streams, sum(stream.finished for stream in found), lost, disordered,
-            percentile(base, 50), percentile(base, 95), percentile(latencies, 50), percentile(latencies, 95), added95,
-            (after - cpu) / elapsed, memory, stack.largest("web"),
-        ))
+        rows.append(
+            (
+                streams,
+                sum(stream.finished for stream in found),
+                lost,
+                disordered,
+                percentile(base, 50),
+                percentile(base, 95),
+                percentile(latencies, 50),
+                percentile(latencies, 95),
+                added95,
+                (after - cpu) / elapsed,
+                memory,
+                stack.largest("web"),
+            )
+        )
         if streams == 300:
             held = not lost and not disordered and added95 < 150
         time.sleep(2)
-    table(f"{RATE} tokens/s a stream for {SECONDS} s, mariadb", (
-        "streams", "completed", "tokens lost", "out of order", "direct p50 ms", "direct p95", "product p50",
-        "product p95", "added p95", "web cores", "web PSS MB", "largest web RSS MB"), rows)
+    table(
+        f"{RATE} tokens/s a stream for {SECONDS} s, mariadb",
+        (
+            "streams",
+            "completed",
+            "tokens lost",
+            "out of order",
+            "direct p50 ms",
+            "direct p95",
+            "product p50",
+            "product p95",
+            "added p95",
+            "web cores",
+            "web PSS MB",
+            "largest web RSS MB",
+        ),
+        rows,
+    )
     return verdict("300 streams: every token in order, added p95 under 150 ms", held)
 
 

@@ -36,10 +36,18 @@ def verdict(promise: str, holds: bool) -> bool:
 def machine() -> str:
     """Cores, memory, kernel, Python, and how busy the machine was when the run began."""
     memory = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-                  if line.startswith("model name")), platform.machine())
-    return (f"{os.cpu_count()} cores ({model}), {int(memory.split()[1]) // 2**20} GiB, Linux {platform.release()}, "
-            f"Python {platform.python_version()}, load before the run {os.getloadavg()[0]:.2f}")
+    model = next(
+        (
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    return (
+        f"{os.cpu_count()} cores ({model}), {int(memory.split()[1]) // 2**20} GiB, Linux {platform.release()}, "
+        f"Python {platform.python_version()}, load before the run {os.getloadavg()[0]:.2f}"
+    )
 
 
 def _cell(value: object) -> str:

@@ -45,14 +45,33 @@ def main() -> bool:
             db.session.rollback()
             replies, typed, steps = _ask(user_id, known)
             times = [percentile(values, share) for values in (replies, typed) for share in (50, 95)]
-            rows.append((size, built, entry.index.nbytes / 2**20, *times,
-                         *(percentile(values, 50) for values in steps.values())))  # fmt: skip
+            rows.append(
+                (
+                    size,
+                    built,
+                    entry.index.nbytes / 2**20,
+                    *times,
+                    *(percentile(values, 50) for values in steps.values()),
+                )
+            )
             looked_up = [sum(step) for step in zip(*(v for n, v in steps.items() if n != "embedding"), strict=True)]
             quick &= percentile(looked_up, 95) < LIMITS.get(size, float("inf"))
             rows[-1] = (*rows[-1], percentile(looked_up, 95))
-    table("Retrieval, one user, half memories and half messages, 384 dimensions", (
-        "passages", "built s", "index MB", "for a reply p50 ms", "p95", "search p50 ms", "p95",
-        *(f"{name} p50 ms" for name in steps), "without embedding p95"), rows)
+    table(
+        "Retrieval, one user, half memories and half messages, 384 dimensions",
+        (
+            "passages",
+            "built s",
+            "index MB",
+            "for a reply p50 ms",
+            "p95",
+            "search p50 ms",
+            "p95",
+            *(f"{name} p50 ms" for name in steps),
+            "without embedding p95",
+        ),
+        rows,
+    )
     promise = "hybrid retrieval, the question's embedding apart: p95 under 15 ms at 10,000 passages, 40 ms at 100,000"
     return verdict(promise, quick)
 

@@ -40,12 +40,22 @@ SAID = (
 def main() -> bool:
     """Say 100 things, run the jobs of every turn, and count; whether there is at most one background call a turn."""
     with test_servers() as servers, serve_in_thread(scripted=True) as model:
-        app = create_app(Settings(
-            var_dir=servers.directory, database_url=servers.database_url, redis_url=servers.redis_url,
-            secret_key="only for benchmarks, and long enough", log_level="ERROR", rate_limits=False,
-            openai_base_url=model.base_url, openai_api_key="bench", chat_model="bench", background_model="bench",
-            embedding_model=EMBEDDING_MODEL, turn_coalesce_ms=0,
-        ))
+        app = create_app(
+            Settings(
+                var_dir=servers.directory,
+                database_url=servers.database_url,
+                redis_url=servers.redis_url,
+                secret_key="only for benchmarks, and long enough",
+                log_level="ERROR",
+                rate_limits=False,
+                openai_base_url=model.base_url,
+                openai_api_key="bench",
+                chat_model="bench",
+                background_model="bench",
+                embedding_model=EMBEDDING_MODEL,
+                turn_coalesce_ms=0,
+            )
+        )
         app.testing = True
         with app.app_context():
             upgrade()
@@ -78,18 +88,35 @@ def _report(counting: Counting, per_turn: list[int], embeddings: int) -> bool:
         tokens[name].append((prompt, completion))
     turns = len(per_turn)
     rows = [
-        (name, len(found), f"{len(found) / turns:.2f}", round(sum(p for p, _ in found) / turns),
-         round(sum(c for _, c in found) / turns), max(p for p, _ in found))
+        (
+            name,
+            len(found),
+            f"{len(found) / turns:.2f}",
+            round(sum(p for p, _ in found) / turns),
+            round(sum(c for _, c in found) / turns),
+            max(p for p, _ in found),
+        )
         for name, found in sorted(tokens.items())
-    ]  # fmt: skip
+    ]
     total = len(counting.calls)
-    rows.append(("all", total, f"{total / turns:.2f}", round(sum(p for _, p, _ in counting.calls) / turns),
-                 round(sum(c for *_, c in counting.calls) / turns), max(p for _, p, _ in counting.calls)))  # fmt: skip
+    rows.append(
+        (
+            "all",
+            total,
+            f"{total / turns:.2f}",
+            round(sum(p for _, p, _ in counting.calls) / turns),
+            round(sum(c for *_, c in counting.calls) / turns),
+            max(p for _, p, _ in counting.calls),
+        )
+    )
     table(
         f"Background model calls of {turns} turns",
-        ("request", "calls", "a turn", "prompt tokens a turn", "answer tokens a turn", "longest prompt"), rows,
+        ("request", "calls", "a turn", "prompt tokens a turn", "answer tokens a turn", "longest prompt"),
+        rows,
     )
     spread = Counter(per_turn)
-    print(f"turns by calls: {', '.join(f'{spread[n]} with {n}' for n in sorted(spread))}; "
-          f"requests for embeddings: {embeddings / turns:.2f} a turn")  # fmt: skip
+    print(
+        f"turns by calls: {', '.join(f'{spread[n]} with {n}' for n in sorted(spread))}; "
+        f"requests for embeddings: {embeddings / turns:.2f} a turn"
+    )
     return verdict("at most one background model call a turn on average", total / turns <= LIMIT)

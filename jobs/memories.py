@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.runner import follow_with, job, report
-from webapp.memories import extraction
+from webapp.memories.learning import extraction
 
 
 @job("extract")

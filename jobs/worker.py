@@ -31,7 +31,11 @@ def main(names: list[str]) -> None:
         queues = [rq_queue(connection, Queue(name)) for name in names or [queue.value for queue in Queue]]
         # A short life sign, and monitoring as often: a worker that was killed is noticed within the minute.
         worker = Worker(
-            queues, connection=connection, serializer=JSONSerializer, worker_ttl=30, maintenance_interval=15,
+            queues,
+            connection=connection,
+            serializer=JSONSerializer,
+            worker_ttl=30,
+            maintenance_interval=15,
             job_monitoring_interval=5,
         )
         warm_up()  # in the parent, once: every horse would pay half a second for it

@@ -30,11 +30,21 @@ def _operational(code: int) -> OperationalError:
 
 @pytest.mark.parametrize(
     ("error", "status", "retry"),
-    [(Invalid.field("title", "is bad"), 422, False), (Conflict("x"), 409, False), (TooLarge("x"), 413, False),
-     (TooMany("x", retry_after=7), 429, True), (Unavailable("x"), 503, True), (RedisAway("secret"), 503, True),
-     (_operational(2006), 503, True), (_operational(1213), 503, True), (PoolTimeout("secret"), 503, True),
-     (_operational(1064), 500, False), (DataError("SELECT secret", {}, Exception(1406)), 500, False),
-     (IntegrityError("SELECT secret", {}, Exception(1062)), 500, False), (RuntimeError("secret"), 500, False)],
+    [
+        (Invalid.field("title", "is bad"), 422, False),
+        (Conflict("x"), 409, False),
+        (TooLarge("x"), 413, False),
+        (TooMany("x", retry_after=7), 429, True),
+        (Unavailable("x"), 503, True),
+        (RedisAway("secret"), 503, True),
+        (_operational(2006), 503, True),
+        (_operational(1213), 503, True),
+        (PoolTimeout("secret"), 503, True),
+        (_operational(1064), 500, False),
+        (DataError("SELECT secret", {}, Exception(1406)), 500, False),
+        (IntegrityError("SELECT secret", {}, Exception(1062)), 500, False),
+        (RuntimeError("secret"), 500, False),
+    ],
     ids=range(13),
 )
 def test_each_failure_is_a_problem(

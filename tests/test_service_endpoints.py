@@ -18,7 +18,9 @@ def test_all_is_well(anonymous: FlaskClient) -> None:
     assert anonymous.get("/healthz").get_json() == {"status": "ok"}
     ready = anonymous.get("/readyz")
     assert (ready.status_code, ready.get_json()) == (
-        200, {"status": "ready", "database": "ok", "redis": "ok", "migrations": "ok"})
+        200,
+        {"status": "ready", "database": "ok", "redis": "ok", "migrations": "ok"},
+    )
 
 
 def test_redis_away_is_named(app: Flask, anonymous: FlaskClient, monkeypatch: Any) -> None:

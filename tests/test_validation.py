@@ -75,8 +75,19 @@ def _nested(levels: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": float("nan")}, {"a": float("inf")}, {"a": 2**63}, {"a": [-(2**64)]}, {"a": "\ud800"}, {"\udfff": 1},
-              {"a": "x" * 16_384}, _nested(MAX_METADATA_DEPTH), _nested(900)], ids=range(9),
+    "value",
+    [
+        {"a": float("nan")},
+        {"a": float("inf")},
+        {"a": 2**63},
+        {"a": [-(2**64)]},
+        {"a": "\ud800"},
+        {"\udfff": 1},
+        {"a": "x" * 16_384},
+        _nested(MAX_METADATA_DEPTH),
+        _nested(900),
+    ],
+    ids=range(9),
 )
 def test_json_the_database_cannot_hold(value: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

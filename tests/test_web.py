@@ -43,9 +43,16 @@ def test_a_surplus_row_means_a_next_page(rows: list[int], limit: int) -> None:
 
 @pytest.mark.parametrize(
     ("path", "accept", "expected"),
-    [("/api/x", "text/html", True), ("/memory/x", "", True), ("/readyz", "", True), ("/c/1", "text/html", False),
-     ("/c/1", "*/*", False), ("/c/1", "application/json", True), ("/c/1", "text/html,application/json;q=0.9", False),
-     ("/c/1", "garbage", False)],
+    [
+        ("/api/x", "text/html", True),
+        ("/memory/x", "", True),
+        ("/readyz", "", True),
+        ("/c/1", "text/html", False),
+        ("/c/1", "*/*", False),
+        ("/c/1", "application/json", True),
+        ("/c/1", "text/html,application/json;q=0.9", False),
+        ("/c/1", "garbage", False),
+    ],
 )
 def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -> None:
     with app.test_request_context(path, headers={"Accept": accept}):
@@ -54,8 +61,12 @@ def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -
 
 @pytest.mark.parametrize(
     ("headers", "expected"),
-    [({}, False), ({"HX-Request": "true"}, True), ({"HX-Request": "true", "HX-Boosted": "true"}, False),
-     ({"HX-Request": "true", "HX-History-Restore-Request": "true"}, False)],
+    [
+        ({}, False),
+        ({"HX-Request": "true"}, True),
+        ({"HX-Request": "true", "HX-Boosted": "true"}, False),
+        ({"HX-Request": "true", "HX-History-Restore-Request": "true"}, False),
+    ],
 )
 def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
     with app.test_request_context("/", headers=headers):

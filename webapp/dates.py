@@ -8,8 +8,21 @@ from zoneinfo import ZoneInfo, available_timezones
 _ZONES = frozenset(available_timezones())
 # Not from strftime, which is slow and follows the machine's language.
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = ("", "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-          "November", "December")  # fmt: skip
+MONTHS = (
+    "",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def zone(name: str | None) -> tzinfo:

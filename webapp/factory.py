@@ -48,7 +48,7 @@ from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
 from webapp.memories.cli import register_commands as memories_commands
-from webapp.memories.forgetting import init_forgetting
+from webapp.memories.keeping.forgetting import init_forgetting
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
 from webapp.openapi.docs import init_docs
@@ -149,13 +149,32 @@ def _extend(app: Flask, settings: Settings) -> None:
 
 
 def _register(app: OpenAPI) -> None:
-    for api in (accounts_api, conversations_api, chat_api, memories_api, retrieval_api, prompts_api, digests_api,
-                tasks_api, internal_api):  # fmt: skip
+    for api in (
+        accounts_api,
+        conversations_api,
+        chat_api,
+        memories_api,
+        retrieval_api,
+        prompts_api,
+        digests_api,
+        tasks_api,
+        internal_api,
+    ):
         app.register_api(api)
     init_digests(app)
-    for pages in (accounts_pages, conversations_pages, chat_pages, memories_pages, memory_activity_pages,
-                  retrieval_pages, inspector_pages, admin_pages, service_endpoints.blueprint,
-                  digests_pages, admin_prompts):  # fmt: skip
+    for pages in (
+        accounts_pages,
+        conversations_pages,
+        chat_pages,
+        memories_pages,
+        memory_activity_pages,
+        retrieval_pages,
+        inspector_pages,
+        admin_pages,
+        service_endpoints.blueprint,
+        digests_pages,
+        admin_prompts,
+    ):
         app.register_blueprint(pages)
     for api in (spaces_api, legacies_api):
         app.register_api(api)

@@ -46,9 +46,7 @@ JOBS: dict[str, JobSpec] = {
     "index": JobSpec("jobs.indexing.index", Queue.BATCH, timeout=900, retries=(30, 120, 600)),
     "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=300, retries=(60, 600)),
     "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
-    "index_document": JobSpec(
-        "jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600)
-    ),
+    "index_document": JobSpec("jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600)),
     "journey_report": JobSpec("jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), pending_seconds=60, every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

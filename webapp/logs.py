@@ -84,7 +84,11 @@ def init_logs(app: Flask, settings: Settings) -> None:
         access.log(
             logging.WARNING if response.status_code >= 500 else logging.INFO,
             "request",
-            extra={"method": request.method, "path": request.path, "status": response.status_code,
-                   "ms": round((time.perf_counter() - g.get("started", time.perf_counter())) * 1000, 1)},
+            extra={
+                "method": request.method,
+                "path": request.path,
+                "status": response.status_code,
+                "ms": round((time.perf_counter() - g.get("started", time.perf_counter())) * 1000, 1),
+            },
         )
         return response

@@ -21,8 +21,9 @@ from webapp.web import wants_json, wants_partial
 log = logging.getLogger(__name__)
 
 
-def problem(status: int, title: str, detail: str = "", *, errors: list | None = None,
-            retry_after: int | None = None) -> Response:
+def problem(
+    status: int, title: str, detail: str = "", *, errors: list | None = None, retry_after: int | None = None
+) -> Response:
     """An application/problem+json response."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
@@ -51,14 +52,16 @@ def validation_problem(error: ValidationError) -> Response:
     return problem(422, "Not acceptable", f"{where}: {first['msg']}", errors=found)
 
 
-def present(status: int, title: str, detail: str, *, errors: list | None = None,
-            retry_after: int | None = None) -> Response:
+def present(
+    status: int, title: str, detail: str, *, errors: list | None = None, retry_after: int | None = None
+) -> Response:
     """The same error for a program, for a part of a page, or as a page."""
     if wants_json():
         return problem(status, title, detail, errors=errors, retry_after=retry_after)
     template = "errors/_toast.html" if wants_partial() else "errors/page.html"
-    body = render_template(template, status=status, title=title, detail=detail, errors=errors or [],
-                           request_id=g.get("request_id", ""))
+    body = render_template(
+        template, status=status, title=title, detail=detail, errors=errors or [], request_id=g.get("request_id", "")
+    )
     response = Response(body, status, mimetype="text/html")
     if wants_partial():
         response.headers["HX-Retarget"] = "#toasts"
@@ -87,8 +90,12 @@ def init_errors(app: Flask) -> None:
             return error
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
-        response = present(status, HTTPStatus(status).phrase.capitalize(), error.description or "",
-                           retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None))
+        response = present(
+            status,
+            HTTPStatus(status).phrase.capitalize(),
+            error.description or "",
+            retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None),
+        )
         for name, value in error.get_headers(request.environ):
             if name.lower() in ("allow", "retry-after"):
                 response.headers[name] = value

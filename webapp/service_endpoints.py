@@ -38,8 +38,11 @@ def readyz():
     """Every dependency answers and the schema is current; 503 names what is not."""
     parts = readiness()
     ready = all(state == "ok" for state in parts.values())
-    response = Response(current_app.json.dumps({"status": "ready" if ready else "not ready", **parts}),
-                        200 if ready else 503, mimetype="application/json")
+    response = Response(
+        current_app.json.dumps({"status": "ready" if ready else "not ready", **parts}),
+        200 if ready else 503,
+        mimetype="application/json",
+    )
     if not ready:
         response.headers["Retry-After"] = "5"
     return response

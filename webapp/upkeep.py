@@ -13,8 +13,8 @@ from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
 from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
-from webapp.memories.extraction import owed_extractions
 from webapp.memories.known import flush_uses
+from webapp.memories.learning.extraction import owed_extractions
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue
 from webapp.retrieval.indexing import owed_users
@@ -39,10 +39,13 @@ def sweep() -> dict[str, int]:
     documents = owed_documents()
     db.session.rollback()
     queued = {
-        name: sum(enqueue(name, conversation_id=conversation_id) is not None
-                  for conversation_id in ids if _not_lately(name, conversation_id))
+        name: sum(
+            enqueue(name, conversation_id=conversation_id) is not None
+            for conversation_id in ids
+            if _not_lately(name, conversation_id)
+        )
         for name, ids in owed.items()
-    }  # fmt: skip
+    }
     for user_id in indexers:
         if _not_lately("index", user_id):
             enqueue("index", user_id=user_id)

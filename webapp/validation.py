@@ -80,8 +80,9 @@ Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(_encodable)]
 SearchText = Annotated[str, AfterValidator(_encodable)]
 """What is typed into a search box, as it is: a space at its end says that the last word is finished."""
 
-MessageText = Annotated[str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank),
-                        AfterValidator(_fits_text_column)]
+MessageText = Annotated[
+    str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
+]
 """What a person says in one message: not blank, at most the 65,535 bytes of a TEXT column."""
 
 Flag = StrictBool

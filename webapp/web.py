@@ -47,14 +47,34 @@ class Problem(BaseModel):
 
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
     """A JSON blueprint with the responses every endpoint can give."""
-    problems = {status: {"description": text, "content": {"application/problem+json": {
-        "schema": {"$ref": "#/components/schemas/Problem"}}}} for status, text in (
-        (400, "Malformed request"), (401, "No valid token or session"), (403, "Not allowed"),
-        (404, "Unknown, or somebody else's"), (405, "Method not allowed"), (409, "Conflict"), (413, "Too large"),
-        (415, "Not JSON"), (422, "Validation failed"), (429, "Too many requests"), (503, "A dependency is away"))}
-    return APIBlueprint(name, import_name, url_prefix=url_prefix, abp_tags=[Tag(name=tag)],
-                        abp_security=[{"token": []}, {"session": []}], abp_responses=problems,
-                        operation_id_callback=lambda *, name, **_: name)
+    problems = {
+        status: {
+            "description": text,
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+        for status, text in (
+            (400, "Malformed request"),
+            (401, "No valid token or session"),
+            (403, "Not allowed"),
+            (404, "Unknown, or somebody else's"),
+            (405, "Method not allowed"),
+            (409, "Conflict"),
+            (413, "Too large"),
+            (415, "Not JSON"),
+            (422, "Validation failed"),
+            (429, "Too many requests"),
+            (503, "A dependency is away"),
+        )
+    }
+    return APIBlueprint(
+        name,
+        import_name,
+        url_prefix=url_prefix,
+        abp_tags=[Tag(name=tag)],
+        abp_security=[{"token": []}, {"session": []}],
+        abp_responses=problems,
+        operation_id_callback=lambda *, name, **_: name,
+    )
 
 
 class Cursor:
@@ -73,8 +93,11 @@ class Cursor:
             key = json.loads(raw)
         except (binascii.Error, ValueError, UnicodeError, RecursionError) as error:
             raise ValueError("not a cursor of this list") from error
-        if not isinstance(key, list) or len(key) != len(types) or not all(
-                type(part) is kind for part, kind in zip(key, types, strict=True)):
+        if (
+            not isinstance(key, list)
+            or len(key) != len(types)
+            or not all(type(part) is kind for part, kind in zip(key, types, strict=True))
+        ):
             raise ValueError("not a cursor of this list")
         return tuple(key)
 

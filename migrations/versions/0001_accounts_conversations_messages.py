@@ -85,8 +85,9 @@ def upgrade() -> None:
         sa.Column("updated_at", Timestamp, nullable=True, server_default=current_timestamp(on_update=True)),
         sa.Column("is_archived", sa.Boolean, nullable=True, server_default=sa.text("0")),
         sa.Column("metadata", sa.JSON, nullable=True),
-        sa.Column("title_source", one_of("none", "auto", "user", name="title_source"), nullable=False,
-                  server_default="none"),
+        sa.Column(
+            "title_source", one_of("none", "auto", "user", name="title_source"), nullable=False, server_default="none"
+        ),
         sa.Column("persona", sa.String(100), nullable=True),
         sa.Column("is_temporary", sa.Boolean, nullable=False, server_default=sa.text("0")),
         sa.Column("message_count", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -95,8 +96,9 @@ def upgrade() -> None:
         **OPTIONS,
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_conversations_listing", "conversations",
-                    ["user_id", "is_archived", "updated_at", "conversation_id"])
+    op.create_index(
+        "ix_conversations_listing", "conversations", ["user_id", "is_archived", "updated_at", "conversation_id"]
+    )
     op.create_index("ix_conversations_owed_title", "conversations", ["title_source", "updated_at"])
     op.create_index("ix_conversations_temporary", "conversations", ["is_temporary", "updated_at"])
     op.create_index("ix_conversations_deleted", "conversations", ["deleted_at"])
@@ -111,8 +113,12 @@ def upgrade() -> None:
         sa.Column("suggested_values", sa.JSON, nullable=True),
         sa.Column("suggested_actions", sa.JSON, nullable=True),
         sa.Column("custom_payload", sa.JSON, nullable=True),
-        sa.Column("status", one_of("streaming", "complete", "stopped", "interrupted", "failed", name="message_status"),
-                  nullable=False, server_default="complete"),
+        sa.Column(
+            "status",
+            one_of("streaming", "complete", "stopped", "interrupted", "failed", name="message_status"),
+            nullable=False,
+            server_default="complete",
+        ),
         sa.Column("error_code", sa.String(50), nullable=True),
         sa.Column("error_detail", sa.String(500), nullable=True),
         sa.Column("model", sa.String(200), nullable=True),
@@ -122,10 +128,16 @@ def upgrade() -> None:
         sa.Column("parent_id", sa.Integer, nullable=True),
         sa.Column("reply_to_id", sa.Integer, nullable=True),
         sa.Column("superseded_by_id", sa.Integer, nullable=True),
-        sa.ForeignKeyConstraint(["conversation_id"], ["conversations.conversation_id"],
-                                name="fk_messages_conversation_id", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"],
+            ["conversations.conversation_id"],
+            name="fk_messages_conversation_id",
+            ondelete="CASCADE",
+        ),
         *(
-            sa.ForeignKeyConstraint([column], ["messages.message_id"], name=f"fk_messages_{column}", ondelete="SET NULL")
+            sa.ForeignKeyConstraint(
+                [column], ["messages.message_id"], name=f"fk_messages_{column}", ondelete="SET NULL"
+            )
             for column in ("parent_id", "reply_to_id")
         ),
         **OPTIONS,
@@ -145,8 +157,9 @@ def upgrade() -> None:
         sa.Column("duration_ms", sa.Integer, nullable=True),
         sa.Column("data", sa.JSON, nullable=False),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-        sa.ForeignKeyConstraint(["message_id"], ["messages.message_id"], name="fk_pipeline_steps_message_id",
-                                ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["messages.message_id"], name="fk_pipeline_steps_message_id", ondelete="CASCADE"
+        ),
         sa.UniqueConstraint("message_id", "ordinal", name="uq_pipeline_steps_message_id_ordinal"),
         **OPTIONS,
         sqlite_autoincrement=True,
@@ -154,6 +167,13 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("pipeline_steps", "messages", "conversations", "idempotency_keys", "site_settings", "api_tokens",
-                  "users"):
+    for table in (
+        "pipeline_steps",
+        "messages",
+        "conversations",
+        "idempotency_keys",
+        "site_settings",
+        "api_tokens",
+        "users",
+    ):
         op.drop_table(table)

@@ -38,8 +38,9 @@ def upgrade() -> None:
         sa.Column("confidence", sa.Float, server_default=sa.text("1")),
         sa.Column("embedding", sa.LargeBinary(65_535)),
         sa.Column("space_id", sa.Integer),
-        sa.Column("visibility", one_of(*VISIBILITIES, name="memory_visibility"), nullable=False,
-                  server_default="private"),
+        sa.Column(
+            "visibility", one_of(*VISIBILITIES, name="memory_visibility"), nullable=False, server_default="private"
+        ),
         sa.Column("fact_key", Key(120)),
         sa.Column("fact_value", sa.String(500)),
         sa.Column("importance", sa.Float, nullable=False, server_default=sa.text("0.5")),
@@ -60,10 +61,15 @@ def upgrade() -> None:
         sa.Column("space_slot", sa.Integer, sa.Computed("coalesce(space_id, 0)", persisted=False)),
         sa.Column("current_slot", Key(250), sa.Computed(current_slot(), persisted=False)),
         sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_memories_user_id", ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["source_conversation_id"], ["conversations.conversation_id"],
-                                name="fk_memories_source_conversation_id", ondelete="SET NULL"),
-        sa.ForeignKeyConstraint(["source_message_id"], ["messages.message_id"],
-                                name="fk_memories_source_message_id", ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["source_conversation_id"],
+            ["conversations.conversation_id"],
+            name="fk_memories_source_conversation_id",
+            ondelete="SET NULL",
+        ),
+        sa.ForeignKeyConstraint(
+            ["source_message_id"], ["messages.message_id"], name="fk_memories_source_message_id", ondelete="SET NULL"
+        ),
         *(
             sa.ForeignKeyConstraint([column], ["memories.memory_id"], name=f"fk_memories_{column}", ondelete="SET NULL")
             for column in ("superseded_by_id", "contradicts_id")
@@ -94,10 +100,15 @@ def upgrade() -> None:
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.Column("undone_at", Timestamp),
         sa.Column("undoes_id", sa.Integer),
-        sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_memory_change_sets_user_id",
-                                ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["conversation_id"], ["conversations.conversation_id"],
-                                name="fk_memory_change_sets_conversation_id", ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.user_id"], name="fk_memory_change_sets_user_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"],
+            ["conversations.conversation_id"],
+            name="fk_memory_change_sets_conversation_id",
+            ondelete="SET NULL",
+        ),
         **OPTIONS,
         sqlite_autoincrement=True,
     )
@@ -113,12 +124,18 @@ def upgrade() -> None:
         sa.Column("end", sa.Integer, nullable=False),
         sa.Column("said_at", Timestamp, nullable=False),
         sa.Column("change_set_id", sa.Integer),
-        sa.ForeignKeyConstraint(["memory_id"], ["memories.memory_id"], name="fk_memory_evidence_memory_id",
-                                ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["message_id"], ["messages.message_id"], name="fk_memory_evidence_message_id",
-                                ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["change_set_id"], ["memory_change_sets.change_set_id"],
-                                name="fk_memory_evidence_change_set_id", ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["memory_id"], ["memories.memory_id"], name="fk_memory_evidence_memory_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["messages.message_id"], name="fk_memory_evidence_message_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["change_set_id"],
+            ["memory_change_sets.change_set_id"],
+            name="fk_memory_evidence_change_set_id",
+            ondelete="SET NULL",
+        ),
         sa.UniqueConstraint("memory_id", "message_id", "start", "end", name="uq_memory_evidence_span"),
         **OPTIONS,
         sqlite_autoincrement=True,
@@ -135,10 +152,15 @@ def upgrade() -> None:
         sa.Column("cause", sa.String(30), nullable=False),
         sa.Column("change_set_id", sa.Integer),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-        sa.ForeignKeyConstraint(["memory_id"], ["memories.memory_id"], name="fk_memory_revisions_memory_id",
-                                ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["change_set_id"], ["memory_change_sets.change_set_id"],
-                                name="fk_memory_revisions_change_set_id", ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["memory_id"], ["memories.memory_id"], name="fk_memory_revisions_memory_id", ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["change_set_id"],
+            ["memory_change_sets.change_set_id"],
+            name="fk_memory_revisions_change_set_id",
+            ondelete="SET NULL",
+        ),
         sa.UniqueConstraint("memory_id", "revision", name="uq_memory_revisions_memory_id_revision"),
         **OPTIONS,
         sqlite_autoincrement=True,
@@ -152,8 +174,9 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(10), nullable=False),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.PrimaryKeyConstraint("user_id", "digest", name="pk_memory_tombstones"),
-        sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_memory_tombstones_user_id",
-                                ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.user_id"], name="fk_memory_tombstones_user_id", ondelete="CASCADE"
+        ),
         **OPTIONS,
     )
     with op.batch_alter_table("conversations") as batch:

@@ -42,10 +42,10 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Integer, nullable=False),
         sa.Column("what", sa.String(50), nullable=False),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-        sa.ForeignKeyConstraint(["admin_id"], ["users.user_id"], name="fk_admin_access_log_admin_id",
-                                ondelete="SET NULL"),
-        sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_admin_access_log_user_id",
-                                ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["admin_id"], ["users.user_id"], name="fk_admin_access_log_admin_id", ondelete="SET NULL"
+        ),
+        sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_admin_access_log_user_id", ondelete="CASCADE"),
         **OPTIONS,
         sqlite_autoincrement=True,
     )

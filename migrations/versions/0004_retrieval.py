@@ -48,8 +48,9 @@ def upgrade() -> None:
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
         _cascade("conversation_chunks", "conversation_id", "conversations"),
         _cascade("conversation_chunks", "user_id", "users"),
-        sa.UniqueConstraint("conversation_id", "message_range_start", "message_range_end",
-                            name="uq_conversation_chunks_range"),
+        sa.UniqueConstraint(
+            "conversation_id", "message_range_start", "message_range_end", name="uq_conversation_chunks_range"
+        ),
         **OPTIONS,
     )
     op.create_index("ix_conversation_chunks_user_id", "conversation_chunks", ["user_id", "space_id"])
@@ -79,8 +80,9 @@ def upgrade() -> None:
         sa.Column("change_id", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("user_id", sa.Integer, nullable=False),
         sa.Column("version", sa.Integer, nullable=False),
-        sa.Column("what", one_of("conversation", "memories", "documents", "verdicts", name="passage_change"),
-                  nullable=False),
+        sa.Column(
+            "what", one_of("conversation", "memories", "documents", "verdicts", name="passage_change"), nullable=False
+        ),
         sa.Column("ref_id", sa.Integer, nullable=False, server_default=sa.text("0")),
         sa.Column("from_id", sa.Integer, nullable=False, server_default=sa.text("0")),
         _cascade("passage_changes", "user_id", "users"),
@@ -111,8 +113,9 @@ def upgrade() -> None:
         sa.Column("message_id", sa.Integer, nullable=False),
         sa.Column("kind", one_of(*KINDS, name="verdict_kind"), nullable=False),
         sa.Column("passage_id", sa.Integer, nullable=False),
-        sa.Column("verdict", one_of("wrong", "outdated", "not_relevant", "forget", name="passage_verdict"),
-                  nullable=False),
+        sa.Column(
+            "verdict", one_of("wrong", "outdated", "not_relevant", "forget", name="passage_verdict"), nullable=False
+        ),
         sa.Column("terms", sa.JSON, nullable=False),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
         _cascade("passage_verdicts", "user_id", "users"),
@@ -124,8 +127,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("passage_verdicts", "turn_receipts", "passage_changes", "passage_versions", "message_embeddings",
-                  "conversation_chunks"):
+    for table in (
+        "passage_verdicts",
+        "turn_receipts",
+        "passage_changes",
+        "passage_versions",
+        "message_embeddings",
+        "conversation_chunks",
+    ):
         op.drop_table(table)
     with op.batch_alter_table("conversations") as batch:
         batch.drop_index("ix_conversations_summary_due")

@@ -32,8 +32,9 @@ def upgrade() -> None:
         sa.Column("note", sa.String(500)),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.Column("created_by", sa.Integer),
-        sa.ForeignKeyConstraint(["created_by"], ["users.user_id"], name="fk_prompt_versions_created_by",
-                                ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["created_by"], ["users.user_id"], name="fk_prompt_versions_created_by", ondelete="SET NULL"
+        ),
         sa.UniqueConstraint("name", "version", name="uq_prompt_versions_name_version"),
         **OPTIONS,
     )
@@ -44,10 +45,14 @@ def upgrade() -> None:
         sa.Column("active_version", sa.Integer, nullable=False),
         sa.Column("activated_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.Column("activated_by", sa.Integer),
-        sa.ForeignKeyConstraint(["name", "active_version"], ["prompt_versions.name", "prompt_versions.version"],
-                                name="fk_prompts_active_version"),
-        sa.ForeignKeyConstraint(["activated_by"], ["users.user_id"], name="fk_prompts_activated_by",
-                                ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["name", "active_version"],
+            ["prompt_versions.name", "prompt_versions.version"],
+            name="fk_prompts_active_version",
+        ),
+        sa.ForeignKeyConstraint(
+            ["activated_by"], ["users.user_id"], name="fk_prompts_activated_by", ondelete="SET NULL"
+        ),
         **OPTIONS,
     )
     op.create_index("ix_prompts_activated_by", "prompts", ["activated_by"])
@@ -58,10 +63,14 @@ def upgrade() -> None:
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("activated_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.Column("activated_by", sa.Integer),
-        sa.ForeignKeyConstraint(["name", "version"], ["prompt_versions.name", "prompt_versions.version"],
-                                name="fk_prompt_activations_version"),
-        sa.ForeignKeyConstraint(["activated_by"], ["users.user_id"], name="fk_prompt_activations_activated_by",
-                                ondelete="SET NULL"),
+        sa.ForeignKeyConstraint(
+            ["name", "version"],
+            ["prompt_versions.name", "prompt_versions.version"],
+            name="fk_prompt_activations_version",
+        ),
+        sa.ForeignKeyConstraint(
+            ["activated_by"], ["users.user_id"], name="fk_prompt_activations_activated_by", ondelete="SET NULL"
+        ),
         **OPTIONS,
     )
     op.create_index("ix_prompt_activations_activated_by", "prompt_activations", ["activated_by"])
@@ -74,8 +83,12 @@ def upgrade() -> None:
         sa.Column("updated_at", Timestamp, nullable=False, server_default=current_timestamp()),
         sa.Column("version", sa.Integer, nullable=False, server_default=sa.text("1")),
         sa.Column("as_of", Timestamp, nullable=False, server_default=current_timestamp()),
-        sa.ForeignKeyConstraint(["conversation_id"], ["conversations.conversation_id"],
-                                name="fk_conversation_memories_conversation_id", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["conversation_id"],
+            ["conversations.conversation_id"],
+            name="fk_conversation_memories_conversation_id",
+            ondelete="CASCADE",
+        ),
         sa.UniqueConstraint("conversation_id", name="uq_conversation_memories_conversation_id"),
         **OPTIONS,
     )
@@ -89,15 +102,25 @@ def upgrade() -> None:
         sa.Column("model", sa.String(200)),
         sa.Column("prompt_version", sa.String(100)),
         sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-        sa.ForeignKeyConstraint(["conversation_memory_id"], ["conversation_memories.id"],
-                                name="fk_conversation_memory_versions_conversation_memory_id", ondelete="CASCADE"),
-        sa.UniqueConstraint("conversation_memory_id", "version",
-                            name="uq_conversation_memory_versions_conversation_memory_id_version"),
+        sa.ForeignKeyConstraint(
+            ["conversation_memory_id"],
+            ["conversation_memories.id"],
+            name="fk_conversation_memory_versions_conversation_memory_id",
+            ondelete="CASCADE",
+        ),
+        sa.UniqueConstraint(
+            "conversation_memory_id", "version", name="uq_conversation_memory_versions_conversation_memory_id_version"
+        ),
         **OPTIONS,
     )
 
 
 def downgrade() -> None:
-    for table in ("conversation_memory_versions", "conversation_memories", "prompt_activations", "prompts",
-                  "prompt_versions"):
+    for table in (
+        "conversation_memory_versions",
+        "conversation_memories",
+        "prompt_activations",
+        "prompts",
+        "prompt_versions",
+    ):
         op.drop_table(table)

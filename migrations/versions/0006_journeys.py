@@ -139,8 +139,9 @@ def upgrade() -> None:
     op.create_index("ix_report_evidence_evidence_id", "report_evidence", ["evidence_id"])
     with op.batch_alter_table("conversations") as batch:
         batch.add_column(sa.Column("journey_id", sa.Integer))
-        batch.create_foreign_key("fk_conversations_journey_id", "journeys", ["journey_id"], ["journey_id"],
-                                 ondelete="SET NULL")
+        batch.create_foreign_key(
+            "fk_conversations_journey_id", "journeys", ["journey_id"], ["journey_id"], ondelete="SET NULL"
+        )
         batch.create_index("ix_conversations_journey_id", ["journey_id"])
 
 
@@ -149,6 +150,12 @@ def downgrade() -> None:
         batch.drop_constraint("fk_conversations_journey_id", type_="foreignkey")
         batch.drop_index("ix_conversations_journey_id")
         batch.drop_column("journey_id")
-    for table in ("report_evidence", "conversation_reports", "point_evidence", "point_memories", "conversation_points",
-                  "journeys"):
+    for table in (
+        "report_evidence",
+        "conversation_reports",
+        "point_evidence",
+        "point_memories",
+        "conversation_points",
+        "journeys",
+    ):
         op.drop_table(table)

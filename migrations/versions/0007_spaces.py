@@ -22,8 +22,9 @@ NEVER_TWICE = {"sqlite_autoincrement": True}
 
 
 def _refers(table: str, column: str, to: str, target: str | None = None, ondelete: str = "CASCADE"):
-    return sa.ForeignKeyConstraint([column], [f"{to}.{target or column}"], name=f"fk_{table}_{column}",
-                                   ondelete=ondelete)  # fmt: skip
+    return sa.ForeignKeyConstraint(
+        [column], [f"{to}.{target or column}"], name=f"fk_{table}_{column}", ondelete=ondelete
+    )
 
 
 def _time(name: str, *, nullable: bool = False) -> sa.Column:
@@ -81,8 +82,12 @@ def upgrade() -> None:
         sa.Column("title", sa.String(255), nullable=False),
         sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
         sa.Column("size", sa.Integer, nullable=False),
-        sa.Column("status", one_of("queued", "indexing", "ready", "failed", name="document_status"), nullable=False,
-                  server_default="queued"),
+        sa.Column(
+            "status",
+            one_of("queued", "indexing", "ready", "failed", name="document_status"),
+            nullable=False,
+            server_default="queued",
+        ),
         sa.Column("chunks_total", sa.Integer, nullable=False, server_default=sa.text("0")),
         sa.Column("chunks_done", sa.Integer, nullable=False, server_default=sa.text("0")),
         _time("created_at"),
@@ -113,8 +118,7 @@ def upgrade() -> None:
     op.create_index("ix_document_chunks_space_id", "document_chunks", ["space_id", "document_chunk_id"])
     with op.batch_alter_table("conversations") as batch:
         batch.add_column(sa.Column("space_id", sa.Integer))
-        batch.create_foreign_key("fk_conversations_space_id", "spaces", ["space_id"], ["space_id"],
-                                 ondelete="SET NULL")
+        batch.create_foreign_key("fk_conversations_space_id", "spaces", ["space_id"], ["space_id"], ondelete="SET NULL")
         batch.create_index("ix_conversations_space", ["space_id", "user_id", "is_archived", "updated_at"])
 
 

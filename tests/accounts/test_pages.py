@@ -53,8 +53,9 @@ def test_registration_can_be_closed(anonymous, login, make_user):
     assert "Registration is closed" in anonymous.get("/register").text
     assert "Make one" not in anonymous.get("/login").text
     page = anonymous.get("/login")
-    refused = anonymous.post("/register", data={"name": "B", "email": "b@example.org", "password": GOOD,
-                                                "csrf_token": csrf_token(page.text)})  # fmt: skip
+    refused = anonymous.post(
+        "/register", data={"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page.text)}
+    )
     assert refused.status_code == 403
 
 

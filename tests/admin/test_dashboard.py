@@ -39,10 +39,18 @@ def failed_job(connection):
     return job
 
 
-@pytest.mark.parametrize("page", [
-    "/", "/0/view/workers", "/0/view/jobs", "/0/view/jobs/turn/failed/8/asc/1", "/0/data/queues.json",
-    "/0/data/jobs/turn/failed/8/asc/1.json", "/0/data/workers.json",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "page",
+    [
+        "/",
+        "/0/view/workers",
+        "/0/view/jobs",
+        "/0/view/jobs/turn/failed/8/asc/1",
+        "/0/data/queues.json",
+        "/0/data/jobs/turn/failed/8/asc/1.json",
+        "/0/data/workers.json",
+    ],
+)
 def test_pages_answer_with_their_own_policy(page, browser, failed_job):
     answer = browser.get(f"/admin/rq{page}")
     assert answer.status_code == 200

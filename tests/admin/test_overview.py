@@ -15,10 +15,13 @@ from webapp.config import Settings
 from webapp.jobspecs import JobRequest, Queue, push, rq_queue
 
 
-@pytest.mark.parametrize(("url", "shown"), [
-    ("http://user:secret@models.example.org:8080/v1?key=secret#secret", "http://models.example.org:8080/v1"),
-    ("https://api.openai.com/v1", "https://api.openai.com/v1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:secret@models.example.org:8080/v1?key=secret#secret", "http://models.example.org:8080/v1"),
+        ("https://api.openai.com/v1", "https://api.openai.com/v1"),
+    ],
+)
 def test_addresses_are_shown_without_secrets(url, shown):
     assert overview.without_credentials(url) == shown
 

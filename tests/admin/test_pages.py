@@ -161,9 +161,15 @@ def test_deleting_wants_the_address(browser, user, app):
     assert browser.get(page).status_code == 404
 
 
-@pytest.mark.parametrize(("action", "form"), [
-    ("admin", {"admin": "0"}), ("active", {"active": "0"}), ("password", {}), ("delete", {"email": "ada@example.org"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [
+        ("admin", {"admin": "0"}),
+        ("active", {"active": "0"}),
+        ("password", {}),
+        ("delete", {"email": "ada@example.org"}),
+    ],
+)
 def test_never_oneself(action, form, login, make_user, app):
     ada = make_user(email="ada@example.org", is_admin=True)
     make_user(is_admin=True)

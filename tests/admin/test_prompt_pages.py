@@ -48,9 +48,16 @@ def looks(app):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", ""), ("GET", "/chat"), ("GET", "/chat/compare?a=1&b=1"), ("POST", "/chat/versions"),
-     ("POST", "/chat/versions/1/activate"), ("POST", "/chat/preview"), ("POST", "/chat/replay")],
-)  # fmt: skip
+    [
+        ("GET", ""),
+        ("GET", "/chat"),
+        ("GET", "/chat/compare?a=1&b=1"),
+        ("POST", "/chat/versions"),
+        ("POST", "/chat/versions/1/activate"),
+        ("POST", "/chat/preview"),
+        ("POST", "/chat/replay"),
+    ],
+)
 def test_it_is_for_admins(anonymous, login, user, method, path):
     assert anonymous.open(f"/admin/prompts{path}", method=method).status_code == 303
     assert login(user).open(f"/admin/prompts{path}", method=method).status_code == 403
@@ -137,10 +144,13 @@ def test_background_prompts_have_previews_too(browser, theirs, name):
 
 @pytest.mark.parametrize(
     ("form", "reason"),
-    [({"prompt_text": "{{X}}", "conversation_id": "1"}, "holds {{X}}"), ({"prompt_text": "a"}, "no such conversation"),
-     ({"prompt_text": "a", "conversation_id": "2000000000"}, "no such conversation"),
-     ({"prompt_text": "a", "conversation_id": "9" * 40}, "no such conversation")],
-)  # fmt: skip
+    [
+        ({"prompt_text": "{{X}}", "conversation_id": "1"}, "holds {{X}}"),
+        ({"prompt_text": "a"}, "no such conversation"),
+        ({"prompt_text": "a", "conversation_id": "2000000000"}, "no such conversation"),
+        ({"prompt_text": "a", "conversation_id": "9" * 40}, "no such conversation"),
+    ],
+)
 def test_a_preview_that_cannot_be_says_why(browser, app, form, reason):
     for headers in (None, HTMX):
         shown = post(browser, "chat/preview", headers=headers, **form)

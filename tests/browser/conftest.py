@@ -66,13 +66,24 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
     contexts: list[BrowserContext] = []
     tabs: list[Tab] = []
 
-    def open_one(person: Person | None = None, device: dict[str, Any] = DESKTOP, *, beside: Tab | None = None,
-                 colour: str = "light", scripts: bool = True) -> Tab:
+    def open_one(
+        person: Person | None = None,
+        device: dict[str, Any] = DESKTOP,
+        *,
+        beside: Tab | None = None,
+        colour: str = "light",
+        scripts: bool = True,
+    ) -> Tab:
         if beside is not None:
             context = beside.page.context
         else:
-            context = chromium.new_context(**device, color_scheme=colour, timezone_id="Europe/Lisbon",
-                                           java_script_enabled=scripts, reduced_motion="reduce")  # fmt: skip
+            context = chromium.new_context(
+                **device,
+                color_scheme=colour,
+                timezone_id="Europe/Lisbon",
+                java_script_enabled=scripts,
+                reduced_motion="reduce",
+            )
             contexts.append(context)
         tab = Tab(context.new_page(), live_server)
         tabs.append(tab)

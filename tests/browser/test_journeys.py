@@ -48,8 +48,9 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     expect(field).to_be_focused()
     expect(bubble).to_have_count(0)
 
-    model.script(match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")),
-                 times=1)  # fmt: skip
+    model.script(
+        match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")), times=1
+    )
     send(page, f"It is {PLACE}.")
     expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible(**LATE)
     done = panel.locator("#point-place")
@@ -110,8 +111,11 @@ def test_ask_a_question_offers_the_usual_ones(garden, tab):
     begin(page)
     ask = page.get_by_role("button", name="Ask a question")
     ask.click()
-    for words in ("Can you tell me more about...", "What other options haven't we mentioned yet?",
-                  "Help me decide between these options..."):
+    for words in (
+        "Can you tell me more about...",
+        "What other options haven't we mentioned yet?",
+        "Help me decide between these options...",
+    ):
         expect(page.get_by_role("link", name=words)).to_be_visible()
     ask.click()
     expect(page.locator(".suggestion-bubble").first).to_be_hidden()

@@ -14,9 +14,10 @@ from webapp.prompts import service as prompts
 from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
 
 DIGEST = ConversationMemoryData(
-    main_topics=["Photosynthesis", "Light in winter"], action=["Grow cress at the window"],
+    main_topics=["Photosynthesis", "Light in winter"],
+    action=["Grow cress at the window"],
     typical_observation="Asks why before how.",
-)  # fmt: skip
+)
 TEXT = "Be brief.\n\nContext: {{CONVERSATION_MEMORY}}"
 
 

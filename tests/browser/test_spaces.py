@@ -79,9 +79,18 @@ def test_every_page_can_be_read_by_everybody(open_tab, cast, device, colour):
     page = open_tab(anna, device, colour=colour).page
     conversation = hers.post("/api/conversations", json={"space_id": space, "title": "The shed"}).get_json()
     number = conversation["conversation_id"]
-    for path in ("/spaces", f"/spaces/{space}", f"/spaces/{space}/facts", f"/spaces/{space}/facts?as=member",
-                 f"/spaces/{space}/documents", f"/spaces/{space}/members", f"/spaces/{space}/end",
-                 f"/c/{number}/move?to=none", f"/?into={space}", f"/c/{number}"):  # fmt: skip
+    for path in (
+        "/spaces",
+        f"/spaces/{space}",
+        f"/spaces/{space}/facts",
+        f"/spaces/{space}/facts?as=member",
+        f"/spaces/{space}/documents",
+        f"/spaces/{space}/members",
+        f"/spaces/{space}/end",
+        f"/c/{number}/move?to=none",
+        f"/?into={space}",
+        f"/c/{number}",
+    ):
         page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/", 3)[2] + path)
         assert not scrolls_sideways(page), path
         assert serious_findings(page) == [], path

@@ -72,7 +72,9 @@ def test_a_model_that_falls_silent_is_given_up(
     model.script(reply=[f"w{n} " for n in range(9)], fault={"hang_after": 4})
     events = ask(client)
     assert (events[-1].data["code"], message(app, events[0].data["assistant_message_id"])["status"]) == (
-        "interrupted", "interrupted")
+        "interrupted",
+        "interrupted",
+    )
     assert deltas(events) != ""
     model.script(reply="never", first_delay=20)
     assert ask(client)[-1].data["code"] == "model_unavailable"

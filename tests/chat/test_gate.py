@@ -70,9 +70,11 @@ def test_one_after_the_other_and_all_of_them_in_the_end(site, monkeypatch):
 
 @pytest.mark.parametrize(
     ("path", "patience"),
-    [pytest.param("/start", 0.01, id="who waited long enough"),
-     pytest.param("/wait", 20, id="who comes after somebody who waits for a reply")],
-)  # fmt: skip
+    [
+        pytest.param("/start", 0.01, id="who waited long enough"),
+        pytest.param("/wait", 20, id="who comes after somebody who waits for a reply"),
+    ],
+)
 def test_more_go_on_at_once(site, monkeypatch, path, patience):
     app, go, inside, _ = site
     monkeypatch.setattr(gate, "PATIENCE", patience)

@@ -27,8 +27,10 @@ def test_of_the_question_only_what_stands_before_it_is_kept():
     assert kept({"role": "user", "content": "Hello"}, stored, asked, hide) == {"role": "user", "message_id": 5}
     last = {"role": "user", "content": "<reference>\n- Likes tea\n</reference>\n\nWhat do I like?"}
     assert kept(last, stored, asked, hide) == {
-        "role": "user", "message_id": 8, "content": "<reference>\n- [[memory 1 revision 2]]\n</reference>\n\n",
-    }  # fmt: skip
+        "role": "user",
+        "message_id": 8,
+        "content": "<reference>\n- [[memory 1 revision 2]]\n</reference>\n\n",
+    }
     said_by_other = {"role": "assistant", "content": "What do I like?"}
     assert kept(said_by_other, stored, asked, hide) == said_by_other
     assert kept(last, stored, None, hide)["content"].endswith("What do I like?")

@@ -29,9 +29,19 @@ def test_a_message_may_fill_the_column_to_the_last_byte(client: ApiClient, model
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"message": ""}, {"message": " \n"}, {"message": 5}, {"message": "a\x00b"}, {"message": "x", "model": 3},
-     {"message": "x", "conversation_id": 0}, {"message": "x", "context": {"a": float("nan")}}, {"message": "\ud800"},
-     {"message": "x", "context": []}, {"message": "x", "conversation_id": 10**30}],
+    [
+        {},
+        {"message": ""},
+        {"message": " \n"},
+        {"message": 5},
+        {"message": "a\x00b"},
+        {"message": "x", "model": 3},
+        {"message": "x", "conversation_id": 0},
+        {"message": "x", "context": {"a": float("nan")}},
+        {"message": "\ud800"},
+        {"message": "x", "context": []},
+        {"message": "x", "conversation_id": 10**30},
+    ],
     ids=range(11),
 )
 def test_bad_messages_are_422_and_leave_nothing(client: ApiClient, body: dict[str, Any]) -> None:

@@ -77,7 +77,10 @@ def test_entries_survive_redis(app: Flask) -> None:
         client.xadd(turnlog.log_key(1), turnlog.fields(kind, data, 7 if kind == "delta" else 0))
     found = turnlog.read(client, 1)
     assert [(e.kind, e.data, e.offset) for e in found] == [
-        ("turn", {"a": 1}, 0), ("delta", {"text": "é\n🌊\r"}, 7), ("done", {"message": {"content": "x"}}, 0)]
+        ("turn", {"a": 1}, 0),
+        ("delta", {"text": "é\n🌊\r"}, 7),
+        ("done", {"message": {"content": "x"}}, 0),
+    ]
     assert turnlog.read(client, 1, found[0].id) == found[1:]
     assert turnlog.read(client, 1, through=found[1].id) == found[:2]
     turnlog.report(client, 2, "title", {})

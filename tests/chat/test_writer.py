@@ -26,7 +26,9 @@ def writing(app: Flask, settings: Settings) -> Callable[..., Handed]:
         handed: Handed = {}
         client = Redis.from_url(settings.redis_url)
         writer = TurnWriter(
-            client, coalesce_ms=coalesce_ms, keep_seconds=60,
+            client,
+            coalesce_ms=coalesce_ms,
+            keep_seconds=60,
             hand_over=lambda turn_id, entries: handed.setdefault(turn_id, []).extend(entries),
         )
         await work(writer, handed)

@@ -34,16 +34,18 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.
     assert list(tmp_path.iterdir()) == []
 
 
-def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
-                                                             capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
     monkeypatch.setattr(packages, "_can_compile_mysqlclient", lambda: False)
     packages._install_mysqlclient(needed=False)
     assert "mysqlclient is left out" in capsys.readouterr().out
 
 
-def test_a_mysql_database_without_headers_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch,
-                                                                     tmp_path: Path) -> None:  # fmt: skip
+def test_a_mysql_database_without_headers_is_refused_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(packages, "VENV", tmp_path)
     monkeypatch.setattr(packages, "_can_compile_mysqlclient", lambda: False)
     monkeypatch.setattr(packages, "apt_install", lambda *_: False)
@@ -85,9 +87,14 @@ def test_constraints_are_for_what_no_requirement_names() -> None:
             needs = metadata.requires(name) or []
         except metadata.PackageNotFoundError:
             continue  # not for this machine
-        brought |= {re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", need)[0]).lower() for need in needs
-                    if "extra ==" not in need and "python_version <" not in need and "sys_platform" not in need
-                    and "platform_" not in need}  # fmt: skip
+        brought |= {
+            re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", need)[0]).lower()
+            for need in needs
+            if "extra ==" not in need
+            and "python_version <" not in need
+            and "sys_platform" not in need
+            and "platform_" not in need
+        }
     assert brought - names(packages.CONSTRAINTS) - names(packages.RUNTIME) == set(), "pip freeze names a version"
 
 

@@ -58,9 +58,14 @@ def supervise(*specs: dict[str, object]) -> Iterator[Running]:
     program = str(Path(__file__).with_name("supervise_dummies.py"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
-        [sys.executable, program, json.dumps(specs)], cwd=ROOT, env=environment, text=True,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    ) as process:  # fmt: skip
+        [sys.executable, program, json.dumps(specs)],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
         try:
             yield Running(process)
         finally:
@@ -105,8 +110,11 @@ signal.signal(15, end); print("is up", flush=True); time.sleep(600)
         assert running.finish() == 0
         ends = re.findall(r"(\w+ +\| (?:is ending|has ended))", running.said)
         assert [re.sub(r" +\| ", " ", end) for end in ends] == [
-            "worker is ending", "worker has ended", "store is ending", "store has ended"
-        ]  # fmt: skip
+            "worker is ending",
+            "worker has ended",
+            "store is ending",
+            "store has ended",
+        ]
 
 
 def test_starts_again_what_died_and_says_so() -> None:

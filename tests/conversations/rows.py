@@ -29,8 +29,11 @@ def add_messages(app: Flask, conversation_id: int, count: int, *, text: str = "M
         for number in range(count):
             is_reply = number % 2 == 1
             row = Message(
-                conversation_id=conversation_id, role="assistant" if is_reply else "user", content=f"{text} {number}",
-                parent_id=ids[-1] if ids else None, reply_to_id=ids[-1] if is_reply else None,
+                conversation_id=conversation_id,
+                role="assistant" if is_reply else "user",
+                content=f"{text} {number}",
+                parent_id=ids[-1] if ids else None,
+                reply_to_id=ids[-1] if is_reply else None,
             )
             db.session.add(row)
             db.session.flush()

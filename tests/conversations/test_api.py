@@ -72,8 +72,14 @@ def test_nobody_gets_401(anonymous: FlaskClient, ids: dict[str, int], method: st
 @pytest.mark.parametrize("is_admin", [False, True])
 @pytest.mark.parametrize(("method", "path", "body"), OWNED)
 def test_strangers_and_admins_get_404(
-    api: Callable[[Person], ApiClient], make_user: Callable[..., Person], client: ApiClient, ids: dict[str, int],
-    method: str, path: str, body: Any, is_admin: bool,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    client: ApiClient,
+    ids: dict[str, int],
+    method: str,
+    path: str,
+    body: Any,
+    is_admin: bool,
 ) -> None:
     other = api(make_user(is_admin=is_admin))
     theirs = assert_problem(other.open(path.format(**ids), method=method, json=_filled(body, ids)), 404)
@@ -90,10 +96,18 @@ def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: d
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("PATCH", "/api/conversations"), ("DELETE", "/api/conversations"), ("POST", "/api/conversations/{c}"),
-     ("PUT", "/api/conversations/{c}/messages"), ("GET", "/api/chat/stream"), ("GET", "/api/chat/turns/{r}/stop"),
-     ("POST", "/api/chat/turns/{r}/stream"), ("GET", "/api/messages/{m}/edit"), ("PUT", "/api/messages/{m}/versions"),
-     ("POST", "/api/conversations/current")],
+    [
+        ("PATCH", "/api/conversations"),
+        ("DELETE", "/api/conversations"),
+        ("POST", "/api/conversations/{c}"),
+        ("PUT", "/api/conversations/{c}/messages"),
+        ("GET", "/api/chat/stream"),
+        ("GET", "/api/chat/turns/{r}/stop"),
+        ("POST", "/api/chat/turns/{r}/stream"),
+        ("GET", "/api/messages/{m}/edit"),
+        ("PUT", "/api/messages/{m}/versions"),
+        ("POST", "/api/conversations/current"),
+    ],
 )
 def test_wrong_methods_get_405(client: ApiClient, ids: dict[str, int], method: str, path: str) -> None:
     response = client.open(path.format(**ids), method=method)
@@ -102,12 +116,24 @@ def test_wrong_methods_get_405(client: ApiClient, ids: dict[str, int], method: s
 
 
 def test_a_life(client: ApiClient) -> None:
-    made = client.post("/api/conversations",
-                       json={"title": "  Tides  ", "metadata": {"a": [1, "é"]}, "persona": "sage"})
+    made = client.post(
+        "/api/conversations", json={"title": "  Tides  ", "metadata": {"a": [1, "é"]}, "persona": "sage"}
+    )
     assert made.status_code == 201
     first = made.get_json()
-    assert set(first) >= {"conversation_id", "title", "created_at", "updated_at", "is_archived", "metadata", "space_id",
-                          "journey", "persona", "is_temporary", "message_count"}
+    assert set(first) >= {
+        "conversation_id",
+        "title",
+        "created_at",
+        "updated_at",
+        "is_archived",
+        "metadata",
+        "space_id",
+        "journey",
+        "persona",
+        "is_temporary",
+        "message_count",
+    }
     assert (first["title"], first["metadata"], first["persona"]) == ("Tides", {"a": [1, "é"]}, "sage")
     assert first["created_at"].endswith("Z")
     path = f"/api/conversations/{first['conversation_id']}"
@@ -158,16 +184,32 @@ def test_q_finds_titles_and_words_and_no_wildcards(app: Flask, client: ApiClient
 
 
 BAD_BODIES = [
-    ('{"title": ', 400), ("[]", 400), ('"x"', 400), ("null", 400), ("1", 400), ("", 422), ("[" * 5000, 400),
-    ('{"title": 5}', 422), ('{"title": ["x"]}', 422), ('{"title": "' + "x" * 256 + '"}', 422),
-    ('{"title": "\\ud800"}', 422), ('{"title": "a\\u0000b"}', 422), ('{"is_temporary": "perhaps"}', 422),
-    ('{"metadata": []}', 422), ('{"metadata": {"a": NaN}}', 422), ('{"metadata": {"a": 1e999}}', 422),
-    ('{"metadata": {"a": "\\udfff"}}', 422), ('{"metadata": {"a": ' + "9" * 400 + "}}", 422),
-    ('{"metadata": {"a": ' + "9" * 5000 + "}}", 400), ('{"space_id": ' + "9" * 30 + "}", 422), ('{"space_id": 0}', 422),
+    ('{"title": ', 400),
+    ("[]", 400),
+    ('"x"', 400),
+    ("null", 400),
+    ("1", 400),
+    ("", 422),
+    ("[" * 5000, 400),
+    ('{"title": 5}', 422),
+    ('{"title": ["x"]}', 422),
+    ('{"title": "' + "x" * 256 + '"}', 422),
+    ('{"title": "\\ud800"}', 422),
+    ('{"title": "a\\u0000b"}', 422),
+    ('{"is_temporary": "perhaps"}', 422),
+    ('{"metadata": []}', 422),
+    ('{"metadata": {"a": NaN}}', 422),
+    ('{"metadata": {"a": 1e999}}', 422),
+    ('{"metadata": {"a": "\\udfff"}}', 422),
+    ('{"metadata": {"a": ' + "9" * 400 + "}}", 422),
+    ('{"metadata": {"a": ' + "9" * 5000 + "}}", 400),
+    ('{"space_id": ' + "9" * 30 + "}", 422),
+    ('{"space_id": 0}', 422),
     ('{"metadata": ' + '{"a":' * 30 + "1" + "}" * 30 + "}", 422),
     ('{"metadata": {"a": ' + "[" * 900 + "]" * 900 + "}}", 422),
     (json.dumps({"metadata": {"a": "x" * MAX_METADATA_BYTES}}), 422),
-    ('{"space_id": 7}', 404), ('{"journey": "x"}', 404),
+    ('{"space_id": 7}', 404),
+    ('{"journey": "x"}', 404),
 ]
 
 
@@ -206,8 +248,21 @@ def test_metadata_at_its_limits_is_kept(client: ApiClient) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["cursor=x", "cursor=", "cursor=%F0%9F%8E%89", "cursor=W10", "cursor=WzEsMV0x", "limit=0", "limit=101", "limit=x",
-     "limit=" + "9" * 5000, "cursor=" + "A" * 501, "q=%00", "archived=perhaps", "space_id=" + "9" * 40],
+    [
+        "cursor=x",
+        "cursor=",
+        "cursor=%F0%9F%8E%89",
+        "cursor=W10",
+        "cursor=WzEsMV0x",
+        "limit=0",
+        "limit=101",
+        "limit=x",
+        "limit=" + "9" * 5000,
+        "cursor=" + "A" * 501,
+        "q=%00",
+        "archived=perhaps",
+        "space_id=" + "9" * 40,
+    ],
 )
 def test_bad_queries_of_the_list(client: ApiClient, query: str) -> None:
     response = client.get(f"/api/conversations?{query}")
@@ -227,9 +282,17 @@ def test_forged_cursors_are_never_an_error_of_ours(client: ApiClient, key: list[
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/conversations/0", "/api/conversations/2147483648", "/api/conversations/" + "9" * 40,
-     "/api/conversations/" + "9" * 5000, "/api/conversations/-1", "/api/conversations/x", "/api/messages/" + "9" * 40 +
-     "/versions", "/api/chat/turns/" + "9" * 40 + "/stream", "/api/conversations/%00"],
+    [
+        "/api/conversations/0",
+        "/api/conversations/2147483648",
+        "/api/conversations/" + "9" * 40,
+        "/api/conversations/" + "9" * 5000,
+        "/api/conversations/-1",
+        "/api/conversations/x",
+        "/api/messages/" + "9" * 40 + "/versions",
+        "/api/chat/turns/" + "9" * 40 + "/stream",
+        "/api/conversations/%00",
+    ],
 )
 def test_ids_that_cannot_exist(client: ApiClient, path: str) -> None:
     response = client.get(path)

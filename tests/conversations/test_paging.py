@@ -21,7 +21,8 @@ from webapp.database import db
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SHARED = settings(
-    max_examples=25, deadline=None,
+    max_examples=25,
+    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
@@ -131,8 +132,11 @@ def _count(app: Flask, client: ApiClient, path: str) -> int:
 
 def test_hot_views_ask_a_small_constant_number_of_questions(app: Flask, client: ApiClient, user: Person) -> None:
     conversation_id = add_conversation(app, user.user_id)
-    paths = ["/api/conversations?limit=50", f"/api/conversations/{conversation_id}?limit=50",
-             f"/api/conversations/{conversation_id}/messages?limit=50"]
+    paths = [
+        "/api/conversations?limit=50",
+        f"/api/conversations/{conversation_id}?limit=50",
+        f"/api/conversations/{conversation_id}/messages?limit=50",
+    ]
     small = [_count(app, client, path) for path in paths]
     for number in range(30):
         add_conversation(app, user.user_id, title=str(number))

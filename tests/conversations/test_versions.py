@@ -152,8 +152,9 @@ def test_any_sequence_of_changes_leaves_one_chain(user: Person) -> None:
     Conversing.user_id = user.user_id
     run_state_machine_as_test(
         Conversing,
-        settings=settings(max_examples=25, stateful_step_count=15, deadline=None,
-                          suppress_health_check=list(HealthCheck)),
+        settings=settings(
+            max_examples=25, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
     )
 
 

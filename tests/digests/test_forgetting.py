@@ -29,17 +29,24 @@ def test_digests_go_with_the_memory_and_stay_without_it(app, user, client, model
         service.upsert_digest(user.user_id, other, digest("Tides"))
         assert db.session.get(Memory, made) is not None
     assert client.delete(f"/api/memories/{made}").status_code == 200
-    model.script(match="conversation_digest", structured={
-        "main_topics": ["Food", SECRET], "action": [SECRET], "typical_observation": SECRET,
-    })  # fmt: skip
+    model.script(
+        match="conversation_digest",
+        structured={
+            "main_topics": ["Food", SECRET],
+            "action": [SECRET],
+            "typical_observation": SECRET,
+        },
+    )
     with app.app_context():
         assert service.find_digest(source) is None, "it rests on a message of this conversation"
         assert service.history(same_words) == [], "a version before said it"
         assert service.get_digest(other).memory_data["main_topics"] == ["Tides"]
         generation.generate(source)
         assert service.get_digest(source).memory_data == {
-            "main_topics": ["Food"], "action": [], "typical_observation": "",
-        }  # fmt: skip
+            "main_topics": ["Food"],
+            "action": [],
+            "typical_observation": "",
+        }
 
 
 def test_other_users_keep_theirs(app, user, client, make_user):

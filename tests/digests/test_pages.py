@@ -36,8 +36,14 @@ def digested(app, user, talked):
     return talked
 
 
-ROUTES = [("GET", ""), ("GET", "?edit=1"), ("POST", ""), ("POST", "/generate"), ("GET", "/history"),
-          ("POST", "/versions/1/restore")]  # fmt: skip
+ROUTES = [
+    ("GET", ""),
+    ("GET", "?edit=1"),
+    ("POST", ""),
+    ("POST", "/generate"),
+    ("GET", "/history"),
+    ("POST", "/versions/1/restore"),
+]
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
@@ -80,8 +86,10 @@ def test_editing(browser, app, digested, headers):
     assert saved.status_code == (200 if headers else 303)
     with app.app_context():
         assert service.get_digest(digested).memory_data == {
-            "main_topics": ["Ebb", "Flow"], "action": [], "typical_observation": "Asks how.",
-        }  # fmt: skip
+            "main_topics": ["Ebb", "Flow"],
+            "action": [],
+            "typical_observation": "Asks how.",
+        }
     assert "2 versions" in browser.get(place).text
 
 
@@ -106,7 +114,7 @@ def test_a_model_that_is_away_is_said(browser, model, talked):
     model.script(match="conversation_digest", fault={"http_status": 500})
     failed = post_form(browser, f"/c/{talked}/digest/generate")
     assert failed.status_code == 503
-    assert "No digest yet." in failed.text and "role=\"alert\"" in failed.text
+    assert "No digest yet." in failed.text and 'role="alert"' in failed.text
 
 
 def test_history_and_bringing_back(browser, app, digested):

@@ -46,9 +46,11 @@ def world(app, user, client, model, make_user, api):
     assert written.status_code == 200, written.text
     job = client.post(f"/api/tasks/generate-memory-for-conversation/{conversation_id}").json["job_id"]
     people = {
-        "owner": client, "stranger": api(make_user()), "admin": api(make_user(is_admin=True)),
+        "owner": client,
+        "stranger": api(make_user()),
+        "admin": api(make_user(is_admin=True)),
         "service": api(make_user(is_service=True)),
-    }  # fmt: skip
+    }
     return {"c": conversation_id, "u": user.user_id, "job": job}, people
 
 
@@ -101,16 +103,22 @@ def test_what_an_admin_reads_of_others_is_recorded(app, world, user):
     admin.post("/api/prompts/render", json={"conversation_id": ids["c"], **TEXT})
     about = (admin.person.user_id, user.user_id)
     assert looks(app) == [
-        (*about, f"digest of conversation {ids['c']}"), (*about, "digests"),
+        (*about, f"digest of conversation {ids['c']}"),
+        (*about, "digests"),
         (*about, f"prompt on conversation {ids['c']}"),
-    ]  # fmt: skip
+    ]
 
 
 def test_a_digest_is_written_read_and_kept(world):
     ids, people = world
-    written = people["service"].post("/api/memories", json={
-        "conversation_id": ids["c"], "memory_data": {**DATA, "main_topics": [" ebb ", "", "ebb", "flow"]}
-    }).json  # fmt: skip
+    written = (
+        people["service"]
+        .post(
+            "/api/memories",
+            json={"conversation_id": ids["c"], "memory_data": {**DATA, "main_topics": [" ebb ", "", "ebb", "flow"]}},
+        )
+        .json
+    )
     assert (written["version"], written["memory_data"]["main_topics"]) == (2, ["ebb", "flow"])
     read = people["service"].get(f"/api/internal/conversations/{ids['c']}/memory").json
     assert read == written == people["owner"].get(f"/api/conversations/{ids['c']}/memory").json
@@ -123,10 +131,19 @@ def test_a_digest_is_written_read_and_kept(world):
 
 @pytest.mark.parametrize(
     "data",
-    [{}, {"main_topics": []}, {**DATA, "other": 1}, {**DATA, "main_topics": "tides"}, {**DATA, "action": [1]},
-     {**DATA, "main_topics": ["x"] * 31}, {**DATA, "action": ["x" * 301]}, {**DATA, "typical_observation": None},
-     {**DATA, "typical_observation": "x" * 2_001}, {**DATA, "typical_observation": "\x00"}],
-)  # fmt: skip
+    [
+        {},
+        {"main_topics": []},
+        {**DATA, "other": 1},
+        {**DATA, "main_topics": "tides"},
+        {**DATA, "action": [1]},
+        {**DATA, "main_topics": ["x"] * 31},
+        {**DATA, "action": ["x" * 301]},
+        {**DATA, "typical_observation": None},
+        {**DATA, "typical_observation": "x" * 2_001},
+        {**DATA, "typical_observation": "\x00"},
+    ],
+)
 def test_a_digest_of_another_shape_is_refused(world, data):
     ids, people = world
     answer = people["owner"].post("/api/memories", json={"conversation_id": ids["c"], "memory_data": data})
@@ -156,17 +173,27 @@ def test_a_prompt_with_its_versions(world):
     added = admin.post("/api/prompts/simplified_conversation/versions?set_active=true", json=body)
     assert added.status_code == 201
     assert {name: added.json[name] for name in ("name", "version", "is_active", "origin", "note", "created_by")} == {
-        "name": "chat", "version": 2, "is_active": True, "origin": "admin", "note": "shorter",
+        "name": "chat",
+        "version": 2,
+        "is_active": True,
+        "origin": "admin",
+        "note": "shorter",
         "created_by": admin.person.user_id,
-    }  # fmt: skip
+    }
     assert admin.post("/api/prompts/chat/versions", json={"prompt_text": "Other."}).json["is_active"] is False
     now = anybody.get("/api/prompts/chat").json
     assert (now["active_version"], now["activated_by"], now["prompt_text"]) == (2, admin.person.user_id, "Be brief.")
     assert [row["version"] for row in now["versions"]] == [3, 2, 1]
     assert admin.post("/api/prompts/chat/versions/1/activate").json["active_version"] == 1
     assert [row["name"] for row in anybody.get("/api/prompts").json["prompts"]] == [
-        "chat", "titles", "summaries", "extraction", "digests", "points", "assistant_initiated",
-    ]  # fmt: skip
+        "chat",
+        "titles",
+        "summaries",
+        "extraction",
+        "digests",
+        "points",
+        "assistant_initiated",
+    ]
 
 
 def test_the_same_key_adds_one_version(world):

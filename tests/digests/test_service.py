@@ -48,8 +48,10 @@ def test_writing_keeps_every_version(app, user, app_context):
         back = service.restore_digest(user.user_id, conversation_id, 1)
         assert (back.version, back.memory_data["main_topics"]) == (3, ["tides"])
     assert [(row.version, row.source) for row in service.history(conversation_id)] == [
-        (3, "user"), (2, "service"), (1, "user"),
-    ]  # fmt: skip
+        (3, "user"),
+        (2, "service"),
+        (1, "user"),
+    ]
     with pytest.raises(NotFound), write_transaction():
         service.restore_digest(user.user_id, conversation_id, 9)
 

@@ -136,8 +136,10 @@ def kill_at(
     with held(app, point, table) if point != "answered" else nullcontext(None) as stands_there:
         worker.start_worker()
         if stands_there is None:
-            model.wait_for(lambda calls: any(call["path"] == "embeddings" and vector_of in call["input"]
-                                             for call in calls), timeout=SECONDS)  # fmt: skip
+            model.wait_for(
+                lambda calls: any(call["path"] == "embeddings" and vector_of in call["input"] for call in calls),
+                timeout=SECONDS,
+            )
         else:
             wait_until(stands_there, f"the job {point}", seconds=SECONDS)
         if victim == "horse":
@@ -161,8 +163,9 @@ def chunks(app) -> list[str]:
 def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model, worker, talk, point, victim) -> None:
     answers(model, TEA, times=None)
     job_id = push(app, "extract", conversation_id=talk)
-    kill_at(app, worker, model, point=point, victim=victim, table="memory_evidence", job_id=job_id,
-            vector_of=TEA["content"])  # fmt: skip
+    kill_at(
+        app, worker, model, point=point, victim=victim, table="memory_evidence", job_id=job_id, vector_of=TEA["content"]
+    )
     if point != "committing":  # a COMMIT that reached the server may still be carried out
         assert owes(app, talk, "extraction_due") and memories_of(app, user.user_id) == []
     model.reset()
@@ -181,8 +184,9 @@ def test_an_extraction_killed_between_the_answer_and_the_commit(app, user, model
 def test_a_summary_killed_between_the_answer_and_the_commit(app, model, worker, long_talk, point, victim) -> None:
     model.script(match="conversation_summary", structured={"summary": SUMMARY})
     job_id = push(app, "summary", conversation_id=long_talk)
-    kill_at(app, worker, model, point=point, victim=victim, table="conversation_chunks", job_id=job_id,
-            vector_of=SUMMARY)  # fmt: skip
+    kill_at(
+        app, worker, model, point=point, victim=victim, table="conversation_chunks", job_id=job_id, vector_of=SUMMARY
+    )
     if point != "committing":
         assert owes(app, long_talk, "summary_due") and chunks(app) == []
     model.reset()

@@ -197,15 +197,25 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
     reply = add_messages(app, stopped, 2)[1]
     with app.app_context():
         with write_transaction():
-            db.session.execute(db.text("UPDATE messages SET content = '', status = 'stopped' WHERE message_id = :id"),
-                               {"id": reply})
+            db.session.execute(
+                db.text("UPDATE messages SET content = '', status = 'stopped' WHERE message_id = :id"), {"id": reply}
+            )
         assert list(service.owed_titles(since=datetime(2020, 1, 1, tzinfo=UTC))) == [answered]
 
 
 @pytest.mark.parametrize(
     ("raw", "title"),
-    [('"Tides."', "Tides"), ("Title: Tides", "Tides"), ("  a\n b ", "a b"), ("“Tides”", "Tides"),
-     ("**Tides**", "Tides"), ("w " * 40, " ".join(["w"] * 12)), ("...", ".."), ("", ""), ('""', "")],
+    [
+        ('"Tides."', "Tides"),
+        ("Title: Tides", "Tides"),
+        ("  a\n b ", "a b"),
+        ("“Tides”", "Tides"),
+        ("**Tides**", "Tides"),
+        ("w " * 40, " ".join(["w"] * 12)),
+        ("...", ".."),
+        ("", ""),
+        ('""', ""),
+    ],
 )
 def test_tidying(raw: str, title: str) -> None:
     assert titles.tidy(raw) == title

@@ -100,8 +100,11 @@ def say(client: ApiClient, conversation_id: int, words: str) -> dict[str, Any]:
 def assessment(number: int, quote: str, *, sure: float = 0.9, says: str = "", **data: str) -> dict[str, Any]:
     """What a model says about a point."""
     return {
-        "point_number": number, "is_addressed": sure >= 0.6, "confidence_score": sure,
-        "extracted_points": [says or quote], "relevant_quotes": [quote],
+        "point_number": number,
+        "is_addressed": sure >= 0.6,
+        "confidence_score": sure,
+        "extracted_points": [says or quote],
+        "relevant_quotes": [quote],
         "structured_data": [{"name": name, "value": value} for name, value in data.items()],
     }
 

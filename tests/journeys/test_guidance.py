@@ -10,9 +10,15 @@ from webapp.journeys.matching import assign, assign_data, bearing_on
 from webapp.llm.offline.replies import reply_to
 
 GUIDE = PointGuide(
-    "Clarify your values", "What matters most.", "Offer contrasts.", ["Learn what matters"], ["What matters most?"],
-    ["One preference is known"], ["Wants to garden again"], ["I miss my garden"],
-)  # fmt: skip
+    "Clarify your values",
+    "What matters most.",
+    "Offer contrasts.",
+    ["Learn what matters"],
+    ["What matters most?"],
+    ["One preference is known"],
+    ["Wants to garden again"],
+    ["I miss my garden"],
+)
 
 
 def test_the_task_has_the_documented_form() -> None:
@@ -59,13 +65,15 @@ def test_the_demonstration_asks_the_first_question_that_was_not_asked() -> None:
 def test_a_statement_goes_with_the_quote_it_was_taken_from() -> None:
     quotes = ["it hurts in my lower back", "since March"]
     assert assign(["Pain in the lower back", "Began in March"], quotes) == [
-        ["Pain in the lower back"], ["Began in March"],
-    ]  # fmt: skip
+        ["Pain in the lower back"],
+        ["Began in March"],
+    ]
     assert assign(["Unrelated"], quotes) == [["Unrelated"], []]
     assert assign(["Unrelated"], []) == []
     assert assign_data({"since": "March", "place": "lower back"}, quotes) == [
-        {"place": "lower back"}, {"since": "March"},
-    ]  # fmt: skip
+        {"place": "lower back"},
+        {"since": "March"},
+    ]
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.lists(st.text(max_size=30), min_size=1, max_size=4))

@@ -16,13 +16,14 @@ from webapp.journeys.loading import FIXTURES, FixtureError, read_fixtures
 from webapp.journeys.models import ConversationPoint, Journey
 
 CHANGES: dict[str, tuple[Any, str]] = {
-    "not json": ("{\"slug\": ", "garden.json: line 1, column 10: Expecting value"),
+    "not json": ('{"slug": ', "garden.json: line 1, column 10: Expecting value"),
     "not an object": ("[]", "garden.json: the file: Input should be"),
     "bad slug": ({**SMALL, "slug": "A Garden"}, "garden.json: slug: String should match pattern"),
     "no points": ({**SMALL, "points": []}, "garden.json: points: List should have at least 1 item"),
     "unknown name": ({**SMALL, "titel": "x"}, "garden.json: titel: Extra inputs are not permitted"),
     "twice": (
-        {**SMALL, "points": SMALL["points"][:1] * 2}, "garden.json: points: more than one point has the slug place"
+        {**SMALL, "points": SMALL["points"][:1] * 2},
+        "garden.json: points: more than one point has the slug place",
     ),
     "empty goal": (
         {**SMALL, "points": [{**SMALL["points"][0], "elicitation_goals": ["ok", " "]}]},
@@ -32,7 +33,7 @@ CHANGES: dict[str, tuple[Any, str]] = {
         {**SMALL, "points": [SMALL["points"][0], {**SMALL["points"][1], "confidence_threshold": 1.5}]},
         "garden.json: points[1].confidence_threshold: Input should be less than or equal to 1",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHANGES)

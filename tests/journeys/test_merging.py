@@ -29,13 +29,22 @@ UNIT = st.floats(0, 1, allow_nan=False)
     ("existing", "new", "merged"),
     [
         # High existing confidence: bias toward existing.
-        (0.8, 0.2, 0.62), (0.9, 0.5, 0.78), (1.0, 0.0, 0.7), (0.8, 1.0, 0.86),
+        (0.8, 0.2, 0.62),
+        (0.9, 0.5, 0.78),
+        (1.0, 0.0, 0.7),
+        (0.8, 1.0, 0.86),
         # Low existing confidence: favour the new assessment.
-        (0.2, 0.8, 0.62), (0.1, 0.9, 0.66), (0.0, 1.0, 0.7), (0.2, 0.0, 0.06),
+        (0.2, 0.8, 0.62),
+        (0.1, 0.9, 0.66),
+        (0.0, 1.0, 0.7),
+        (0.2, 0.0, 0.06),
         # Mid-range: balanced.
-        (0.5, 0.9, 0.7), (0.21, 0.81, 0.51), (0.79, 0.19, 0.49), (0.6, 0.6, 0.6),
+        (0.5, 0.9, 0.7),
+        (0.21, 0.81, 0.51),
+        (0.79, 0.19, 0.49),
+        (0.6, 0.6, 0.6),
     ],
-)  # fmt: skip
+)
 def test_documented_weights(existing: float, new: float, merged: float) -> None:
     assert merge_confidence(existing, new) == pytest.approx(merged)
 
@@ -91,7 +100,7 @@ def test_lost_evidence_opens_the_point() -> None:
 @given(st.lists(st.text(max_size=20), max_size=6), st.lists(st.text(max_size=20), max_size=6))
 def test_texts_merge_into_the_same_set_in_any_order(one: list[str], other: list[str]) -> None:
     def forms(texts: list[str]) -> set[str]:
-        from webapp.memories.normalise import canonical_statement
+        from webapp.memories.engine.normalise import canonical_statement
 
         return {canonical_statement(text) for text in texts}
 

@@ -115,8 +115,13 @@ def test_admins_look_at_a_users_memory_and_leave_a_record(
 
 
 def test_a_reset_point_is_extracted_again(
-    told: int, user: Person, login: Callable, make_user: Callable[..., Person], client: ApiClient,
-    model: ServerHandle, run_jobs: Callable,
+    told: int,
+    user: Person,
+    login: Callable,
+    make_user: Callable[..., Person],
+    client: ApiClient,
+    model: ServerHandle,
+    run_jobs: Callable,
 ) -> None:
     browser = login(make_user(is_admin=True))
     token = csrf_token(browser.get("/settings").text)

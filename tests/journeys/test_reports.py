@@ -71,8 +71,19 @@ def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClie
     assert found.headers["Cache-Control"] == "no-store"
     assert re.fullmatch(r'attachment; filename="a-garden-\d{4}-\d\d-\d\d\.pdf"', found.headers["Content-Disposition"])
     text = text_of(found.data, tmp_path)
-    for words in ("A garden", client.person.name, "1. The place", "The garden is a balcony", "Size", "6 m²",
-                  f"“{PLACE}”", "2. Your wishes", "Wants tomatoes", f"“{WISH}”", "2 of 2 points talked through"):
+    for words in (
+        "A garden",
+        client.person.name,
+        "1. The place",
+        "The garden is a balcony",
+        "Size",
+        "6 m²",
+        f"“{PLACE}”",
+        "2. Your wishes",
+        "Wants tomatoes",
+        f"“{WISH}”",
+        "2 of 2 points talked through",
+    ):
         assert words in text
 
 
@@ -108,8 +119,14 @@ def test_a_summary_in_between_is_made_when_asked_for(
 
 @needs_poppler
 def test_it_follows_what_changes(
-    complete: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path, user: Person,
-    login: Callable, monkeypatch: pytest.MonkeyPatch,
+    complete: int,
+    client: ApiClient,
+    model: ServerHandle,
+    run_jobs: Callable,
+    tmp_path: Path,
+    user: Person,
+    login: Callable,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("webapp.journeys.downloads.wait_for_report.__defaults__", (0.0,))
     path = f"/memory/conversation/{complete}/summary"
@@ -143,11 +160,25 @@ def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_
 
 @needs_poppler
 def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
-    answer = Answer("Τόπος · Место · 場所", "", ["Ελένη, Наталья, 山田太郎, 김철수, Łukasz, Đặng"],
-                    [Quotation("Я хочу помидоры 🍅", AT), Quotation("محمد عبد الله", AT)])
+    answer = Answer(
+        "Τόπος · Место · 場所",
+        "",
+        ["Ελένη, Наталья, 山田太郎, 김철수, Łukasz, Đặng"],
+        [Quotation("Я хочу помидоры 🍅", AT), Quotation("محمد عبد الله", AT)],
+    )
     text = text_of(make_pdf(report(answer, person="Ελένη 山田"), DAY), tmp_path)
-    for words in ("Ελένη 山田", "Место", "場所", "Наталья", "山田太郎", "김철수", "Łukasz", "Đặng", "Я хочу помидоры",
-                  "21 November 2026"):
+    for words in (
+        "Ελένη 山田",
+        "Место",
+        "場所",
+        "Наталья",
+        "山田太郎",
+        "김철수",
+        "Łukasz",
+        "Đặng",
+        "Я хочу помидоры",
+        "21 November 2026",
+    ):
         assert words in text
 
 

@@ -53,8 +53,10 @@ def test_a_conversation_is_named_after_its_journey_and_listed_by_it(guided: int,
 def test_before_anything_was_said(guided: int, client: ApiClient) -> None:
     found = points(client, guided)
     assert (found["progress"], found["next_point"], found["all_addressed"]) == (
-        {"addressed": 0, "total": 2}, "place", False,
-    )  # fmt: skip
+        {"addressed": 0, "total": 2},
+        "place",
+        False,
+    )
     place = found["by"]["place"]
     assert place["curiosity_prompt"] == SMALL["points"][0]["curiosity_prompt"]
     assert place["completion_criteria"] == ["The size is known"]
@@ -72,11 +74,13 @@ def test_the_assistant_opens_a_point_with_the_documented_task(
     assert "assistant_initiated/" in question["prompt_version"]
     sent = [call["messages"] for call in model.calls() if "## Your Task" in str(call)][-1]
     task = sent[-1]["content"]
-    parts = ["## Conversation Point: The place\nHow large and how sunny it is.",
-             "## Your Goals for This Discussion\n- Size of the garden\n- Hours of sun",
-             "## Example Questions You Could Adapt\n- How large is your garden?\n- How much sun does it get?",
-             "## What You Already Know About This Topic",
-             "## Your Task\nAsk ONE clear question that helps achieve your goals."]
+    parts = [
+        "## Conversation Point: The place\nHow large and how sunny it is.",
+        "## Your Goals for This Discussion\n- Size of the garden\n- Hours of sun",
+        "## Example Questions You Could Adapt\n- How large is your garden?\n- How much sun does it get?",
+        "## What You Already Know About This Topic",
+        "## Your Task\nAsk ONE clear question that helps achieve your goals.",
+    ]
     assert [task.index(part) for part in parts] == sorted(task.index(part) for part in parts)
     assert SMALL["system_prompt"] in sent[0]["content"]
     assert points(client, guided)["by"]["place"]["manually_initiated"] is True
@@ -112,9 +116,7 @@ def test_an_answered_point_is_asked_about_anew(guided: int, client: ApiClient, r
     assert ask(client, guided, "place")["message_id"] != first["message_id"]
 
 
-def test_regenerating_and_retrying_a_question(
-    guided: int, client: ApiClient, model: ServerHandle
-) -> None:
+def test_regenerating_and_retrying_a_question(guided: int, client: ApiClient, model: ServerHandle) -> None:
     first = ask(client, guided, "place")
     again = client.post(f"/api/chat/turns/{first['message_id']}/regenerate")
     assert again.status_code == 202, again.text
@@ -135,8 +137,11 @@ def test_one_background_call_assesses_all_open_points(
     ask(client, guided, "place")
     run_jobs()
     before = len(background(model))
-    answer_with(model, assessment(1, QUOTE, says="A balcony of 6 m²", size="6 m²"),
-                assessment(2, "sun in the afternoon", sure=0.3))
+    answer_with(
+        model,
+        assessment(1, QUOTE, says="A balcony of 6 m²", size="6 m²"),
+        assessment(2, "sun in the afternoon", sure=0.3),
+    )
     said = say(client, guided, SAID)
     run_jobs()
     assert len(background(model)) - before == 1
@@ -240,8 +245,7 @@ def test_forgetting_the_memory_of_the_same_words_opens_the_point(
     guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
     garden = operation("My garden is a balcony", "The user's garden is a balcony.", category="home")
-    model.script(match="memory_operations", times=1,
-                 structured=extraction(assessment(1, QUOTE), operations=(garden,)))
+    model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()
     assert points(client, guided)["by"]["place"]["is_addressed"] is True
@@ -278,8 +282,7 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
 ) -> None:
     garden = operation("My garden is a balcony", "I grow tomatoes.", category="home")
-    model.script(match="memory_operations", times=1,
-                 structured=extraction(assessment(1, QUOTE), operations=(garden,)))
+    model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()
     change_set = client.get("/api/memories/changes").json["changes"][0]
@@ -293,8 +296,10 @@ def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_w
     assert client.post(f"/api/memories/changes/{change_set['change_set_id']}/undo").status_code == 200
     found = points(client, second)["by"]
     assert (found["wishes"]["is_addressed"], found["wishes"]["evidence"], found["wishes"]["was_reopened"]) == (
-        False, [], True,
-    )  # fmt: skip
+        False,
+        [],
+        True,
+    )
     assert found["place"]["is_addressed"] and found["place"]["evidence"][0]["quote"] == QUOTE
 
 
@@ -344,8 +349,12 @@ def test_strangers_and_admins_get_404(
 ) -> None:
     other = api(make_user(is_admin=is_admin))
     base = f"/memory/conversation/{guided}"
-    for method, path in (("GET", f"{base}/points/"), ("POST", f"{base}/points/place/initiate/"),
-                         ("GET", f"{base}/summary/status/"), ("GET", f"{base}/summary/download/")):
+    for method, path in (
+        ("GET", f"{base}/points/"),
+        ("POST", f"{base}/points/place/initiate/"),
+        ("GET", f"{base}/summary/status/"),
+        ("GET", f"{base}/summary/download/"),
+    ):
         assert_problem(other.open(path, method=method), 404)
 
 

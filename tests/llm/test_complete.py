@@ -108,10 +108,17 @@ def test_one_repair_is_tried_and_counted(server, completions):
 
 @pytest.mark.parametrize(
     "reply",
-    ["no json at all", '{"items": [], "score": 0.5', '{"items": [], "score": NaN}', '{"items": [], "score": 2}',
-     '{"items": [], "score": 0} {"items": [], "score": 1}', '{"outer": {"items": [], "score": 1}, oops}',
-     '[{"items": [], "score": 1}]', ""],
-)  # fmt: skip
+    [
+        "no json at all",
+        '{"items": [], "score": 0.5',
+        '{"items": [], "score": NaN}',
+        '{"items": [], "score": 2}',
+        '{"items": [], "score": 0} {"items": [], "score": 1}',
+        '{"outer": {"items": [], "score": 1}, oops}',
+        '[{"items": [], "score": 1}]',
+        "",
+    ],
+)
 def test_malformed_output_raises_after_one_repair(server, completions, reply):
     server.script(reply=reply)
     with pytest.raises(MalformedOutput):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from webapp.llm.offline.tasks import run_task
 from webapp.llm.offline.tasks.memory_operations import operations_of
 from webapp.llm.offline.tasks.request import TaskRequest
-from webapp.memories.decisions import decide
-from webapp.memories.extraction_prompt import ConversationLine, OpenPoint, build_extraction
-from webapp.memories.operations import SCHEMA_NAME, parse_extraction, response_schema
-from webapp.memories.state import State, apply_effects
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.operations import SCHEMA_NAME, parse_extraction, response_schema
+from webapp.memories.engine.state import State, apply_effects
+from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -35,19 +35,26 @@ def contents(text):
         ("Je m'appelle Zoé", {("identity/name", "Zoé")}),
         ("我叫小明，很高兴", {("identity/name", "小明")}),
         ("I'm allergic to peanuts", {("health/allergy_peanuts", "peanuts")}),
-        ("I’m allergic to peanuts, cats and dust 🤧!",
-         {("health/allergy_peanuts", "peanuts"), ("health/allergy_cats", "cats"), ("health/allergy_dust", "dust 🤧")}),
+        (
+            "I’m allergic to peanuts, cats and dust 🤧!",
+            {
+                ("health/allergy_peanuts", "peanuts"),
+                ("health/allergy_cats", "cats"),
+                ("health/allergy_dust", "dust 🤧"),
+            },
+        ),
         ("Always answer in French, please.", {("instruction/answer_language", "French")}),
-        ("I live in Rome and work at ACME since 2010. My birthday is May 3rd",
-         {("identity/location", "Rome"), ("work/employer", "ACME"), ("identity/birthday", "May 3rd")}),
-        ("My wife's name is Anna, and I have a dog named Rex",
-         {("people/wife_name", "Anna"), ("pet/dog_name", "Rex")}),
+        (
+            "I live in Rome and work at ACME since 2010. My birthday is May 3rd",
+            {("identity/location", "Rome"), ("work/employer", "ACME"), ("identity/birthday", "May 3rd")},
+        ),
+        ("My wife's name is Anna, and I have a dog named Rex", {("people/wife_name", "Anna"), ("pet/dog_name", "Rex")}),
         ("I've just moved to Oslo last month", {("identity/location", "Oslo")}),
         ("I'm a software engineer", {("work/job", "a software engineer")}),
         ("my favourite colour is blue", {("preference/favourite_colour", "blue")}),
         ("I'm vegetarian", {("health/diet", "vegetarian")}),
     ],
-)  # fmt: skip
+)
 def test_keyed_facts(text, expected):
     assert facts(text) == expected
 

@@ -39,7 +39,10 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
             ids.append(message.message_id)
             if role == "user":
                 reply = Message(
-                    conversation_id=conversation_id, role="assistant", content="I see.", reply_to_id=message.message_id,
+                    conversation_id=conversation_id,
+                    role="assistant",
+                    content="I see.",
+                    reply_to_id=message.message_id,
                     created_at=now(),
                 )
                 db.session.add(reply)
@@ -51,9 +54,18 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
 def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:
     """One proposed operation, as the model sends it."""
     values: dict[str, Any] = {
-        "action": "add", "memory_number": None, "message_number": 1, "quote": quote, "memory_type": "fact",
-        "category": None, "content": content or quote, "fact_key": None, "fact_value": None, "confidence": 0.9,
-        "importance": 0.7, "explicit_correction": False,
+        "action": "add",
+        "memory_number": None,
+        "message_number": 1,
+        "quote": quote,
+        "memory_type": "fact",
+        "category": None,
+        "content": content or quote,
+        "fact_key": None,
+        "fact_value": None,
+        "confidence": 0.9,
+        "importance": 0.7,
+        "explicit_correction": False,
     }
     return values | fields
 
@@ -81,6 +93,7 @@ def memories_of(app: Flask, user_id: int) -> list[Memory]:
 def current(app: Flask, user_id: int) -> list[str]:
     """The statements in use."""
     return [
-        row.content for row in memories_of(app, user_id)
+        row.content
+        for row in memories_of(app, user_id)
         if row.valid_to is None and not row.is_archived and not row.needs_review
     ]

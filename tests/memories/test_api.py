@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import event, select
 
 from tests.memories.conversing import answers, converse, memories_of, name, operation
-from tests.memories.test_extraction import extract
+from tests.memories.learning.test_extraction import extract
 from webapp.database import db, now, write_transaction
-from webapp.memories import views
-from webapp.memories.journal import statement_hash
+from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.models import AdminAccess, Memory
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.service import list_memories
-from webapp.memories.viewing import check_health, view_as_admin
+from webapp.memories.showing import cards
+from webapp.memories.showing.admin_view import check_health, view_as_admin
 from webapp.web import Cursor
 
 
@@ -46,8 +46,12 @@ def test_only_the_owner_gets_anywhere(app, client, user, api, make_user, anonymo
     answers(model, operation("I prefer green tea"))
     extract(client, talk)
     (row,) = memories_of(app, user.user_id)
-    ids = {"id": row.memory_id, "talk": talk, "message": row.source_message_id,
-           "change": client.get("/api/memories/changes").json["changes"][0]["change_set_id"]}  # fmt: skip
+    ids = {
+        "id": row.memory_id,
+        "talk": talk,
+        "message": row.source_message_id,
+        "change": client.get("/api/memories/changes").json["changes"][0]["change_set_id"],
+    }
     body = {"conversation_id": talk} if body and "conversation_id" in body else body
     asking = {"owner": client, "anonymous": anonymous}.get(who) or api(
         make_user(is_admin=who == "admin", is_service=who == "service")
@@ -71,11 +75,32 @@ def test_lists_are_ones_own(client, api, make_user, anonymous, path) -> None:
 def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> None:
     made = write(client, "  The user\nkeeps  bees. ", category="Home Life", importance=0.7, is_pinned=True)
     assert set(made) >= {
-        "memory_id", "user_id", "memory_type", "category", "content", "source_conversation_id", "source_message_id",
-        "created_at", "last_accessed_at", "access_count", "is_pinned", "is_archived", "confidence", "space_id",
-        "visibility", "fact_key", "fact_value", "importance", "valid_from", "valid_to", "superseded_by_id",
-        "needs_review", "origin", "revision", "evidence_count",
-    }  # fmt: skip
+        "memory_id",
+        "user_id",
+        "memory_type",
+        "category",
+        "content",
+        "source_conversation_id",
+        "source_message_id",
+        "created_at",
+        "last_accessed_at",
+        "access_count",
+        "is_pinned",
+        "is_archived",
+        "confidence",
+        "space_id",
+        "visibility",
+        "fact_key",
+        "fact_value",
+        "importance",
+        "valid_from",
+        "valid_to",
+        "superseded_by_id",
+        "needs_review",
+        "origin",
+        "revision",
+        "evidence_count",
+    }
     assert "embedding" not in made and "score" not in made
     assert made["content"] == "The user keeps bees." and made["category"] == "home_life" and made["origin"] == "user"
     assert made["importance"] == 0.7 and made["created_at"].endswith("Z")
@@ -97,8 +122,11 @@ def test_filters_and_paging(client) -> None:
     assert listed("source_conversation_id=1") == []
     seen, cursor = [], ""
     while cursor is not None:
-        page = client.get(f"/api/memories?limit=2&cursor={cursor}").json if cursor else client.get(
-            "/api/memories?limit=2").json
+        page = (
+            client.get(f"/api/memories?limit=2&cursor={cursor}").json
+            if cursor
+            else client.get("/api/memories?limit=2").json
+        )
         seen += [row["content"] for row in page["memories"]]
         cursor = page["next_cursor"]
     assert seen == [f"Fact number {n}" for n in (4, 3, 2, 1, 0)]
@@ -126,15 +154,22 @@ def test_foreign_cursors_are_refused(client, path, cursor) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {}, {"memory_type": "fact"}, {"content": "x"}, {"memory_type": "opinion", "content": "x"},
-        {"memory_type": "fact", "content": " \n "}, {"memory_type": "fact", "content": "x" * 501},
-        {"memory_type": "fact", "content": "x", "importance": 2}, {"memory_type": "fact", "content": "x", "color": 1},
+        {},
+        {"memory_type": "fact"},
+        {"content": "x"},
+        {"memory_type": "opinion", "content": "x"},
+        {"memory_type": "fact", "content": " \n "},
+        {"memory_type": "fact", "content": "x" * 501},
+        {"memory_type": "fact", "content": "x", "importance": 2},
+        {"memory_type": "fact", "content": "x", "color": 1},
         {"memory_type": "fact", "content": "My password is hunter2-and-more"},
         {"memory_type": "fact", "content": "x", "visibility": "shared"},
-        {"conversation_id": 1}, {"memory_data": {}}, {"conversation_id": 1, "memory_data": {}, "content": "x"},
+        {"conversation_id": 1},
+        {"memory_data": {}},
+        {"conversation_id": 1, "memory_data": {}, "content": "x"},
         {"memory_type": "fact", "content": "nul \u0000"},
     ],
-)  # fmt: skip
+)
 def test_bad_bodies_are_refused_with_reasons(client, body) -> None:
     answer = client.post("/api/memories", json=body)
     assert answer.status_code == 422 and answer.json["errors"]
@@ -287,21 +322,45 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
     at = now()
     with app.app_context():
         for start in range(0, 100_000, 10_000):
-            db.session.execute(Memory.__table__.insert(), [
-                {"user_id": user.user_id, "memory_type": kinds[n % 5], "category": f"topic{n % 50}", "created_at": at,
-                 "content": f"Statement number {n}", "statement_hash": statement_hash(str(n)),
-                 "updated_at": at - timedelta(seconds=n // 2), "valid_to": at if n % 40 == 7 else None,
-                 "is_pinned": n % 1000 == 0, "is_archived": n % 10 == 0, "needs_review": n % 5000 == 1}
-                for n in range(start, start + 10_000)
-            ])  # fmt: skip
+            db.session.execute(
+                Memory.__table__.insert(),
+                [
+                    {
+                        "user_id": user.user_id,
+                        "memory_type": kinds[n % 5],
+                        "category": f"topic{n % 50}",
+                        "created_at": at,
+                        "content": f"Statement number {n}",
+                        "statement_hash": statement_hash(str(n)),
+                        "updated_at": at - timedelta(seconds=n // 2),
+                        "valid_to": at if n % 40 == 7 else None,
+                        "is_pinned": n % 1000 == 0,
+                        "is_archived": n % 10 == 0,
+                        "needs_review": n % 5000 == 1,
+                    }
+                    for n in range(start, start + 10_000)
+                ],
+            )
         db.session.commit()
         db.session.execute(db.text("ANALYZE TABLE memories"))
         seen: list[tuple[str, tuple]] = []
-        event.listen(db.engine, "before_cursor_execute",
-                     lambda _c, _k, statement, parameters, *_: seen.append((statement, parameters)))  # fmt: skip
-        queries = [{}, {"memory_type": "entity"}, {"category": "topic7"}, {"is_pinned": True}, {"needs_review": True},
-                   {"is_archived": True}, {"is_closed": True}, {"is_closed": True, "is_archived": True},
-                   {"visibility": "shared"}, {"source_conversation_id": 1}]  # fmt: skip
+        event.listen(
+            db.engine,
+            "before_cursor_execute",
+            lambda _c, _k, statement, parameters, *_: seen.append((statement, parameters)),
+        )
+        queries = [
+            {},
+            {"memory_type": "entity"},
+            {"category": "topic7"},
+            {"is_pinned": True},
+            {"needs_review": True},
+            {"is_archived": True},
+            {"is_closed": True},
+            {"is_closed": True, "is_archived": True},
+            {"visibility": "shared"},
+            {"source_conversation_id": 1},
+        ]
         middle = Cursor.encode(int((at - timedelta(seconds=25_000)).timestamp() * 1_000_000), 2**31 - 1)
         for wishes in queries:
             first = list_memories(user.user_id, MemoryQuery(**wishes))
@@ -316,10 +375,10 @@ def test_lists_of_a_hundred_thousand_memories_read_an_index_and_few_rows(app, us
                 db.session.connection().exec_driver_sql(*asked).all()
                 assert handler_reads() - before < 400, wishes
         before = handler_reads()
-        assert views.counts(user.user_id) == views.Counts(views.COUNTED_TO + 1, 20)
-        assert handler_reads() - before < 3 * views.COUNTED_TO
+        assert cards.counts(user.user_id) == cards.Counts(cards.COUNTED_TO + 1, 20)
+        assert handler_reads() - before < 3 * cards.COUNTED_TO
         before = handler_reads()
-        assert views.categories(user.user_id) == sorted(f"topic{n}" for n in range(50) if n % 10)
+        assert cards.categories(user.user_id) == sorted(f"topic{n}" for n in range(50) if n % 10)
         assert handler_reads() - before < 500
 
 

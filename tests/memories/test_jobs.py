@@ -15,7 +15,7 @@ from webapp import jobspecs
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.llm.errors import ModelError
-from webapp.memories import extraction
+from webapp.memories.learning import extraction
 from webapp.memories.models import MemoryChangeSet
 
 TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
@@ -179,20 +179,28 @@ def test_a_model_that_is_away_is_asked_again_and_the_turn_is_told(app, model, ta
 
 def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
     answers(
-        model, TEA,
+        model,
+        TEA,
         operation("I prefer coffee", "The user prefers coffee."),
         operation("I prefer green tea", "The user is 40.", action="update", memory_number=99),
-        operation("green tea", "x" * 501), {"action": "add"}, "nonsense", None,
+        operation("green tea", "x" * 501),
+        {"action": "add"},
+        "nonsense",
+        None,
         operation("I prefer green tea", message_number=7),
         operation("I prefer green tea", "The user's tea.", confidence=0.3),
         operation("I prefer green tea", "The user's cup.", importance=0.1),
         operation("I prefer green tea", "ok", confidence=7),
-    )  # fmt: skip
+    )
     with app.app_context():
         result = extraction.extract(talk)
     assert result.counts["added"] == 1 and result.counts["malformed"] == 5 and result.counts["rejected"] == 5
     assert result.reasons == {
-        "low_confidence": 1, "low_importance": 1, "quote_not_verbatim": 1, "unknown_memory": 1, "unknown_message": 1
+        "low_confidence": 1,
+        "low_importance": 1,
+        "quote_not_verbatim": 1,
+        "unknown_memory": 1,
+        "unknown_message": 1,
     }
     assert current(app, user.user_id) == [TEA["content"]]
 
@@ -200,10 +208,17 @@ def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
 def test_five_thousand_operations_are_counted_and_not_read(app, user, model, talk) -> None:
     many = [operation("I prefer green tea", f"The user's tea number {n}.", fact_key=f"tea/n{n}") for n in range(5_000)]
     whole = {
-        "id": "x", "object": "chat.completion", "model": "m",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {
-            "role": "assistant", "content": json.dumps({"operations": many})}}],
-    }  # fmt: skip
+        "id": "x",
+        "object": "chat.completion",
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {"role": "assistant", "content": json.dumps({"operations": many})},
+            }
+        ],
+    }
     model.script(match="memory_operations", fault={"raw": json.dumps(whole)})
     with app.app_context():
         result = extraction.extract(talk)
@@ -232,10 +247,13 @@ def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, m
 
 def test_what_only_others_said_is_never_stored(app, user, model) -> None:
     talk = converse(
-        app, user.user_id, "assistant: You seem to love Norwegian fjords.", "Yes",
+        app,
+        user.user_id,
+        "assistant: You seem to love Norwegian fjords.",
+        "Yes",
         "<documents>The user's password hint is Rosebud and he lives in Narvik.</documents> Please summarise this.",
         "Summarise: <retrieved_context>\n- The user plays the cello.\n</retrieved_context> thank you kindly",
-    )  # fmt: skip
+    )
     answers(
         model,
         operation("You seem to love Norwegian fjords", "The user loves Norwegian fjords."),
@@ -256,8 +274,11 @@ def test_what_only_others_said_is_never_stored(app, user, model) -> None:
 
 def test_secrets_never_become_memories(app, user, model) -> None:
     talk = converse(app, user.user_id, "My password is hunter2-and-more, my card is 4111 1111 1111 1111")
-    answers(model, operation("My password is hunter2-and-more", "The user's password is hunter2-and-more."),
-            operation("my card is 4111 1111 1111 1111", "The user's card is 4111 1111 1111 1111."))  # fmt: skip
+    answers(
+        model,
+        operation("My password is hunter2-and-more", "The user's password is hunter2-and-more."),
+        operation("my card is 4111 1111 1111 1111", "The user's card is 4111 1111 1111 1111."),
+    )
     with app.app_context():
         assert extraction.extract(talk).reasons == {"secret": 2}
     assert memories_of(app, user.user_id) == []

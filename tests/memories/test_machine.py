@@ -16,11 +16,13 @@ from tests.support.people import make_person
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
-from webapp.memories import extraction, forgetting, history, reading, reviewing, service
-from webapp.memories.asking import Answer
-from webapp.memories.journal import snapshot
+from webapp.memories import history, reviewing, service
+from webapp.memories.engine.operations import parse_extraction
+from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.journal import snapshot
+from webapp.memories.learning import extraction, reading
+from webapp.memories.learning.model_call import Answer
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence
-from webapp.memories.operations import parse_extraction
 from webapp.memories.schemas import MemoryChanges, MemoryFields, ReviewDecision
 
 VALUES = ("Rome", "Oslo", "Lima")
@@ -49,24 +51,47 @@ class Memories(RuleBasedStateMachine):
             db.session.flush()
             self.talk = talk.conversation_id
 
-    @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS), confidence=st.sampled_from(LEVELS),
-          explicit=st.booleans(), action=st.sampled_from(["add", "supersede", "update", "retract"]),
-          about=st.none() | st.integers(1, 4), again=st.booleans())  # fmt: skip
-    def say(self, value: str, key: str | None, confidence: float, explicit: bool, action: str, about: int | None,
-            again: bool) -> None:  # fmt: skip
+    @rule(
+        value=st.sampled_from(VALUES),
+        key=st.sampled_from(KEYS),
+        confidence=st.sampled_from(LEVELS),
+        explicit=st.booleans(),
+        action=st.sampled_from(["add", "supersede", "update", "retract"]),
+        about=st.none() | st.integers(1, 4),
+        again=st.booleans(),
+    )
+    def say(
+        self,
+        value: str,
+        key: str | None,
+        confidence: float,
+        explicit: bool,
+        action: str,
+        about: int | None,
+        again: bool,
+    ) -> None:
         """The user says something, and a model makes something of it; or all is read once more."""
         quote = f"my place is {value}"
         with self.app.app_context():
             if not again:
                 with write_transaction():
-                    db.session.add(Message(conversation_id=self.talk, role="user", content=f"By now {quote}, I think",
-                                           created_at=now()))  # fmt: skip
+                    db.session.add(
+                        Message(
+                            conversation_id=self.talk, role="user", content=f"By now {quote}, I think", created_at=now()
+                        )
+                    )
             found = reading.read(self.talk, 0 if again else None)
             if found is None or not found.call.sources:
                 return
             proposed = operation(
-                quote, f"The user's {key or 'place'} is {value}.", fact_key=key, fact_value=value if key else None,
-                confidence=confidence, explicit_correction=explicit, action=action, memory_number=about,
+                quote,
+                f"The user's {key or 'place'} is {value}.",
+                fact_key=key,
+                fact_value=value if key else None,
+                confidence=confidence,
+                explicit_correction=explicit,
+                action=action,
+                memory_number=about,
                 message_number=found.call.sources[-1].number,
             )
             answer = Answer(parse_extraction({"operations": [proposed]}), None, "m", 1, 1)
@@ -76,14 +101,26 @@ class Memories(RuleBasedStateMachine):
     def write(self, value: str, key: str | None) -> None:
         """The user writes a memory by hand, even one they had forgotten."""
         content = f"The user's {key or 'place'} is {value}."
-        self.act(service.create_memory, MemoryFields(memory_type="fact", content=content, fact_key=key,
-                                                     fact_value=value if key else None))  # fmt: skip
+        self.act(
+            service.create_memory,
+            MemoryFields(memory_type="fact", content=content, fact_key=key, fact_value=value if key else None),
+        )
         self.forgotten.discard((key, value if key else content))
 
-    @rule(number=numbers, changes=st.sampled_from([
-        {"is_archived": True}, {"is_archived": False}, {"is_pinned": True}, {"importance": 0.9},
-        {"fact_key": "identity/location"}, {"fact_key": None}, {"valid_to": None},
-    ]))  # fmt: skip
+    @rule(
+        number=numbers,
+        changes=st.sampled_from(
+            [
+                {"is_archived": True},
+                {"is_archived": False},
+                {"is_pinned": True},
+                {"importance": 0.9},
+                {"fact_key": "identity/location"},
+                {"fact_key": None},
+                {"valid_to": None},
+            ]
+        ),
+    )
     def edit(self, number: int, changes: dict[str, Any]) -> None:
         """The user changes a memory."""
         memory_id = self.some(number)
@@ -125,8 +162,9 @@ class Memories(RuleBasedStateMachine):
             before = {c["memory_id"]: c["before"] for c in row.changes}
             stood = {
                 memory_id: next(r.snapshot for r in history.revisions_of(self.user_id, memory_id) if r.revision == was)
-                for memory_id, was in before.items() if was is not None
-            }  # fmt: skip
+                for memory_id, was in before.items()
+                if was is not None
+            }
         if self.act(history.undo, change_set) is None:
             return
         with self.app.app_context():
@@ -159,8 +197,7 @@ class Memories(RuleBasedStateMachine):
         """`evidence_count` is the number of rows."""
         with self.app.app_context():
             for row in db.session.scalars(select(Memory).where(Memory.user_id == self.user_id)):
-                rows = select(func.count()).select_from(MemoryEvidence).where(
-                    MemoryEvidence.memory_id == row.memory_id)
+                rows = select(func.count()).select_from(MemoryEvidence).where(MemoryEvidence.memory_id == row.memory_id)
                 assert row.evidence_count == db.session.scalar(rows)
 
     def act(self, function: Any, *args: Any) -> Any:
@@ -179,18 +216,22 @@ class Memories(RuleBasedStateMachine):
         """One of the user's memories, in this state."""
         with self.app.app_context():
             ids = db.session.scalars(
-                select(Memory.memory_id).where(Memory.user_id == self.user_id).filter_by(**state)
+                select(Memory.memory_id)
+                .where(Memory.user_id == self.user_id)
+                .filter_by(**state)
                 .order_by(Memory.memory_id)
-            ).all()  # fmt: skip
+            ).all()
         return ids[number % len(ids)] if ids else None
 
     def last_change(self) -> int | None:
         """The newest change set that is not undone yet and is no undoing."""
         with self.app.app_context():
             row = db.session.scalar(
-                select(MemoryChangeSet).where(MemoryChangeSet.user_id == self.user_id)
-                .order_by(MemoryChangeSet.change_set_id.desc()).limit(1)
-            )  # fmt: skip
+                select(MemoryChangeSet)
+                .where(MemoryChangeSet.user_id == self.user_id)
+                .order_by(MemoryChangeSet.change_set_id.desc())
+                .limit(1)
+            )
             usable = row is not None and row.undone_at is None and row.undoes_id is None
             return row.change_set_id if usable else None
 
@@ -201,6 +242,11 @@ def test_no_sequence_of_acts_breaks_what_memory_promises(app) -> None:
     run_state_machine_as_test(
         Memories,
         # No shrinking: on a real database it would take minutes, and the steps are printed anyway.
-        settings=settings(max_examples=12, stateful_step_count=25, deadline=None, phases=[Phase.generate],
-                          suppress_health_check=list(HealthCheck)),
-    )  # fmt: skip
+        settings=settings(
+            max_examples=12,
+            stateful_step_count=25,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -10,7 +10,8 @@ import pytest
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.support.people import csrf_token, post_form
 from webapp.database import write_transaction
-from webapp.memories import extraction, history, service
+from webapp.memories import history, service
+from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 
 HTMX = {"HX-Request": "true"}
@@ -106,8 +107,19 @@ def test_nobody_is_sent_to_the_sign_in(method, path, anonymous, numbers):
     assert answer.location.startswith("/login")
 
 
-@pytest.mark.parametrize("path", ["/memory", "/memories/list", "/memories/panel", "/memories/changes",
-                                  "/memories/review", "/memories/health", "/find?q=bees", "/"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memory",
+        "/memories/list",
+        "/memories/panel",
+        "/memories/changes",
+        "/memories/review",
+        "/memories/health",
+        "/find?q=bees",
+        "/",
+    ],
+)
 def test_lists_hold_only_ones_own(path, browser, numbers, login):
     for headers in ({}, HTMX):
         assert "on the roof" not in browser.get(path, headers=headers).text
@@ -162,9 +174,14 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
     assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
 
 
-@pytest.mark.parametrize(("content", "said"), [
-    ("", "The memory"), ("x" * 5_000, "The memory must"), ("My password is hunter2hunter2", "looks like a secret"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "The memory"),
+        ("x" * 5_000, "The memory must"),
+        ("My password is hunter2hunter2", "looks like a secret"),
+    ],
+)
 def test_what_cannot_be_kept_is_said_beside_the_field(content, said, app, browser, user, remember):
     id = remember(user, "As it was")
     for path in (f"/memories/{id}/edit", "/memories"):
@@ -216,8 +233,17 @@ def test_forgetting_asks_then_reports(app, browser, user, learn):
 
 def test_without_a_script_every_step_is_a_page(app, browser, user, remember):
     id = remember(user)
-    for path in (f"/memories/{id}", f"/memories/{id}/edit", f"/memories/{id}/forget", "/memories/new", "/memory",
-                 "/memories/review", "/memories/changes", "/memories/health", "/find?q=bees"):  # fmt: skip
+    for path in (
+        f"/memories/{id}",
+        f"/memories/{id}/edit",
+        f"/memories/{id}/forget",
+        "/memories/new",
+        "/memory",
+        "/memories/review",
+        "/memories/changes",
+        "/memories/health",
+        "/find?q=bees",
+    ):
         page = browser.get(path)
         assert page.status_code == 200
         assert "<!doctype html>" in page.text

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from webapp.memories.grounding import find_quote
-from webapp.memories.operations import MemoryOperation
-from webapp.memories.state import KnownMemory, SourceMessage, State, apply_effects
+from webapp.memories.engine.grounding import find_quote
+from webapp.memories.engine.operations import MemoryOperation
+from webapp.memories.engine.state import KnownMemory, SourceMessage, State, apply_effects
 
 NAME = "identity/name"
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -66,9 +66,18 @@ TEXTS = [
     "J’habite à Paris, I like tea",
 ]
 QUOTES = [
-    "My name is Alex", "Call me Al", "I live in Rome", "my name is Alexander", "I like tea", "我喜欢喝茶",
-    "I live in Oslo", "I do not like tea", "I no longer live in Oslo", "J'habite à Paris", "never said this",
-]  # fmt: skip
+    "My name is Alex",
+    "Call me Al",
+    "I live in Rome",
+    "my name is Alexander",
+    "I like tea",
+    "我喜欢喝茶",
+    "I live in Oslo",
+    "I do not like tea",
+    "I no longer live in Oslo",
+    "J'habite à Paris",
+    "never said this",
+]
 GROUNDED = [(n, quote) for n, text in enumerate(TEXTS, 1) for quote in QUOTES if find_quote(quote, text)]
 VALUES = ["Alex", "Al", "Alexander", "Rome", "Oslo", "Paris"]
 LEVELS = [0.1, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0]

@@ -125,9 +125,11 @@ def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
 
 def test_migrating_keeps_what_is_there(blank: Flask) -> None:
     upgrade(revision="0001")
-    insert = ("INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
-              "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
-              "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')")
+    insert = (
+        "INSERT INTO users (email, password_hash, settings) VALUES ('a@example.org', 'x', '{}')",
+        "INSERT INTO conversations (user_id, title) VALUES (1, 'Kept')",
+        "INSERT INTO messages (conversation_id, role, content) VALUES (1, 'user', 'Kept too')",
+    )
     for statement in insert:
         db.session.execute(text(statement))
     db.session.commit()
@@ -147,13 +149,23 @@ def test_migrating_keeps_what_is_there(blank: Flask) -> None:
 )
 def test_documented_columns_are_as_documented(app: Flask, table: str, documented: dict) -> None:
     with app.app_context():
-        rows = db.session.execute(text(
-            "SELECT column_name, column_type, is_nullable, column_default, extra, character_set_name "
-            "FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = :table "
-            "ORDER BY ordinal_position"), {"table": table}).all()
-        checks = " ".join(db.session.scalars(text(
-            "SELECT check_clause FROM information_schema.check_constraints "
-            "WHERE constraint_schema = DATABASE() AND table_name = :table"), {"table": table}))
+        rows = db.session.execute(
+            text(
+                "SELECT column_name, column_type, is_nullable, column_default, extra, character_set_name "
+                "FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = :table "
+                "ORDER BY ordinal_position"
+            ),
+            {"table": table},
+        ).all()
+        checks = " ".join(
+            db.session.scalars(
+                text(
+                    "SELECT check_clause FROM information_schema.check_constraints "
+                    "WHERE constraint_schema = DATABASE() AND table_name = :table"
+                ),
+                {"table": table},
+            )
+        )
     found = {}
     for name, kind, nullable, default, extra, charset in rows:
         kind = kind.replace("int(11)", "int")
@@ -171,12 +183,19 @@ def test_documented_columns_are_as_documented(app: Flask, table: str, documented
 @pytest.mark.mysql_only
 def test_documented_references_are_there(app: Flask) -> None:
     with app.app_context():
-        rows = db.session.execute(text(
-            "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
-            "FROM information_schema.key_column_usage "
-            "WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL")).all()
-        rule = db.session.scalar(text(
-            "SELECT delete_rule FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE() "
-            "AND table_name = 'messages' AND referenced_table_name = 'conversations'"))
+        rows = db.session.execute(
+            text(
+                "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
+                "FROM information_schema.key_column_usage "
+                "WHERE table_schema = DATABASE() AND referenced_table_name IS NOT NULL"
+            )
+        ).all()
+        rule = db.session.scalar(
+            text(
+                "SELECT delete_rule FROM information_schema.referential_constraints "
+                "WHERE constraint_schema = DATABASE() "
+                "AND table_name = 'messages' AND referenced_table_name = 'conversations'"
+            )
+        )
     assert {tuple(row) for row in rows} >= REFERENCES
     assert rule == "CASCADE"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.memories.extraction_prompt import INSTRUCTIONS, build_extraction
+from webapp.memories.learning.prompt import INSTRUCTIONS, build_extraction
 from webapp.prompts.catalogue import CATALOGUE, changes_the_prefix, complaints, default_text, definition_of
 from webapp.prompts.diffing import compare
 from webapp.prompts.transcript import transcript
@@ -60,9 +60,13 @@ def test_the_largest_memory_prompt_leaves_room_for_messages():
 def test_a_comparison_marks_words():
     lines = compare("same\nThe quick fox.\ngone", "same\nThe slow fox.\nnew one\nanother")
     assert [(line.kind, line.text) for line in lines] == [
-        ("same", "same"), ("removed", "The quick fox."), ("removed", "gone"), ("added", "The slow fox."),
-        ("added", "new one"), ("added", "another"),
-    ]  # fmt: skip
+        ("same", "same"),
+        ("removed", "The quick fox."),
+        ("removed", "gone"),
+        ("added", "The slow fox."),
+        ("added", "new one"),
+        ("added", "another"),
+    ]
     assert lines[1].parts == (("The ", False), ("quick", True), (" fox.", False))
 
 

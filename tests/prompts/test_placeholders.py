@@ -152,14 +152,31 @@ def test_what_is_meant_as_a_placeholder(text, found):
 
 PARTS = st.one_of(
     st.text(max_size=20),
-    st.sampled_from(["{{", "}}", "{{CONVERSATION_MEMORY}}", "{{CONVERSATION_MEMORY__action}}", "{{MEMORIES|9}}", "\\",
-                     '"', "{{CONVERSATION_MEMORY_JSON}}", "{{CONVERSATION_MEMORY__x__}}", "$1", "\\g<0>"]),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "{{",
+            "}}",
+            "{{CONVERSATION_MEMORY}}",
+            "{{CONVERSATION_MEMORY__action}}",
+            "{{MEMORIES|9}}",
+            "\\",
+            '"',
+            "{{CONVERSATION_MEMORY_JSON}}",
+            "{{CONVERSATION_MEMORY__x__}}",
+            "$1",
+            "\\g<0>",
+        ]
+    ),
+)
 TEXTS = st.lists(PARTS, max_size=8).map("".join)
 DIGESTS = st.none() | st.fixed_dictionaries(
-    {}, optional={"main_topics": st.lists(TEXTS, max_size=3), "action": st.lists(TEXTS, max_size=3),
-                  "typical_observation": TEXTS},
-)  # fmt: skip
+    {},
+    optional={
+        "main_topics": st.lists(TEXTS, max_size=3),
+        "action": st.lists(TEXTS, max_size=3),
+        "typical_observation": TEXTS,
+    },
+)
 
 
 @given(TEXTS, DIGESTS, st.lists(TEXTS, max_size=3))
@@ -188,8 +205,12 @@ def test_a_value_never_leaves_its_quotes(digest, keys):
             outside += char
     assert not inside
     if digest:
-        assert outside == "These are some details of the conversation till now. " + ", ".join(
-            f"`{key}` is " for key in sorted(keys)) + "."  # fmt: skip
+        assert (
+            outside
+            == "These are some details of the conversation till now. "
+            + ", ".join(f"`{key}` is " for key in sorted(keys))
+            + "."
+        )
 
 
 @given(st.lists(TEXTS, max_size=6), st.integers(0, 60))

@@ -44,8 +44,9 @@ def test_versions_are_added_used_and_rolled_back(app_context, admin):
     assert (state.active_version, state.activated_by) == (1, admin.user_id)
     assert service.active("chat").text == catalogue.default_text("chat")
     assert [(row.version, row.activated_by) for row in service.activations("chat")] == [
-        (1, admin.user_id), (3, admin.user_id),
-    ]  # fmt: skip
+        (1, admin.user_id),
+        (3, admin.user_id),
+    ]
     with write_transaction():
         service.activate(admin.user_id, "chat", 1)
     assert len(service.activations("chat")) == 2, "what is in use already is not put into use again"

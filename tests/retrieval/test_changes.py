@@ -8,7 +8,7 @@ from sqlalchemy import select
 from tests.support.queries import count_queries
 from webapp.conversations.service import delete_conversation
 from webapp.database import db, write_transaction
-from webapp.memories import forgetting
+from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.retrieval import changes
@@ -115,8 +115,13 @@ def test_an_index_that_is_being_brought_up_to_date_is_used_as_it_is(app, user, t
 
 
 def test_keyed_facts_are_looked_up_once_a_version_of_memory(app, user):
-    colour = NewMemory(memory_type="fact", content="Favourite colour is teal", category="preferences",
-                       fact_key="preference/favourite_colour", fact_value="teal")  # fmt: skip
+    colour = NewMemory(
+        memory_type="fact",
+        content="Favourite colour is teal",
+        category="preferences",
+        fact_key="preference/favourite_colour",
+        fact_value="teal",
+    )
 
     def asked(text: str) -> list[str]:
         version = changes.position(user.user_id).memory_version

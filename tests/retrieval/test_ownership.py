@@ -13,13 +13,13 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import hide_conversation, unhide_conversation
 from webapp.database import db, write_transaction
-from webapp.memories import forgetting
+from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import archive_memory, create_memory
 from webapp.retrieval import receipts
 from webapp.retrieval.cache import IndexCache
-from webapp.retrieval.found import load_passages
+from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.service import Question, retrieve, scope_of, search
 
 WORDS = ["harbour", "violet", "engine", "marzipan", "lantern", "glacier"]
@@ -108,8 +108,11 @@ def _allowed(user_id: int) -> dict[tuple[str, int], str]:
         select(Message, Conversation).join(Conversation, Conversation.conversation_id == Message.conversation_id)
     ):
         if (
-            conversation.user_id == user_id and conversation.deleted_at is None and not conversation.is_temporary
-            and row.superseded_by_id is None and row.content
+            conversation.user_id == user_id
+            and conversation.deleted_at is None
+            and not conversation.is_temporary
+            and row.superseded_by_id is None
+            and row.content
         ):
             found["message", row.message_id] = row.content
     return found

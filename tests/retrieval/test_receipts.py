@@ -8,7 +8,7 @@ from sqlalchemy import select
 from tests.support.waiting import finished
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
-from webapp.memories import forgetting
+from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
@@ -90,7 +90,8 @@ def test_corrections_on_the_spot(app, client, user, reply_id, remembered, verdic
         memory = db.session.get(Memory, remembered)
         assert (memory is None) == (verdict == "forget")
         assert not memory or (memory.is_archived, memory.valid_to is not None) == (
-            verdict == "wrong", verdict == "outdated"
+            verdict == "wrong",
+            verdict == "outdated",
         )
         again = retrieve(Question(user.user_id, QUESTION), 5)
         assert ("memory", remembered) not in [item.key for item in again.items]

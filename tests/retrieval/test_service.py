@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from webapp.database import db, write_transaction
-from webapp.memories import forgetting
+from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.retrieval.cache import IndexCache, index_cache
@@ -92,8 +92,12 @@ def test_switches_and_scope(app, user, make_user, tell):
 def test_keyed_facts_are_found_by_their_key_whatever_is_away(app, user, monkeypatch):
     with app.app_context():
         memory_id = remember(
-            user.user_id, "The user likes teal best", category="preference", fact_key="preference/favourite_colour",
-            fact_value="teal", importance=0.3,
+            user.user_id,
+            "The user likes teal best",
+            category="preference",
+            fact_key="preference/favourite_colour",
+            fact_value="teal",
+            importance=0.3,
         )
         monkeypatch.setattr(IndexCache, "get", lambda *_: None)
         found = retrieve(Question(user.user_id, "What is my favourite colour?"), 0)

@@ -12,9 +12,12 @@ from tests.support.people import api_client
 def cast(app, make_user):
     """Owner, member, invited, stranger, admin: clients by name, and a legacy with a document and a fact of each."""
     people = {
-        "owner": make_user(name="Olga"), "member": make_user(name="Mia"), "invited": make_user(name="Ivan"),
-        "stranger": make_user(), "admin": make_user(is_admin=True),
-    }  # fmt: skip
+        "owner": make_user(name="Olga"),
+        "member": make_user(name="Mia"),
+        "invited": make_user(name="Ivan"),
+        "stranger": make_user(),
+        "admin": make_user(is_admin=True),
+    }
     clients = {name: api_client(app, person) for name, person in people.items()}
     owner = clients["owner"]
     space = make_space(owner, instructions="Speak softly.", description="About Joe")
@@ -48,10 +51,14 @@ ROUTES = [
     ("POST", "/api/conversations", {"space_id": "{space}"}, (201, 201, 404, 404, 404)),
     ("GET", "/api/memories?space_id={space}", None, (200, 200, 404, 404, 404)),
     ("GET", "/api/search?q=joe&space_id={space}", None, (200, 200, 404, 404, 404)),
-    ("POST", "/api/memories", {"memory_type": "fact", "content": "He sang", "space_id": "{space}"},
-     (201, 201, 404, 404, 404)),
+    (
+        "POST",
+        "/api/memories",
+        {"memory_type": "fact", "content": "He sang", "space_id": "{space}"},
+        (201, 201, 404, 404, 404),
+    ),
     ("DELETE", "/api/spaces/{space}", None, (204, 403, 404, 404, 404)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("who", ["owner", "member", "invited", "stranger", "admin"])
@@ -75,8 +82,13 @@ def test_each_person_on_each_route(cast, anonymous, route, who):
 def test_a_space_is_made_changed_and_listed(client):
     made = client.post("/api/spaces", json={"kind": "legacy", "name": " Aunt  May ", "persona": "friend"}).get_json()
     assert (made["name"], made["kind"], made["role"], made["status"], made["member_count"], made["persona"]) == (
-        "Aunt May", "legacy", "owner", "active", 1, "friend"
-    )  # fmt: skip
+        "Aunt May",
+        "legacy",
+        "owner",
+        "active",
+        1,
+        "friend",
+    )
     path = f"/api/spaces/{made['space_id']}"
     changed = client.put(path, json={"instructions": "Line one\r\nLine two"}).get_json()
     assert changed["instructions"] == "Line one\nLine two"
@@ -92,12 +104,16 @@ def test_a_space_is_made_changed_and_listed(client):
 @pytest.mark.parametrize(
     "body",
     [
-        {"kind": "team", "name": "x"}, {"kind": "project", "name": "  "}, {"kind": "project"},
-        {"kind": "project", "name": "x" * 201}, {"kind": "legacy", "name": "x", "persona": "ghost"},
-        {"kind": "project", "name": "x", "persona": "friend"}, {"kind": "project", "name": "x", "owner": 1},
+        {"kind": "team", "name": "x"},
+        {"kind": "project", "name": "  "},
+        {"kind": "project"},
+        {"kind": "project", "name": "x" * 201},
+        {"kind": "legacy", "name": "x", "persona": "ghost"},
+        {"kind": "project", "name": "x", "persona": "friend"},
+        {"kind": "project", "name": "x", "owner": 1},
         {"kind": "project", "name": "x", "instructions": "y" * 8_001},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_space_is_refused(client, body):
     assert client.post("/api/spaces", json=body).status_code == 422
 
@@ -139,8 +155,11 @@ def test_an_address_without_an_account_gets_in_by_no_later_account(app, cast, ma
 def test_what_the_invited_see_before_they_accept(cast):
     seen = cast["invited"].get(f"/api/spaces/{cast['space']}").get_json()
     assert (seen["status"], seen["name"], seen["instructions"], seen["invited_by"]) == (
-        "invited", "Grandpa Joe", "", "Olga"
-    )  # fmt: skip
+        "invited",
+        "Grandpa Joe",
+        "",
+        "Olga",
+    )
     accepted = cast["invited"].post(f"/api/spaces/{cast['space']}/members/accept").get_json()
     assert (accepted["status"], accepted["instructions"], accepted["member_count"]) == ("active", "Speak softly.", 3)
 
@@ -176,8 +195,9 @@ def test_leaving_takes_everything_of_ones_own_along(cast):
     assert (kept["space_id"], kept["persona"]) == (None, None)
     archived = member.get("/api/memories?is_archived=true").get_json()["memories"]
     assert {(m["content"], m["visibility"], m["space_id"]) for m in archived} == {
-        ("Joe sang bass", "private", None), ("Joe hated peas", "private", None)
-    }  # fmt: skip
+        ("Joe sang bass", "private", None),
+        ("Joe hated peas", "private", None),
+    }
 
 
 def test_leaving_can_forget(cast):

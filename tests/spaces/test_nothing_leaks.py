@@ -64,8 +64,11 @@ class World:
         return told.owner == reader or (told.shared and reader in self.members.get(told.space, set()))
 
     def readable(self, reader: int, space: int | None = None) -> set[str]:
-        return {told.word for told in (*self.facts, *self.documents)
-                if self.may_read(reader, told) and space in (None, told.space)}  # fmt: skip
+        return {
+            told.word
+            for told in (*self.facts, *self.documents)
+            if self.may_read(reader, told) and space in (None, told.space)
+        }
 
     def unreadable(self, text: str, reader: int, space: int | None = None) -> set[str]:
         """The words in a text that the reader may not see, of facts and documents that are gone too."""
@@ -186,8 +189,9 @@ def look(world: World) -> None:
             inside = person in world.members[place]
             if inside:
                 listed = {fact.memory.content.split()[-1] for fact in facts.list_facts(person, place)}
-                assert listed == {told.word for told in world.facts
-                                  if told.space == place and world.may_read(person, told)}  # fmt: skip
+                assert listed == {
+                    told.word for told in world.facts if told.space == place and world.may_read(person, told)
+                }
                 previewed = {fact.memory.content.split()[-1] for fact in facts.shared_view(person, place)}
                 assert previewed == {told.word for told in world.facts if told.space == place and told.shared}
             else:
@@ -217,11 +221,15 @@ def look(world: World) -> None:
 
 who, where, which = st.integers(0, PEOPLE - 1), st.integers(0, SPACES - 1), st.integers(0, 9)
 ACTS = st.one_of(
-    st.tuples(st.just(join), who, where), st.tuples(st.just(leave), who, where),
-    st.tuples(st.just(add), who, where, st.booleans()), st.tuples(st.just(toggle), who, which),
-    st.tuples(st.just(forget), who, which), st.tuples(st.just(write), who, where), st.tuples(st.just(tear), which),
+    st.tuples(st.just(join), who, where),
+    st.tuples(st.just(leave), who, where),
+    st.tuples(st.just(add), who, where, st.booleans()),
+    st.tuples(st.just(toggle), who, which),
+    st.tuples(st.just(forget), who, which),
+    st.tuples(st.just(write), who, where),
+    st.tuples(st.just(tear), which),
     st.tuples(st.just(talk), who, st.none() | where),
-)  # fmt: skip
+)
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))

@@ -75,8 +75,12 @@ def test_each_page_for_each_person(cast, anonymous, path, expected):
     ],
 )
 def test_each_form_for_each_person(cast, anonymous, path, data, expected):
-    ids = {"space": cast["space"], "document": cast["document"], "fact": cast["fact"],
-           "member": cast["api"]["member"].person.user_id}  # fmt: skip
+    ids = {
+        "space": cast["space"],
+        "document": cast["document"],
+        "fact": cast["fact"],
+        "member": cast["api"]["member"].person.user_id,
+    }
     path, data = path.format(**ids), {key: value.format(**ids) for key, value in data.items()}
     assert anonymous.post(path, data=data).status_code in (303, 403)
     # From the outside in: what the owner does may end the rest.
@@ -146,8 +150,11 @@ def test_an_upload_becomes_a_document(cast, run_jobs):
 
 @pytest.mark.parametrize(
     ("name", "raw", "said"),
-    [("a.pdf", b"%PDF", "plain text or Markdown"), ("a.txt", b"\xff\xfe\x00", "not plain text"),
-     ("a.txt", b" ", "The text")],
+    [
+        ("a.pdf", b"%PDF", "plain text or Markdown"),
+        ("a.txt", b"\xff\xfe\x00", "not plain text"),
+        ("a.txt", b" ", "The text"),
+    ],
 )
 def test_what_is_no_text_is_refused(cast, name, raw, said):
     data = {"file": (io.BytesIO(raw), name)}
@@ -164,8 +171,9 @@ def test_a_fact_is_shared_withdrawn_and_previewed(cast):
     assert "feared dogs" not in preview
     assert "Shared by Owner" in cast["member"].get(f"/spaces/{space}/facts").text
     token = csrf_token(cast["owner"].get("/spaces").text)
-    answer = cast["owner"].post(f"/facts/{fact}/visibility", data={"visibility": "private", "csrf_token": token},
-                                headers={"HX-Request": "true"})  # fmt: skip
+    answer = cast["owner"].post(
+        f"/facts/{fact}/visibility", data={"visibility": "private", "csrf_token": token}, headers={"HX-Request": "true"}
+    )
     assert "seen by you alone" in answer.text
     assert facts(cast["api"]["member"], space) == {}
     assert "Joe sang" not in cast["member"].get(f"/spaces/{space}/facts").text

@@ -13,9 +13,13 @@ WALNUTS = Told(["The user is allergic to walnuts.", "I'm allergic to walnuts"])
 
 @pytest.mark.parametrize(
     "sentence",
-    ["The user is allergic to walnuts.", "A severe walnut allergy: Robin is ALLERGIC.", "Walnuts? Allergic, they said!",
-     "Allergisch? No: allergic (walnut)."],
-)  # fmt: skip
+    [
+        "The user is allergic to walnuts.",
+        "A severe walnut allergy: Robin is ALLERGIC.",
+        "Walnuts? Allergic, they said!",
+        "Allergisch? No: allergic (walnut).",
+    ],
+)
 def test_in_other_words_it_is_still_retold(sentence):
     assert WALNUTS.is_retold_in(sentence)
 

@@ -42,9 +42,7 @@ def add_turn(user_id: int, conversation_id: int, asked: str, answered: str, at: 
     """One exchange, through the services that a turn uses."""
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id)
-        first, reply = messages.add_exchange(
-            conversation, asked, parent_id=messages.last_message_id(conversation_id)
-        )
+        first, reply = messages.add_exchange(conversation, asked, parent_id=messages.last_message_id(conversation_id))
         if at is not None:
             first.created_at = reply.created_at = at
         db.session.flush()

@@ -30,17 +30,24 @@ FACTS = (
     Fact("My name is Robin and I live in Lisbon", "What is my name?", "Robin"),
     Fact("By the way, I'm allergic to walnuts", "Is there anything that I am allergic to?", "walnuts"),
     Fact("My project is called Heron; it is a small sailing app", "What is my project called?", "Heron"),
-    Fact("The blue dinghy was mended with larch from Kvale's yard.", "Which wood was the blue dinghy mended with?",
-         "larch"),
+    Fact(
+        "The blue dinghy was mended with larch from Kvale's yard.",
+        "Which wood was the blue dinghy mended with?",
+        "larch",
+    ),
     Fact("Ana found the old sea chart in the church of Sant Elm.", "Where did Ana find the old sea chart?", "Sant Elm"),
-    Fact("The choir sang a piece by Hildegard on the quay.", "Whose piece did the choir sing on the quay?",
-         "Hildegard"),
+    Fact(
+        "The choir sang a piece by Hildegard on the quay.", "Whose piece did the choir sing on the quay?", "Hildegard"
+    ),
     Fact("Our ferry was cancelled because of a strike in Ancona.", "Why was our ferry cancelled?", "strike"),
-    Fact("The lighthouse keeper lent us a sextant made in Bergen.", "Where was the lighthouse keeper's sextant made?",
-         "Bergen"),
+    Fact(
+        "The lighthouse keeper lent us a sextant made in Bergen.",
+        "Where was the lighthouse keeper's sextant made?",
+        "Bergen",
+    ),
     Fact("Tomas paid 340 euros for the second-hand spinnaker.", "How much did Tomas pay for the spinnaker?", "340"),
     Fact("The harbour cat is called Pimento and sleeps on the ropes.", "What is the harbour cat called?", "Pimento"),
-)  # fmt: skip
+)
 EVERY = 9
 """A fact is told every so many turns, from the third on, unless wished otherwise."""
 

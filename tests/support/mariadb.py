@@ -15,11 +15,19 @@ TEMPLATES = ROOT / "var" / "test"
 
 # Nothing here has to survive a power cut, and everything has to be quick.
 OPTIONS = (
-    "--skip-networking", "--skip-log-bin", "--skip-slave-start", "--performance-schema=OFF",
-    "--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF", "--innodb-flush-method=nosync",
-    "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=400",
-    "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci",
-)  # fmt: skip
+    "--skip-networking",
+    "--skip-log-bin",
+    "--skip-slave-start",
+    "--performance-schema=OFF",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=OFF",
+    "--innodb-flush-method=nosync",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-log-file-size=32M",
+    "--max-connections=400",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_general_ci",
+)
 
 
 class MariaDB:
@@ -40,8 +48,15 @@ class MariaDB:
         """Start, making the data directory first if there is none; returns once it takes connections."""
         if not self.data.exists():
             shutil.copytree(_template(), self.data, symlinks=True)
-        command = [find_server("mariadbd"), "--no-defaults", *_as_user(), f"--datadir={self.data}",
-                   f"--socket={self.socket}", f"--pid-file={self.directory / 'db.pid'}", *OPTIONS]  # fmt: skip
+        command = [
+            find_server("mariadbd"),
+            "--no-defaults",
+            *_as_user(),
+            f"--datadir={self.data}",
+            f"--socket={self.socket}",
+            f"--pid-file={self.directory / 'db.pid'}",
+            *OPTIONS,
+        ]
         self._process = spawn(command, self.log)
         wait_until(lambda: answers(self.socket), "MariaDB", process=self._process, log=self.log)
 

@@ -34,13 +34,24 @@ def spawn(command: list[str], log: Path, environment: Mapping[str, str] | None =
     command = ["setpriv", "--pdeathsig", "KILL", *command]
     with log.open("ab") as output:
         return subprocess.Popen(
-            command, cwd=ROOT, env=dict(environment) if environment is not None else None,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            command,
+            cwd=ROOT,
+            env=dict(environment) if environment is not None else None,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, process: subprocess.Popen[bytes] | None = None,
-               log: Path | None = None, seconds: float = START_SECONDS) -> None:  # fmt: skip
+def wait_until(
+    condition: Callable[[], bool],
+    what: str,
+    *,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+    seconds: float = START_SECONDS,
+) -> None:
     """Look every few milliseconds until the condition holds. Raises ServerFailed when it never does."""
     end = time.monotonic() + seconds
     while not condition():

@@ -25,9 +25,12 @@ def main() -> int:
     pytest = [sys.executable, "-m", "pytest", "-q", *sys.argv[1:]]
     with tempfile.TemporaryFile("w+") as shown_later:
         sqlite = subprocess.Popen(
-            [*pytest, "-m", "not browser", "-p", "no:cacheprovider"], cwd=ROOT, stdout=shown_later,
-            stderr=subprocess.STDOUT, env={**os.environ, "TEST_DB": "sqlite"},
-        )  # fmt: skip
+            [*pytest, "-m", "not browser", "-p", "no:cacheprovider"],
+            cwd=ROOT,
+            stdout=shown_later,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TEST_DB": "sqlite"},
+        )
         try:
             print("== MariaDB, with the browser's tests", flush=True)
             mariadb = subprocess.run(pytest, cwd=ROOT, check=False)

@@ -95,9 +95,7 @@ def create_token(email: str, is_service: bool, name: str, days: int | None) -> N
     """Make a token and print it, once, alone on its line."""
     with _sentences(), write_transaction():
         user = service.find_user(email)
-        _, secret = tokens.create_token(
-            user.user_id, NewToken(name=name, expires_in_days=days), is_service=is_service
-        )
+        _, secret = tokens.create_token(user.user_id, NewToken(name=name, expires_in_days=days), is_service=is_service)
     click.echo(secret)
 
 

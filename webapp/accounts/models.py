@@ -67,6 +67,4 @@ class IdempotencyKey(Base):
     request_hash: Mapped[str] = mapped_column(Key(64))
     status: Mapped[int]
     body: Mapped[Any] = mapped_column(JSON)
-    created_at: Mapped[datetime] = mapped_column(
-        Timestamp, default=now, server_default=current_timestamp(), index=True
-    )
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)

@@ -111,8 +111,10 @@ def profile():
     try:
         changes = read_form(SettingsChanges, {"custom_instructions": "instructions"})
         name = read_form(AccountChanges).name
-        service.update_account(current_user_id(), AccountChanges(
-            name=name, settings=SettingsChanges(custom_instructions=changes.custom_instructions)))  # fmt: skip
+        service.update_account(
+            current_user_id(),
+            AccountChanges(name=name, settings=SettingsChanges(custom_instructions=changes.custom_instructions)),
+        )
     except Invalid as error:
         for item in error.errors or []:
             item["loc"] = ["instructions" if part == "custom_instructions" else part for part in item["loc"]]
@@ -181,14 +183,24 @@ def revoke_token(token_id: int):
 
 
 def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
-    return render_template("accounts/login.html", errors=errors or {}, values=SimpleNamespace(email=email),
-                           registration_open=registration_is_open(), next=request.args.get("next", ""))  # fmt: skip
+    return render_template(
+        "accounts/login.html",
+        errors=errors or {},
+        values=SimpleNamespace(email=email),
+        registration_open=registration_is_open(),
+        next=request.args.get("next", ""),
+    )
 
 
 def _register_form(errors: dict[str, str] | None = None) -> str:
     typed = SimpleNamespace(name=request.form.get("name", ""), email=request.form.get("email", ""))
-    return render_template("accounts/register.html", errors=errors or {}, values=typed,
-                           registration_open=registration_is_open(), first_account=not has_users())  # fmt: skip
+    return render_template(
+        "accounts/register.html",
+        errors=errors or {},
+        values=typed,
+        registration_open=registration_is_open(),
+        first_account=not has_users(),
+    )
 
 
 def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = None, new_token: Any = None) -> str:
@@ -196,5 +208,10 @@ def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = 
     account = service.get_user(current_user_id())
     stored = SimpleNamespace(name=account.name, instructions=service.user_settings(account.user_id).custom_instructions)
     shown = SimpleNamespace(**{**vars(stored), **(vars(values) if values else {})})
-    return render_template("accounts/settings.html", errors=errors or {}, values=shown, new_token=new_token,
-                           tokens=tokens.list_tokens(account.user_id))  # fmt: skip
+    return render_template(
+        "accounts/settings.html",
+        errors=errors or {},
+        values=shown,
+        new_token=new_token,
+        tokens=tokens.list_tokens(account.user_id),
+    )

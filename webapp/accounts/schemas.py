@@ -142,8 +142,14 @@ class AccountOut(BaseModel):
     @classmethod
     def of(cls, user: User) -> AccountOut:
         """From the row."""
-        return cls(user_id=user.user_id, email=user.email, name=user.name, is_admin=user.is_admin,
-                   created_at=user.created_at, settings=UserSettings.of(user.settings))  # fmt: skip
+        return cls(
+            user_id=user.user_id,
+            email=user.email,
+            name=user.name,
+            is_admin=user.is_admin,
+            created_at=user.created_at,
+            settings=UserSettings.of(user.settings),
+        )
 
 
 class NewToken(Request):

@@ -69,8 +69,15 @@ def _by_hash() -> Select[Any]:
     # asks for it.
     return (
         select(
-            ApiToken.token_id, ApiToken.is_service, ApiToken.last_used_at, User.user_id, User.is_admin, User.email,
-            User.name, User.settings, User.auth_version,
+            ApiToken.token_id,
+            ApiToken.is_service,
+            ApiToken.last_used_at,
+            User.user_id,
+            User.is_admin,
+            User.email,
+            User.name,
+            User.settings,
+            User.auth_version,
         )
         .join(User, User.user_id == ApiToken.user_id)
         .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *_usable(bindparam("now", type_=Timestamp)))

@@ -12,7 +12,7 @@ from webapp.journeys import service
 from webapp.memories.models import AdminAccess
 from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.viewing import view_as_admin
+from webapp.memories.showing.admin_view import view_as_admin
 from webapp.validation import MAX_ID
 
 blueprint = Blueprint("admin_journeys", __name__)
@@ -26,8 +26,12 @@ def look(user_id: int):
     """What is known of a user: profile, points by journey, memories."""
     page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
     shown = render_template(
-        "journeys/admin.html", user=get_user(user_id), profile=get_profile(user_id),
-        journeys=service.journeys_of(user_id), memories=page.items, more=page.next_cursor is not None,
+        "journeys/admin.html",
+        user=get_user(user_id),
+        profile=get_profile(user_id),
+        journeys=service.journeys_of(user_id),
+        memories=page.items,
+        more=page.next_cursor is not None,
     )
     db.session.commit()
     return shown

@@ -115,8 +115,10 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     branch = _before(reply)
     texts = [(version, prompts.get_version("chat", version).prompt_text) for version in versions]
     found = Replay(
-        conversation_id=conversation.conversation_id, message_id=message_id,
-        asked=next((row.content for row in reversed(branch) if row.role == "user"), ""), stored=reply.content,
+        conversation_id=conversation.conversation_id,
+        message_id=message_id,
+        asked=next((row.content for row in reversed(branch) if row.role == "user"), ""),
+        stored=reply.content,
         stored_version=reply.prompt_version,
     )
     prompted = []
@@ -181,6 +183,10 @@ def _answer(client: CompletionClient, version: int, messages: list[dict[str, Any
         log.info("replay failed", extra={"code": error.code})
         return Reply(version, error=error.detail)
     return Reply(
-        version, made.text, made.model, round(time.perf_counter() - started, 1), made.usage.prompt_tokens,
+        version,
+        made.text,
+        made.model,
+        round(time.perf_counter() - started, 1),
+        made.usage.prompt_tokens,
         made.usage.completion_tokens,
     )

@@ -132,10 +132,18 @@ def _render(name: str, *, version: int | None = None, draft: str | None = None, 
     activations = service.activations(name)
     people = _people([*(row.created_by for row in versions), *(row.activated_by for row in activations)])
     shown: dict[str, Any] = {
-        "prompt": state, "definition": state.definition, "versions": versions, "shown_version": shown_version,
-        "text": text, "volatile": changes_the_prefix(text), "activations": activations, "people": people, "errors": {},
-        "conversations": trials.recent_conversations(current_user_id()), "form": request.form,
-    }  # fmt: skip
+        "prompt": state,
+        "definition": state.definition,
+        "versions": versions,
+        "shown_version": shown_version,
+        "text": text,
+        "volatile": changes_the_prefix(text),
+        "activations": activations,
+        "people": people,
+        "errors": {},
+        "conversations": trials.recent_conversations(current_user_id()),
+        "form": request.form,
+    }
     return render_template("prompts/editor.html", **{**shown, **more})
 
 

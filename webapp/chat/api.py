@@ -141,10 +141,12 @@ def edit_message(path: MessagePath, body: EditedMessage):
 def list_versions(path: MessagePath):
     """The versions of a message, oldest first."""
     message = messages.get_message(current_user_id(), path.message_id)
-    return Versions(versions=[
-        Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
-        for row in messages.versions_of(message)
-    ]).model_dump(mode="json")
+    return Versions(
+        versions=[
+            Version(**MessageOut.of(row).model_dump(), is_current=row.superseded_by_id is None)
+            for row in messages.versions_of(message)
+        ]
+    ).model_dump(mode="json")
 
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore", responses={200: Restored})

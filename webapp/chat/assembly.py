@@ -20,7 +20,7 @@ from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
 from webapp.chat.masking import kept, mask, mask_passages, mask_summaries
 from webapp.chat.opening_prompt import Opening, opening_of
-from webapp.chat.place import Place, place_of
+from webapp.chat.space_context import Place, place_of
 from webapp.chat.tools import TOOLS
 from webapp.config import Settings
 from webapp.conversations import messages
@@ -97,7 +97,8 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         model=model,
         prompt_version=f"{label}, {opening.label}" if opening else label,
         step=Step(
-            "context", partial(_account, made.context, history, chunks, made.memories, opening),
+            "context",
+            partial(_account, made.context, history, chunks, made.memories, opening),
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
         tools=TOOLS if remembers and made.place.has_tools else [],
@@ -127,19 +128,39 @@ def _beginning() -> Select[Any]:
         .where(Message.message_id == bindparam("turn"))
         # What is not needed for most prompts is looked up where it is: to set up a column costs more than to read it.
         .options(
-            load_only(Message.conversation_id, Message.status, Message.superseded_by_id, Message.model,
-                      Message.role, Message.reply_to_id, Message.custom_payload),
-            load_only(Conversation.user_id, Conversation.message_count, Conversation.uses_memory,
-                      Conversation.is_temporary, Conversation.deleted_at, Conversation.created_at,
-                      Conversation.journey_id, Conversation.space_id, Conversation.persona),
+            load_only(
+                Message.conversation_id,
+                Message.status,
+                Message.superseded_by_id,
+                Message.model,
+                Message.role,
+                Message.reply_to_id,
+                Message.custom_payload,
+            ),
+            load_only(
+                Conversation.user_id,
+                Conversation.message_count,
+                Conversation.uses_memory,
+                Conversation.is_temporary,
+                Conversation.deleted_at,
+                Conversation.created_at,
+                Conversation.journey_id,
+                Conversation.space_id,
+                Conversation.persona,
+            ),
             load_only(User.settings),
         )
     )
 
 
 def compose(
-    conversation: Conversation, owner: User, history: Sequence[ContextMessage], chunks: Sequence[Chunk], prompt: str,
-    settings: Settings, opening: Opening | None = None,
+    conversation: Conversation,
+    owner: User,
+    history: Sequence[ContextMessage],
+    chunks: Sequence[Chunk],
+    prompt: str,
+    settings: Settings,
+    opening: Opening | None = None,
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
@@ -211,8 +232,11 @@ def _retrieved(found: Result) -> list[Retrieved]:
 
 
 def _account(
-    context: Context, history: Sequence[ContextMessage], chunks: Sequence[Chunk],
-    memories: Sequence[tuple[int, int, str]], opening: Opening | None,
+    context: Context,
+    history: Sequence[ContextMessage],
+    chunks: Sequence[Chunk],
+    memories: Sequence[tuple[int, int, str]],
+    opening: Opening | None,
 ) -> dict[str, Any]:
     """What is kept of a prompt: its sections, what was left out, its messages without what has a place elsewhere."""
     stored = {(message.role, message.content): message.id for message in history}

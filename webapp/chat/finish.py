@@ -127,10 +127,20 @@ def _conversation_of() -> Select[tuple[Conversation]]:
         .where(Conversation.conversation_id == of)
         .with_for_update()
         .options(
-            load_only(Conversation.user_id, Conversation.message_count, Conversation.uses_memory,
-                      Conversation.is_temporary, Conversation.deleted_at, Conversation.space_id,
-                      Conversation.title_source, Conversation.extraction_due, Conversation.extracted_through,
-                      Conversation.summary_due, Conversation.index_due, Conversation.updated_at)
+            load_only(
+                Conversation.user_id,
+                Conversation.message_count,
+                Conversation.uses_memory,
+                Conversation.is_temporary,
+                Conversation.deleted_at,
+                Conversation.space_id,
+                Conversation.title_source,
+                Conversation.extraction_due,
+                Conversation.extracted_through,
+                Conversation.summary_due,
+                Conversation.index_due,
+                Conversation.updated_at,
+            )
         )
         .execution_options(populate_existing=True)
     )
@@ -149,8 +159,13 @@ def _reply_and_owner() -> Select[tuple[Message, User]]:
 
 def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
     return {
-        "message_id": turn_id, "ordinal": ordinal, "name": step.name, "duration_ms": step.duration_ms,
-        "model": step.model[:200] if step.model else None, "data": step.record, "created_at": now(),
+        "message_id": turn_id,
+        "ordinal": ordinal,
+        "name": step.name,
+        "duration_ms": step.duration_ms,
+        "model": step.model[:200] if step.model else None,
+        "data": step.record,
+        "created_at": now(),
     }
 
 

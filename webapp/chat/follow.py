@@ -27,7 +27,13 @@ JOBS_SECONDS = 30.0
 
 
 def follow(
-    app: Flask, hub: Hub, turn_id: int, *, after: str = "", jobs: bool = False, patience: float | None = None,
+    app: Flask,
+    hub: Hub,
+    turn_id: int,
+    *,
+    after: str = "",
+    jobs: bool = False,
+    patience: float | None = None,
     launched: bool = False,
 ) -> Iterator[Entry | None]:
     """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.

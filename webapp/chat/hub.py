@@ -43,8 +43,10 @@ class Subscription:
         while True:
             try:
                 # What was there before comes first: the reader may have put newer entries into the queue meanwhile.
-                item = self.backlog.popleft() if self.backlog else self.queue.get(
-                    timeout=max(0.0, deadline - time.monotonic())
+                item = (
+                    self.backlog.popleft()
+                    if self.backlog
+                    else self.queue.get(timeout=max(0.0, deadline - time.monotonic()))
                 )
             except Empty:
                 return None

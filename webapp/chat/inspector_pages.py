@@ -19,14 +19,20 @@ from webapp.web import wants_partial
 blueprint = Blueprint("inspector", __name__)
 
 SECTIONS = {
-    "instructions": "Instructions", "known": "Always known", "summaries": "Summaries of earlier parts",
-    "messages": "Messages, word for word", "retrieved": "Found for this message", "question": "Your message",
+    "instructions": "Instructions",
+    "known": "Always known",
+    "summaries": "Summaries of earlier parts",
+    "messages": "Messages, word for word",
+    "retrieved": "Found for this message",
+    "question": "Your message",
     "overhead": "Between the parts",
-}  # fmt: skip
+}
 STEPS = {
-    "context": "Putting the prompt together", "retrieval": "Looking things up", "model": "Writing the reply",
+    "context": "Putting the prompt together",
+    "retrieval": "Looking things up",
+    "model": "Writing the reply",
     "reply": "Writing the reply",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +55,12 @@ def looked_up(message_id: int | None) -> dict[str, Any]:
     """How things were looked up for a reply that the caller may see: `with_meaning`, `indexed`; empty if not at all."""
     if message_id is None:
         return {}
-    return db.session.scalar(
-        select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == "retrieval")
-    ) or {}  # fmt: skip
+    return (
+        db.session.scalar(
+            select(PipelineStep.data).where(PipelineStep.message_id == message_id, PipelineStep.name == "retrieval")
+        )
+        or {}
+    )
 
 
 @blueprint.get("/messages/<int:message_id>/prompt")
@@ -67,15 +76,24 @@ def prompt(message_id: int):
     data: dict[str, Any] = context.data if context else {}
     total = max(1, int(data.get("tokens") or 0))
     sections = [
-        Section(SECTIONS.get(item["name"], item["name"].capitalize()), item["tokens"], item.get("budget") or 0,
-                round(100 * item["tokens"] / total))
+        Section(
+            SECTIONS.get(item["name"], item["name"].capitalize()),
+            item["tokens"],
+            item.get("budget") or 0,
+            round(100 * item["tokens"] / total),
+        )
         for item in data.get("sections", ())
         if item.get("tokens")
-    ]  # fmt: skip
+    ]
     took = [(STEPS.get(step.name, step.name.capitalize()), step.duration_ms) for step in steps if step.duration_ms]
     shown = {
-        "message": reply, "sections": sections, "total": data.get("tokens"), "budget": data.get("budget"),
-        "prompt": data.get("prompt") or [], "left_out": data.get("left_out") or [], "took": took,
+        "message": reply,
+        "sections": sections,
+        "total": data.get("tokens"),
+        "budget": data.get("budget"),
+        "prompt": data.get("prompt") or [],
+        "left_out": data.get("left_out") or [],
+        "took": took,
     }
     template = "chat/_inspector.html" if wants_partial() else "chat/inspector.html"
     return render_template(template, **shown)

@@ -16,7 +16,7 @@ from webapp.chat.sections import escape
 from webapp.database import db
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.service import readable
-from webapp.retrieval.found import load_passages
+from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.service import scope_of
 
 GONE = "[forgotten]"
@@ -73,7 +73,9 @@ def unmask_summaries(prompt: list[dict[str, Any]], summaries: Mapping[int, str])
 
 
 def kept(
-    message: Mapping[str, Any], stored: Mapping[tuple[str, str], int], asked: tuple[int, str] | None,
+    message: Mapping[str, Any],
+    stored: Mapping[tuple[str, str], int],
+    asked: tuple[int, str] | None,
     hide: Callable[[str], str],
 ) -> dict[str, Any]:
     """A message of a prompt as it is stored: one of the conversation's, by (role, content), is named by its id.

@@ -249,8 +249,12 @@ def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
     views = presenting.since(conversation.conversation_id, shown)
     if views is None:
         thread = presenting.thread(conversation.conversation_id)
-        return {"redraw": True, "messages": thread.messages, "earlier_cursor": thread.earlier_cursor,
-                "active_turn": thread.active_turn}  # fmt: skip
+        return {
+            "redraw": True,
+            "messages": thread.messages,
+            "earlier_cursor": thread.earlier_cursor,
+            "active_turn": thread.active_turn,
+        }
     active = [view.message.message_id for view in views if view.message.status == "streaming"]
     return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 

@@ -110,11 +110,13 @@ class TurnRunner:
             self._settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
         )
         self._writer = TurnWriter(
-            self._redis, coalesce_ms=self._settings.turn_coalesce_ms, keep_seconds=self._settings.turn_log_seconds,
+            self._redis,
+            coalesce_ms=self._settings.turn_coalesce_ms,
+            keep_seconds=self._settings.turn_log_seconds,
             hand_over=self._hub.hand_over,
         )
         self._chat = self._make_chat()
-        self._tables = _Tables(self._app, self._settings, lambda: self.active <= 1)
+        self._tables = TurnDatabase(self._app, self._settings, lambda: self.active <= 1)
         self._upkeep = [
             asyncio.create_task(self._renew_leases(), name="turn-leases"),
             asyncio.create_task(self._honour_stops(), name="turn-stops"),
@@ -133,8 +135,14 @@ class TurnRunner:
         self._leased.add(turn_id)
         try:
             await run_turn(
-                turn_id, header, is_ours=lease, tables=self._tables, chat=self._chat, writer=self._writer,
-                max_tokens=self._settings.reply_tokens, embedded=embedded,
+                turn_id,
+                header,
+                is_ours=lease,
+                tables=self._tables,
+                chat=self._chat,
+                writer=self._writer,
+                max_tokens=self._settings.reply_tokens,
+                embedded=embedded,
             )
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn_id})
@@ -209,7 +217,7 @@ class TurnRunner:
         self._tables.close()
 
 
-class _Tables:
+class TurnDatabase:
     """Blocking database work on a few threads, each call in an app context of its own: nothing is held in between."""
 
     def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):

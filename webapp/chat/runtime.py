@@ -13,7 +13,7 @@ from webapp.chat.hub import Hub
 from webapp.chat.runner import TurnRunner
 from webapp.config import Settings
 from webapp.extensions import make_redis, redis
-from webapp.memories.forgetting import texts_removed
+from webapp.memories.keeping.forgetting import texts_removed
 
 log = logging.getLogger(__name__)
 

@@ -78,7 +78,11 @@ def start_turn(
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
     asked, reply = messages.add_exchange(
-        conversation, content, parent_id=parent_id, custom_payload=custom_payload or None, model=model or None,
+        conversation,
+        content,
+        parent_id=parent_id,
+        custom_payload=custom_payload or None,
+        model=model or None,
         is_counted=conversation_id is None,
     )
     return Started(conversation, asked, reply, embedded=embedded)
@@ -224,7 +228,8 @@ def _with_content(conversation_id: int, prompt: list[dict[str, Any]]) -> list[di
         ).all()
     )
     return [
-        item if "message_id" not in item
+        item
+        if "message_id" not in item
         else {**item, "content": item.get("content", "") + stored.get(item["message_id"], "[deleted]")}
         for item in prompt
     ]

@@ -14,7 +14,7 @@ from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.errors import ModelError
-from webapp.memories import toolbox
+from webapp.memories.learning import tools as toolbox
 from webapp.model_clients import embedder
 
 log = logging.getLogger(__name__)
@@ -60,8 +60,10 @@ TOOLS = [
     ),
 ]
 _ARGUMENTS: dict[str, type[BaseModel]] = {
-    "remember": toolbox.Remember, "forget": toolbox.Forget, "search_memories": toolbox.Search,
-}  # fmt: skip
+    "remember": toolbox.Remember,
+    "forget": toolbox.Forget,
+    "search_memories": toolbox.Search,
+}
 
 
 @dataclass(frozen=True, slots=True)

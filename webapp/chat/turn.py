@@ -75,8 +75,15 @@ class Progress:
 
 
 async def run_turn(
-    turn_id: int, header: dict, *, is_ours: Future[bool], tables: Tables, chat: ChatClient, writer: TurnWriter,
-    max_tokens: int, embedded: concurrent.futures.Future | None = None,
+    turn_id: int,
+    header: dict,
+    *,
+    is_ours: Future[bool],
+    tables: Tables,
+    chat: ChatClient,
+    writer: TurnWriter,
+    max_tokens: int,
+    embedded: concurrent.futures.Future | None = None,
 ) -> None:
     """Write the reply of a turn. Every way it can end is stored in the row and said on the stream.
 
@@ -147,8 +154,14 @@ async def _assemble(turn_id: int, tables: Tables, embedded: concurrent.futures.F
 
 
 async def _stream(
-    turn_id: int, assembled: Assembled, progress: Progress, tables: Tables, chat: ChatClient, writer: TurnWriter,
-    max_tokens: int, started: float,
+    turn_id: int,
+    assembled: Assembled,
+    progress: Progress,
+    tables: Tables,
+    chat: ChatClient,
+    writer: TurnWriter,
+    max_tokens: int,
+    started: float,
 ) -> None:
     """The reply: text, and between one model call and the next what the tools it asks for answer."""
     prompt = list(assembled.messages)
@@ -186,8 +199,14 @@ async def _use_tool(turn_id: int, call: ToolCall, progress: Progress, tables: Ta
 
 
 async def _one_call(
-    turn_id: int, prompt: list[dict], assembled: Assembled, progress: Progress, chat: ChatClient, writer: TurnWriter,
-    max_tokens: int, started: float,
+    turn_id: int,
+    prompt: list[dict],
+    assembled: Assembled,
+    progress: Progress,
+    chat: ChatClient,
+    writer: TurnWriter,
+    max_tokens: int,
+    started: float,
 ) -> list[ToolCall]:
     """One model call, streamed; the tools that it asks for."""
     calls: list[ToolCall] = []

@@ -139,7 +139,7 @@ class TurnWriter:
         return list(turns)
 
     async def _write(self, turns: list[int]) -> None:
-        """Flush turns. One that cannot be written does not keep the others from it; its reply is stored all the same."""
+        """Flush turns. One that cannot be written keeps no other from it; its reply is stored all the same."""
         try:
             await self._flush(turns)
         except RedisError:
@@ -176,9 +176,9 @@ class TurnWriter:
             if len(turn.text) == length and not turn.waiting:
                 self._dirty.discard(turn_id)
             if sent:
-                self._hand_over(turn_id, [
-                    Entry(entry_id.decode(), *item) for entry_id, item in zip(ids, sent, strict=True)
-                ])
+                self._hand_over(
+                    turn_id, [Entry(entry_id.decode(), *item) for entry_id, item in zip(ids, sent, strict=True)]
+                )
 
     def _add(self, pipe: Any, turn_id: int, turn: _Open) -> list[_Unsent]:
         """Append what is new of a turn to the pipeline, one command an entry, first of all; the entries."""

@@ -11,7 +11,10 @@ from webapp.database import db
 
 JOURNEYS = table(
     "journeys",
-    column("journey_id", Integer), column("slug", String), column("title", String), column("is_archived", Boolean),
+    column("journey_id", Integer),
+    column("slug", String),
+    column("title", String),
+    column("is_archived", Boolean),
 )
 
 
@@ -36,7 +39,5 @@ def slug_of(journey_id: int | None) -> str | None:
         return None
     known: dict[int, str | None] = db.session.info.setdefault("journey_slugs", {})
     if journey_id not in known:
-        known[journey_id] = db.session.scalar(
-            select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id)
-        )
+        known[journey_id] = db.session.scalar(select(JOURNEYS.c.slug).where(JOURNEYS.c.journey_id == journey_id))
     return known[journey_id]

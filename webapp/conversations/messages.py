@@ -72,7 +72,8 @@ def _current_messages() -> Select[tuple[int, int | None, str, str, str]]:
     return (
         select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status)
         .where(
-            Message.conversation_id == bindparam("conversation"), Message.superseded_by_id.is_(None),
+            Message.conversation_id == bindparam("conversation"),
+            Message.superseded_by_id.is_(None),
             Message.message_id > bindparam("after"),
         )
         .order_by(Message.message_id)
@@ -153,8 +154,13 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
     asked_id = None
     for role, content, at in lines:
         row = Message(
-            conversation_id=conversation.conversation_id, role=role, content=content, status="complete",
-            parent_id=parent_id, reply_to_id=asked_id if role == "assistant" else None, created_at=at,
+            conversation_id=conversation.conversation_id,
+            role=role,
+            content=content,
+            status="complete",
+            parent_id=parent_id,
+            reply_to_id=asked_id if role == "assistant" else None,
+            created_at=at,
         )
         db.session.add(row)
         db.session.flush()
@@ -173,8 +179,13 @@ def add_opening(conversation: Conversation, payload: dict, *, parent_id: int | N
     """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
     at = now()
     row = Message(
-        conversation_id=conversation.conversation_id, role="assistant", content="", status="streaming",
-        parent_id=parent_id, created_at=at, custom_payload=payload,
+        conversation_id=conversation.conversation_id,
+        role="assistant",
+        content="",
+        status="streaming",
+        parent_id=parent_id,
+        created_at=at,
+        custom_payload=payload,
     )
     db.session.add(row)
     conversation.updated_at = at

@@ -86,10 +86,15 @@ def show(conversation_id: int):
         return render_conversation(conversation)
     thread = presenting.thread(conversation_id, before=before)
     if wants_partial():
-        return render_template("chat/_messages.html", conversation=conversation, messages=thread.messages,
-                               earlier_cursor=thread.earlier_cursor)  # fmt: skip
-    return render_conversation(conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor,
-                               has_later=True, active_turn=None)  # fmt: skip
+        return render_template(
+            "chat/_messages.html",
+            conversation=conversation,
+            messages=thread.messages,
+            earlier_cursor=thread.earlier_cursor,
+        )
+    return render_conversation(
+        conversation, messages=thread.messages, earlier_cursor=thread.earlier_cursor, has_later=True, active_turn=None
+    )
 
 
 @blueprint.get("/c/<int:conversation_id>/title")
@@ -122,13 +127,17 @@ def rename(conversation_id: int):
             raise Invalid(said) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
         shown = {"conversation": conversation, "editing": True, "error": said}
-        return (render_template("conversations/_title.html", **shown) if wants_partial()
-                else render_conversation(conversation, **shown)), 422  # fmt: skip
+        return (
+            render_template("conversations/_title.html", **shown)
+            if wants_partial()
+            else render_conversation(conversation, **shown)
+        ), 422
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".show", conversation_id=conversation_id), 303)
-    return render_template("conversations/_renamed.html", conversation=conversation, in_sidebar=in_sidebar,
-                           viewing=_open_now())  # fmt: skip
+    return render_template(
+        "conversations/_renamed.html", conversation=conversation, in_sidebar=in_sidebar, viewing=_open_now()
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/archive")
@@ -188,8 +197,9 @@ def sidebar():
 def sidebar_item(conversation_id: int):
     """One conversation's place in the list."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
-    return render_template("conversations/_sidebar_item.html", conversation=conversation,
-                           current_conversation_id=_open_now())  # fmt: skip
+    return render_template(
+        "conversations/_sidebar_item.html", conversation=conversation, current_conversation_id=_open_now()
+    )
 
 
 @blueprint.get("/archive")

@@ -79,8 +79,12 @@ def thread(conversation_id: int, *, before: int | None = None, at: int | None = 
         page = messages.list_messages(conversation_id, MessagesQuery(limit=MESSAGES_SHOWN, before=before))
         rows, earlier, later = page.items, page.next_cursor, False
     active = [row.message_id for row in rows if row.status == "streaming"]
-    return Thread(views(conversation_id, rows, is_end=before is None and not later), int(earlier) if earlier else None,
-                  later, active[-1] if active else None)  # fmt: skip
+    return Thread(
+        views(conversation_id, rows, is_end=before is None and not later),
+        int(earlier) if earlier else None,
+        later,
+        active[-1] if active else None,
+    )
 
 
 def since(conversation_id: int, shown: int | None) -> list[MessageView] | None:
@@ -171,8 +175,15 @@ def _versions(message_id: int, ids: Sequence[int]) -> Versions | None:
     return Versions(at + 1, len(ids), ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None)
 
 
-def sidebar(user_id: int, *, q: str = "", cursor: str | None = None, count: int = 30, after_day: str | None = None,
-            space_id: int | None = None) -> Sidebar:  # fmt: skip
+def sidebar(
+    user_id: int,
+    *,
+    q: str = "",
+    cursor: str | None = None,
+    count: int = 30,
+    after_day: str | None = None,
+    space_id: int | None = None,
+) -> Sidebar:
     """A page of the user's list, or of those in a space, by day in the reader's time zone."""
     query = ConversationQuery(q=q or None, cursor=cursor, limit=count, space_id=space_id)
     page = service.list_conversations(user_id, query)

@@ -100,7 +100,7 @@ def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversat
             or_(
                 Conversation.updated_at < at,
                 (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
-            )
+            ),
         )
     statement = statement.order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
     # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
@@ -206,7 +206,10 @@ def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:
 
 
 def purge_conversations(
-    *, deleted_before: datetime, temporary_before: datetime, limit: int = 500,
+    *,
+    deleted_before: datetime,
+    temporary_before: datetime,
+    limit: int = 500,
     before: Callable[[Sequence[int]], object] = len,
 ) -> int:
     """Delete hidden conversations past their undo time and temporary ones past their day; how many were deleted.

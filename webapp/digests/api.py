@@ -80,7 +80,9 @@ def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any
         raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
     everybodys = identity.is_service or identity.is_admin
     row = service.upsert_digest(
-        None if everybodys else identity.user_id, conversation_id, data,
+        None if everybodys else identity.user_id,
+        conversation_id,
+        data,
         source="service" if identity.is_service else "user",
     )
     return ConversationMemoryOut.of(row).model_dump(mode="json")

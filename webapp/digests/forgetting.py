@@ -11,8 +11,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
-from webapp.memories.copies import without
-from webapp.memories.forgetting import being_forgotten, graveyard
+from webapp.memories.keeping.copies import without
+from webapp.memories.keeping.forgetting import being_forgotten, graveyard
 from webapp.memories.models import MemoryEvidence
 
 
@@ -48,9 +48,10 @@ def _forget(
     ).all()
     involved = set(db.session.scalars(behind))
     gone = {
-        row.id for row in rows
+        row.id
+        for row in rows
         if row.conversation_id in involved or without(row.memory_data, (), texts) != row.memory_data
-    }  # fmt: skip
+    }
     if gone:
         db.session.execute(
             delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(gone))

@@ -132,7 +132,8 @@ def _wanted(conversation: Conversation) -> bool:
 def _conversation(conversation_id: int) -> tuple[str, bool]:
     """The conversation as the prompt shows it, after its present digest if there is one; whether nothing was said."""
     said = [
-        (row.role, row.content) for row in current_messages(conversation_id)
+        (row.role, row.content)
+        for row in current_messages(conversation_id)
         if row.status in _READABLE and row.content.strip()
     ]
     text = transcript(said, TRANSCRIPT_TOKENS)

@@ -96,15 +96,21 @@ def _shown(conversation: Conversation) -> dict[str, Any]:
     if row is None:
         return {"data": None, "is_stale": False, "version": 0, "updated_at": None}
     return {
-        "data": stored(row.memory_data), "is_stale": service.is_stale(row, conversation), "version": row.version,
+        "data": stored(row.memory_data),
+        "is_stale": service.is_stale(row, conversation),
+        "version": row.version,
         "updated_at": row.updated_at,
     }
 
 
 def _render(conversation: Conversation, **more: Any) -> str:
     shown: dict[str, Any] = {
-        "conversation": conversation, "digest": _shown(conversation), "editing": False, "errors": {}, "typed": None,
-    }  # fmt: skip
+        "conversation": conversation,
+        "digest": _shown(conversation),
+        "editing": False,
+        "errors": {},
+        "typed": None,
+    }
     template = "digests/_digest.html" if wants_partial() else "digests/page.html"
     return render_template(template, **{**shown, **more})
 
@@ -118,12 +124,14 @@ def _done(conversation_id: int, said: str):
 
 def _form() -> ConversationMemoryData:
     """The posted digest: lists one item a line. Raises Invalid."""
+
     def lines(name: str) -> list[str]:
         return [line.strip() for line in request.form.get(name, "").splitlines() if line.strip()]
 
     try:
         return ConversationMemoryData(
-            main_topics=lines("main_topics"), action=lines("action"),
+            main_topics=lines("main_topics"),
+            action=lines("action"),
             typical_observation=" ".join(request.form.get("typical_observation", "").split()),
         )
     except ValueError as error:

@@ -61,8 +61,12 @@ class ConversationMemoryOut(BaseModel):
     @classmethod
     def of(cls, row: ConversationMemory) -> ConversationMemoryOut:
         return cls(
-            id=row.id, conversation_id=row.conversation_id, memory_data=stored(row.memory_data),
-            created_at=row.created_at, updated_at=row.updated_at, version=row.version,
+            id=row.id,
+            conversation_id=row.conversation_id,
+            memory_data=stored(row.memory_data),
+            created_at=row.created_at,
+            updated_at=row.updated_at,
+            version=row.version,
         )
 
 
@@ -79,8 +83,12 @@ class ConversationMemoryVersionOut(BaseModel):
     @classmethod
     def of(cls, row: ConversationMemoryVersion) -> ConversationMemoryVersionOut:
         return cls(
-            version=row.version, memory_data=stored(row.memory_data), source=row.source, model=row.model,
-            prompt_version=row.prompt_version, created_at=row.created_at,
+            version=row.version,
+            memory_data=stored(row.memory_data),
+            source=row.source,
+            model=row.model,
+            prompt_version=row.prompt_version,
+            created_at=row.created_at,
         )
 
 
@@ -98,12 +106,14 @@ class ModelDigest(BaseModel):
 
     def tidied(self) -> ConversationMemoryData:
         """The answer within the bounds of a digest."""
+
         def items(found: list[str]) -> list[str]:
             lines = [_line(item)[:MAX_ITEM].strip() for item in found]
             return [line for line in lines if line][:MAX_ITEMS]
 
         return ConversationMemoryData(
-            main_topics=items(self.main_topics), action=items(self.action),
+            main_topics=items(self.main_topics),
+            action=items(self.action),
             typical_observation=_line(self.typical_observation)[:MAX_OBSERVATION].strip(),
         )
 
@@ -111,7 +121,8 @@ class ModelDigest(BaseModel):
 def stored(data: dict[str, Any]) -> ConversationMemoryData:
     """A stored digest; what was checked when it was written is not checked again."""
     return ConversationMemoryData.model_construct(
-        main_topics=list(data.get("main_topics") or ()), action=list(data.get("action") or ()),
+        main_topics=list(data.get("main_topics") or ()),
+        action=list(data.get("action") or ()),
         typical_observation=data.get("typical_observation") or "",
     )
 

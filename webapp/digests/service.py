@@ -92,8 +92,13 @@ def restore_digest(user_id: int, conversation_id: int, version: int) -> Conversa
 
 
 def write(
-    conversation: Conversation, data: ConversationMemoryData, *, source: str, as_of: datetime | None = None,
-    model: str | None = None, prompt_version: str | None = None,
+    conversation: Conversation,
+    data: ConversationMemoryData,
+    *,
+    source: str,
+    as_of: datetime | None = None,
+    model: str | None = None,
+    prompt_version: str | None = None,
 ) -> ConversationMemory:
     """Store a digest and its version; the conversation is locked by the caller. The same again adds no version."""
     at = now()
@@ -112,8 +117,13 @@ def write(
         db.session.flush()
         db.session.add(
             ConversationMemoryVersion(
-                conversation_memory_id=row.id, version=row.version, memory_data=values, source=source,
-                model=model[:200] if model else None, prompt_version=prompt_version, created_at=at,
+                conversation_memory_id=row.id,
+                version=row.version,
+                memory_data=values,
+                source=source,
+                model=model[:200] if model else None,
+                prompt_version=prompt_version,
+                created_at=at,
             )
         )
     db.session.flush()
@@ -139,7 +149,9 @@ def _candidates(*, include_empty: bool) -> Select[tuple[int, dict | None]]:
         .join(User, User.user_id == Conversation.user_id)
         .outerjoin(ConversationMemory, ConversationMemory.conversation_id == Conversation.conversation_id)
         .where(
-            Conversation.deleted_at.is_(None), Conversation.is_temporary == false(), Conversation.uses_memory == true(),
+            Conversation.deleted_at.is_(None),
+            Conversation.is_temporary == false(),
+            Conversation.uses_memory == true(),
             User.is_active == true(),
         )
         .order_by(Conversation.updated_at, Conversation.conversation_id)

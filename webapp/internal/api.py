@@ -26,7 +26,9 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery):
     rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return MessagesForBrain(
-        conversation_id=path.conversation_id, user_id=user_id, title=title,
+        conversation_id=path.conversation_id,
+        user_id=user_id,
+        title=title,
         messages=[
             SpokenMessage(id=row.message_id, role=row.role, content=row.content, created_at=row.created_at)
             for row in shown
@@ -53,6 +55,7 @@ def user_memories(path: UserPath, query: DigestsQuery):
     rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return UserMemories(
-        user_id=path.user_id, memories=[ConversationMemoryOut.of(row) for row in shown],
+        user_id=path.user_id,
+        memories=[ConversationMemoryOut.of(row) for row in shown],
         next_after=shown[-1].id if len(rows) > query.limit else None,
     ).model_dump(mode="json")

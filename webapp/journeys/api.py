@@ -23,8 +23,13 @@ from webapp.web import api_blueprint
 blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
 points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
 
-PDF = {200: {"description": "The summary", "content": {"application/pdf": {"schema": {
-    "type": "string", "format": "binary"}}}}, 202: SummaryPending}  # fmt: skip
+PDF = {
+    200: {
+        "description": "The summary",
+        "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
+    },
+    202: SummaryPending,
+}
 
 
 @blueprint.get("/journeys", responses={200: JourneyList})

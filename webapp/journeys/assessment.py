@@ -15,10 +15,10 @@ from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge,
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
 from webapp.journeys.points import Quote, journey_view, load_evidence, state_of
 from webapp.journeys.reports import report_due
-from webapp.memories.extraction_prompt import OpenPoint
-from webapp.memories.guided import Guided, PointKey
-from webapp.memories.points import GroundedAssessment
-from webapp.memories.state import Evidence
+from webapp.memories.engine.state import Evidence
+from webapp.memories.learning.guided import Guided, PointKey
+from webapp.memories.learning.points import GroundedAssessment
+from webapp.memories.learning.prompt import OpenPoint
 
 log = logging.getLogger(__name__)
 
@@ -76,15 +76,23 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
     new = _new_evidence(row, left, found)
     db.session.add_all(new)
     assessment = Assessment(
-        found.assessment.is_addressed, found.assessment.confidence_score, now(), messages,
+        found.assessment.is_addressed,
+        found.assessment.confidence_score,
+        now(),
+        messages,
     )
     write_state(row, merge(state, assessment, point.confidence_threshold, rests_on=len(left) + len(new)))
     db.session.flush()
     log.info(
         "point assessed",
-        extra={"point": point.slug, "is_addressed": row.is_addressed, "confidence": round(row.confidence_score, 2),
-               "conversation_id": conversation.conversation_id, "evidence": len(new)},
-    )  # fmt: skip
+        extra={
+            "point": point.slug,
+            "is_addressed": row.is_addressed,
+            "confidence": round(row.confidence_score, 2),
+            "conversation_id": conversation.conversation_id,
+            "evidence": len(new),
+        },
+    )
 
 
 def _new_evidence(row: PointMemory, known: Sequence[Quote], found: GroundedAssessment) -> list[PointEvidence]:
@@ -97,12 +105,18 @@ def _new_evidence(row: PointMemory, known: Sequence[Quote], found: GroundedAsses
     if not fresh:
         return []
     said = [text for item in known for text in item.extracted_points]
-    statements = merge_texts(said, found.assessment.extracted_points)[len(merge_texts((), said)):]
+    statements = merge_texts(said, found.assessment.extracted_points)[len(merge_texts((), said)) :]
     quotes = [item.quote for item in fresh]
     return [
         PointEvidence(
-            point_memory_id=row.point_memory_id, message_id=item.message_id, quote=item.quote, start=item.start,
-            end=item.end, said_at=item.said_at, extracted_points=texts, structured_data=data,
+            point_memory_id=row.point_memory_id,
+            message_id=item.message_id,
+            quote=item.quote,
+            start=item.start,
+            end=item.end,
+            said_at=item.said_at,
+            extracted_points=texts,
+            structured_data=data,
         )
         for item, texts, data in zip(
             fresh, assign(statements, quotes), assign_data(found.assessment.structured_data, quotes), strict=True
@@ -123,9 +137,16 @@ def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:
         return row
     try:
         with db.session.begin_nested():
-            row = PointMemory(user_id=user_id, journey_id=point.journey_id, point_id=point.point_id,
-                              is_addressed=False, confidence_score=0.0, evidence_count=0, message_count_analyzed=0,
-                              manually_initiated=False)  # fmt: skip
+            row = PointMemory(
+                user_id=user_id,
+                journey_id=point.journey_id,
+                point_id=point.point_id,
+                is_addressed=False,
+                confidence_score=0.0,
+                evidence_count=0,
+                message_count_analyzed=0,
+                manually_initiated=False,
+            )
             db.session.add(row)
         return row
     except IntegrityError:

@@ -23,8 +23,12 @@ def register_commands(app: Flask) -> None:
 
 @journeys.command("load")
 @click.option("--force", is_flag=True, help="Also change journeys that are loaded already; archive what is gone.")
-@click.option("--folder", type=click.Path(exists=True, file_okay=False, path_type=Path), default=FIXTURES,
-              help="Where the JSON files are.")  # fmt: skip
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=FIXTURES,
+    help="Where the JSON files are.",
+)
 def load(force: bool, folder: Path) -> None:
     """Load journeys from their JSON files. What users have told stays as it is."""
     _load(force, folder)

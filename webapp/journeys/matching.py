@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 
 def assign(statements: Sequence[str], quotes: Sequence[str]) -> list[list[str]]:

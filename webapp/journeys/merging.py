@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from webapp.memories.normalise import canonical_statement
-from webapp.memories.policy import at_least
+from webapp.memories.engine.normalise import canonical_statement
+from webapp.memories.engine.policy import at_least
 
 HIGH, LOW = 0.8, 0.2
 
@@ -83,8 +83,12 @@ def as_it_stands(state: PointState, evidence_left: int) -> PointState:
         return state
     share = evidence_left / state.rests_on
     return replace(
-        state, is_addressed=False, confidence=state.confidence * share, first_addressed_at=None,
-        rests_on=evidence_left, analyzed=state.analyzed and evidence_left > 0,
+        state,
+        is_addressed=False,
+        confidence=state.confidence * share,
+        first_addressed_at=None,
+        rests_on=evidence_left,
+        analyzed=state.analyzed and evidence_left > 0,
     )
 
 

@@ -55,8 +55,9 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
 @signed_in
 def picker():
     """The journeys on offer."""
-    return render_template("journeys/page.html", journeys=[service.get_journey(row.slug)
-                                                           for row in service.list_journeys()])  # fmt: skip
+    return render_template(
+        "journeys/page.html", journeys=[service.get_journey(row.slug) for row in service.list_journeys()]
+    )
 
 
 @blueprint.post("/journeys/<slug>/start")

@@ -80,7 +80,7 @@ class PointView:
     def statements(self) -> list[str]:
         """What was understood beyond the quotes: a statement that is no more than one would be shown twice."""
         said = self.quotes
-        return merge_texts(said, self.extracted_points)[len(said):]
+        return merge_texts(said, self.extracted_points)[len(said) :]
 
     @property
     def quotes(self) -> list[str]:
@@ -106,8 +106,14 @@ class PointView:
         point = self.point
         known = self.extracted_points
         return PointGuide(
-            point.title, point.description, point.system_message_template, point.elicitation_goals,
-            point.example_questions, point.completion_criteria, () if self.to_check else known, self.quotes,
+            point.title,
+            point.description,
+            point.system_message_template,
+            point.elicitation_goals,
+            point.example_questions,
+            point.completion_criteria,
+            () if self.to_check else known,
+            self.quotes,
             [*(known if self.to_check else ()), *(item.content for item in self.prefilled)],
         )
 
@@ -164,9 +170,7 @@ def journey_view(
     memories = {row.point_id: row for row in stored} if is_on else {}
     evidence = load_evidence([row.point_memory_id for row in memories.values()], here)
     offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
-    views = [
-        _view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points
-    ]
+    views = [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
     return JourneyView(db.session.get(Journey, journey_id), views)
 
 
@@ -175,8 +179,13 @@ def state_of(row: PointMemory | None) -> PointState:
     if row is None:
         return PointState()
     return PointState(
-        row.is_addressed, row.confidence_score, row.evidence_count, row.first_addressed_at, row.last_analyzed_at,
-        row.message_count_analyzed, analyzed=row.last_analyzed_at is not None,
+        row.is_addressed,
+        row.confidence_score,
+        row.evidence_count,
+        row.first_addressed_at,
+        row.last_analyzed_at,
+        row.message_count_analyzed,
+        analyzed=row.last_analyzed_at is not None,
     )
 
 
@@ -191,7 +200,9 @@ def load_evidence(point_memory_ids: Collection[int], here: int | None = None) ->
             PointEvidence.point_memory_id.in_(point_memory_ids),
             # What was edited away, is about to be deleted, or does not hold any more counts no more; it does again
             # when it is brought back.
-            Message.superseded_by_id.is_(None), Conversation.deleted_at.is_(None), Memory.valid_to.is_(None),
+            Message.superseded_by_id.is_(None),
+            Conversation.deleted_at.is_(None),
+            Memory.valid_to.is_(None),
         )
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )
@@ -201,8 +212,19 @@ def load_evidence(point_memory_ids: Collection[int], here: int | None = None) ->
         texts = [says] if says is not None else row.extracted_points
         quote = says if says is not None and row.message_id is None else row.quote
         found[row.point_memory_id].append(
-            Quote(row.evidence_id, row.message_id, conversation_id, row.memory_id, quote, row.said_at,
-                  conversation_id != here, row.start, row.end, texts, row.structured_data)  # fmt: skip
+            Quote(
+                row.evidence_id,
+                row.message_id,
+                conversation_id,
+                row.memory_id,
+                quote,
+                row.said_at,
+                conversation_id != here,
+                row.start,
+                row.end,
+                texts,
+                row.structured_data,
+            )
         )
     return found
 
@@ -220,8 +242,11 @@ def _view(
 
 
 def _prefilled(
-    user_id: int, points: Sequence[ConversationPoint], rows: dict[int, PointMemory],
-    evidence: dict[int, list[Quote]], conversation: Conversation | None,
+    user_id: int,
+    points: Sequence[ConversationPoint],
+    rows: dict[int, PointMemory],
+    evidence: dict[int, list[Quote]],
+    conversation: Conversation | None,
 ) -> dict[int, list[Prefilled]]:
     """Memories from elsewhere that bear on points that are still open, best first, for each at most PREFILLED."""
     if conversation is None or conversation.space_id is not None:
@@ -229,8 +254,11 @@ def _prefilled(
     memories = db.session.scalars(
         select(Memory)
         .where(
-            Memory.user_id == user_id, Memory.space_id.is_(None), Memory.valid_to.is_(None),
-            Memory.is_archived == false(), Memory.needs_review == false(),
+            Memory.user_id == user_id,
+            Memory.space_id.is_(None),
+            Memory.valid_to.is_(None),
+            Memory.is_archived == false(),
+            Memory.needs_review == false(),
         )
         .options(load_only(Memory.memory_id, Memory.content, Memory.created_at))  # no vectors
         .order_by(Memory.importance.desc(), Memory.memory_id.desc())
@@ -246,10 +274,10 @@ def _prefilled(
         passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
         passed_over |= {item.memory_id for item in evidence.get(row.point_memory_id, ())} if row is not None else set()
         scored = [
-            (score, memory) for memory in memories
-            if memory.memory_id not in passed_over
-            and (score := bearing_on(memory.content, point.semantic_keywords))
-        ]  # fmt: skip
+            (score, memory)
+            for memory in memories
+            if memory.memory_id not in passed_over and (score := bearing_on(memory.content, point.semantic_keywords))
+        ]
         scored.sort(key=lambda item: -item[0])
         found[point.point_id] = [memory for _, memory in scored[: 2 * PREFILLED]]
     sources = _sources({memory.memory_id for items in found.values() for memory in items})
@@ -266,8 +294,14 @@ def _from_elsewhere(
         if conversation_id == here:
             continue  # what was said here is assessed here
         found.append(
-            Prefilled(memory.memory_id, memory.content, row.quote if row else None, row.message_id if row else None,
-                      conversation_id, row.said_at if row else memory.created_at)  # fmt: skip
+            Prefilled(
+                memory.memory_id,
+                memory.content,
+                row.quote if row else None,
+                row.message_id if row else None,
+                conversation_id,
+                row.said_at if row else memory.created_at,
+            )
         )
     return found[:PREFILLED]
 

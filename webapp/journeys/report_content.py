@@ -56,8 +56,20 @@ def fingerprint(report: Report) -> str:
 
 def long_date(day: date) -> str:
     """A date in words, the same whatever the machine's language."""
-    months = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
-              "November", "December")  # fmt: skip
+    months = (
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    )
     return f"{day.day} {months[day.month - 1]} {day.year}"
 
 

@@ -55,7 +55,9 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
                 return False
             db.session.execute(delete(ConversationReport).where(ConversationReport.conversation_id == conversation_id))
             row = ConversationReport(
-                conversation_id=conversation_id, source_hash=source.digest, pdf=pdf,
+                conversation_id=conversation_id,
+                source_hash=source.digest,
+                pdf=pdf,
                 evidence_count=len(source.evidence_ids),
             )
             db.session.add(row)
@@ -64,10 +66,11 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
                 db.session.scalars(
                     select(PointEvidence.evidence_id)
                     .join(PointMemory, PointMemory.point_memory_id == PointEvidence.point_memory_id)
-                    .where(PointMemory.user_id == conversation.user_id,
-                           PointEvidence.evidence_id.in_(source.evidence_ids))
+                    .where(
+                        PointMemory.user_id == conversation.user_id, PointEvidence.evidence_id.in_(source.evidence_ids)
+                    )
                 )
-            )  # fmt: skip
+            )
             db.session.add_all(ReportEvidence(report_id=row.report_id, evidence_id=item) for item in sorted(kept))
     except IntegrityError:
         return False

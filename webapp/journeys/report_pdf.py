@@ -174,8 +174,13 @@ def _shown(report: Report) -> Report:
         )
         for answer in report.answers
     ]
-    return Report(printable(report.journey), printable(report.description), printable(report.person),
-                  printable(report.conversation), answers)  # fmt: skip
+    return Report(
+        printable(report.journey),
+        printable(report.description),
+        printable(report.person),
+        printable(report.conversation),
+        answers,
+    )
 
 
 def _texts(report: Report) -> Iterator[str]:

@@ -58,8 +58,13 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
     fresh = row is not None and row.source_hash == source.digest
     status = "ready" if fresh else "pending" if source.view.is_complete else "stale" if row is not None else "none"
     return ReportState(
-        fresh, status, source.view.addressed, len(source.view.points), source.view.is_complete,
-        bool(source.evidence_ids), row.updated_at if fresh else None,
+        fresh,
+        status,
+        source.view.addressed,
+        len(source.view.points),
+        source.view.is_complete,
+        bool(source.evidence_ids),
+        row.updated_at if fresh else None,
     )
 
 
@@ -90,9 +95,7 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 def drop_reports_of(user_id: int) -> int:
     """Delete a user's stored summaries: something they might quote is being forgotten; they are made anew."""
     mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
-    return db.session.execute(
-        delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine))
-    ).rowcount
+    return db.session.execute(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine))).rowcount
 
 
 def purge_reports() -> int:
@@ -141,8 +144,12 @@ def _answer(item: PointView) -> Answer:
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
-        item.point.title, item.point.description, item.statements, list(quotes.values())[-QUOTES_SHOWN:],
-        [(name, value) for name, value in values if value], item.is_settled,
+        item.point.title,
+        item.point.description,
+        item.statements,
+        list(quotes.values())[-QUOTES_SHOWN:],
+        [(name, value) for name, value in values if value],
+        item.is_settled,
     )
 
 

@@ -75,8 +75,12 @@ class PointEvidenceOut(BaseModel):
     @classmethod
     def of(cls, item: Quote) -> PointEvidenceOut:
         return cls(
-            evidence_id=item.evidence_id, quote=item.quote, message_id=item.message_id,
-            conversation_id=item.conversation_id, memory_id=item.memory_id, said_at=item.said_at,
+            evidence_id=item.evidence_id,
+            quote=item.quote,
+            message_id=item.message_id,
+            conversation_id=item.conversation_id,
+            memory_id=item.memory_id,
+            said_at=item.said_at,
             from_other_conversation=item.elsewhere,
         )
 
@@ -148,8 +152,14 @@ class ConversationPoints(BaseModel):
     @classmethod
     def of(cls, conversation_id: int, view: JourneyView | None) -> ConversationPoints:
         if view is None:
-            return cls(conversation_id=conversation_id, journey=None, points=[],
-                       progress=Progress(addressed=0, total=0), next_point=None, all_addressed=False)  # fmt: skip
+            return cls(
+                conversation_id=conversation_id,
+                journey=None,
+                points=[],
+                progress=Progress(addressed=0, total=0),
+                next_point=None,
+                all_addressed=False,
+            )
         return cls(
             conversation_id=conversation_id,
             journey=JourneyOut.of(view.journey),
@@ -171,8 +181,11 @@ class SummaryStatus(BaseModel):
     @classmethod
     def of(cls, state: ReportState, url: str) -> SummaryStatus:
         return cls(
-            ready=state.ready, status=state.status, progress=Progress(addressed=state.addressed, total=state.total),
-            all_addressed=state.is_complete, created_at=state.created_at,
+            ready=state.ready,
+            status=state.status,
+            progress=Progress(addressed=state.addressed, total=state.total),
+            all_addressed=state.is_complete,
+            created_at=state.created_at,
             download_url=url if state.has_content else None,
         )
 

@@ -51,7 +51,8 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
     if conversation.journey_id is not None:
         row = db.session.scalar(
             select(ConversationPoint).where(
-                ConversationPoint.journey_id == conversation.journey_id, ConversationPoint.slug == slug,
+                ConversationPoint.journey_id == conversation.journey_id,
+                ConversationPoint.slug == slug,
                 ConversationPoint.is_archived == false(),
             )
         )
@@ -96,18 +97,31 @@ def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
     )
     taken = said is not None and db.session.scalar(
         select(PointEvidence.evidence_id).where(
-            PointEvidence.point_memory_id == row.point_memory_id, PointEvidence.message_id == said.message_id,
-            PointEvidence.start == said.start, PointEvidence.end == said.end,
+            PointEvidence.point_memory_id == row.point_memory_id,
+            PointEvidence.message_id == said.message_id,
+            PointEvidence.start == said.start,
+            PointEvidence.end == said.end,
         )
     )
     if said is None or taken:
         return PointEvidence(
-            point_memory_id=row.point_memory_id, memory_id=memory.memory_id, quote=memory.content,
-            said_at=memory.created_at or now(), extracted_points=[memory.content], structured_data={},
+            point_memory_id=row.point_memory_id,
+            memory_id=memory.memory_id,
+            quote=memory.content,
+            said_at=memory.created_at or now(),
+            extracted_points=[memory.content],
+            structured_data={},
         )
     return PointEvidence(
-        point_memory_id=row.point_memory_id, memory_id=memory.memory_id, message_id=said.message_id, quote=said.quote,
-        start=said.start, end=said.end, said_at=said.said_at, extracted_points=[memory.content], structured_data={},
+        point_memory_id=row.point_memory_id,
+        memory_id=memory.memory_id,
+        message_id=said.message_id,
+        quote=said.quote,
+        start=said.start,
+        end=said.end,
+        said_at=said.said_at,
+        extracted_points=[memory.content],
+        structured_data={},
     )
 
 
@@ -151,7 +165,8 @@ def reset_point(user_id: int, journey_slug: str, slug: str) -> int:
     ids = db.session.scalars(
         select(Conversation.conversation_id)
         .where(
-            Conversation.user_id == user_id, Conversation.journey_id == row.journey_id,
+            Conversation.user_id == user_id,
+            Conversation.journey_id == row.journey_id,
             Conversation.deleted_at.is_(None),
         )
         .order_by(Conversation.updated_at.desc())
@@ -182,5 +197,3 @@ def journeys_of(user_id: int) -> list[JourneyView]:
         select(PointMemory.journey_id).where(PointMemory.user_id == user_id).distinct().order_by(PointMemory.journey_id)
     ).all()
     return [journey_view(user_id, journey_id) for journey_id in ids]
-
-

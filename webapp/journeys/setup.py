@@ -13,8 +13,8 @@ from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stan
 from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.models import PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
-from webapp.memories.forgetting import being_forgotten
-from webapp.memories.guided import Guide, init_guided
+from webapp.memories.keeping.forgetting import being_forgotten
+from webapp.memories.learning.guided import Guide, init_guided
 from webapp.memories.models import MemoryEvidence
 
 BATCH = 200

@@ -7,8 +7,8 @@ from sqlalchemy import func, select, update
 from webapp.accounts.signals import account_deleted
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.memories import forgetting, versions
-from webapp.memories.journal import Journal
+from webapp.memories.keeping import forgetting, versions
+from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import Memory
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -21,22 +21,31 @@ from webapp.spaces.versions import touch
 
 def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
     """What will happen, in words; counts of one's own things only."""
-    told = select(func.count()).select_from(Conversation).where(
-        Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
+    told = (
+        select(func.count())
+        .select_from(Conversation)
+        .where(
+            Conversation.user_id == user_id, Conversation.space_id == space.space_id, Conversation.deleted_at.is_(None)
+        )
     )
-    kept = select(func.count()).select_from(Memory).where(
-        Memory.user_id == user_id, Memory.space_id == space.space_id
-    )
+    kept = select(func.count()).select_from(Memory).where(Memory.user_id == user_id, Memory.space_id == space.space_id)
     conversations, memories = db.session.scalar(told) or 0, db.session.scalar(kept) or 0
     shared = db.session.scalar(kept.where(Memory.visibility == "shared")) or 0
     return [
-        Consequence("conversations", conversations,
-                    f"{_counted(conversations, 'conversation')} of yours in {space.name} will be personal."),
-        Consequence("memories", memories,
-                    f"{_counted(memories, 'memory', 'memories')} of yours will be set aside in your own archive."),
-        Consequence("shared", shared,
-                    f"{_counted(shared, 'memory', 'memories')} that you share here will be yours alone again."),
-    ]  # fmt: skip
+        Consequence(
+            "conversations",
+            conversations,
+            f"{_counted(conversations, 'conversation')} of yours in {space.name} will be personal.",
+        ),
+        Consequence(
+            "memories",
+            memories,
+            f"{_counted(memories, 'memory', 'memories')} of yours will be set aside in your own archive.",
+        ),
+        Consequence(
+            "shared", shared, f"{_counted(shared, 'memory', 'memories')} that you share here will be yours alone again."
+        ),
+    ]
 
 
 def _counted(count: int, one: str, many: str = "") -> str:

@@ -12,8 +12,9 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.legacies.categories import KnownFact, category_of, order
-from webapp.memories import forgetting, service
-from webapp.memories.forgetting import Forgotten
+from webapp.memories import service
+from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces import members
@@ -53,8 +54,9 @@ def waiting(user_id: int, space_id: int) -> int:
     _legacy(user_id, space_id)
     rows = db.session.scalars(
         service.visible(user_id)
-        .where(Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None),
-               Memory.is_archived == false())
+        .where(
+            Memory.space_id == space_id, Memory.needs_review, Memory.valid_to.is_(None), Memory.is_archived == false()
+        )
         .with_only_columns(Memory.memory_id)
     ).all()
     return len(rows)
@@ -63,19 +65,30 @@ def waiting(user_id: int, space_id: int) -> int:
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """What a prompt of the user's in a legacy holds: their own facts and the shared ones, as they are now."""
     rows = _facts(user_id, _usable(service.readable(user_id), space_id))
-    return order([
-        KnownFact(fact.memory.memory_id, fact.memory.revision, fact.category, fact.memory.content,
-                  fact.memory.visibility, fact.by or "")
-        for fact in rows
-    ])  # fmt: skip
+    return order(
+        [
+            KnownFact(
+                fact.memory.memory_id,
+                fact.memory.revision,
+                fact.category,
+                fact.memory.content,
+                fact.memory.visibility,
+                fact.by or "",
+            )
+            for fact in rows
+        ]
+    )
 
 
 def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:
     """Write a fact by hand; in the same words it takes the place of one's own earlier one. Raises NotFound, Invalid."""
     _legacy(user_id, space_id)
     fields = MemoryFields(
-        memory_type="preference" if category == "preference" else "fact", content=content, category=category,
-        space_id=space_id, visibility="shared" if shared else "private",
+        memory_type="preference" if category == "preference" else "fact",
+        content=content,
+        category=category,
+        space_id=space_id,
+        visibility="shared" if shared else "private",
     )
     return _fact(user_id, service.create_memory(user_id, fields))
 
@@ -134,7 +147,9 @@ def _own(user_id: int, memory_id: int) -> Memory:
 def _usable(statement: Select[tuple[Memory]], space_id: int) -> Select[tuple[Memory]]:
     return (
         statement.where(
-            Memory.space_id == space_id, Memory.valid_to.is_(None), Memory.is_archived == false(),
+            Memory.space_id == space_id,
+            Memory.valid_to.is_(None),
+            Memory.is_archived == false(),
             Memory.needs_review == false(),
         )
         .order_by(Memory.memory_id)
@@ -156,5 +171,6 @@ def _fact(user_id: int, row: Memory) -> Fact:
 
 def _as_fact(user_id: int, row: Memory, by: str | None) -> Fact:
     mine = row.user_id == user_id
-    return Fact(row, category_of(row.category), mine, None if mine else by,
-                row.source_conversation_id if mine else None)  # fmt: skip
+    return Fact(
+        row, category_of(row.category), mine, None if mine else by, row.source_conversation_id if mine else None
+    )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.memories.grounding import find_quote, user_words
+from webapp.memories.engine.grounding import find_quote, user_words
 
 SHARE = 0.6
 """Of a fact's telling words, by number, that one of the user's sentences must hold."""

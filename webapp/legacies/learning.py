@@ -15,15 +15,15 @@ from webapp.database import db
 from webapp.legacies.categories import category_of
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
-from webapp.memories import store, versions
-from webapp.memories.decisions import decide
-from webapp.memories.forgetting import graveyard
-from webapp.memories.journal import Journal
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.normalise import CONTENT_MAX, plain_text
+from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.engine.state import SourceMessage, State
+from webapp.memories.keeping import store, versions
+from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import MemoryChangeSet
-from webapp.memories.normalise import CONTENT_MAX, plain_text
-from webapp.memories.operations import QUOTE_MAX, MemoryOperation
-from webapp.memories.state import SourceMessage, State
 from webapp.model_clients import embedder
 
 log = logging.getLogger(__name__)
@@ -60,8 +60,13 @@ def vectors_of(proposed: Sequence[Proposed]) -> Vectors:
 
 
 def keep_facts(
-    user_id: int, space_id: int, conversation_id: int, name: str, proposed: Sequence[Proposed],
-    message_ids: Sequence[int], vectors: Vectors,
+    user_id: int,
+    space_id: int,
+    conversation_id: int,
+    name: str,
+    proposed: Sequence[Proposed],
+    message_ids: Sequence[int],
+    vectors: Vectors,
 ) -> MemoryChangeSet | None:
     """Store what of the proposed facts the user said in these messages, in the caller's transaction.
 
@@ -83,19 +88,25 @@ def keep_facts(
     if vectors.by_text:
         count = NEAREST * len(vectors.by_text)
         ids |= store.nearest(user_id, space_id, vectors.model, list(vectors.by_text.values()), count).keys()
-    plan = decide(operations, State(
-        messages=tuple(SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered),
-        memories=tuple(store.load_known(ids)),
-        embeddings=vectors.by_text,
-        context=tuple(row.content for row in rows if row.role != "user"),
-        is_forgotten=graveyard(user_id).forbids,
-    ))  # fmt: skip
+    plan = decide(
+        operations,
+        State(
+            messages=tuple(
+                SourceMessage(n, row.message_id, row.role, row.content, row.created_at) for n, row in numbered
+            ),
+            memories=tuple(store.load_known(ids)),
+            embeddings=vectors.by_text,
+            context=tuple(row.content for row in rows if row.role != "user"),
+            is_forgotten=graveyard(user_id).forbids,
+        ),
+    )
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **plan.counts})
     if not plan.effects:
         return None
     journal = Journal(user_id, "summary", actor="extraction", conversation_id=conversation_id)
-    store.apply_plan(plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None,
-                     embeddings=vectors.by_text)  # fmt: skip
+    store.apply_plan(
+        plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None, embeddings=vectors.by_text
+    )
     change_set = journal.close(plan.counts, plan.reasons)
     change_set.through_message_id = max(message_ids)
     return change_set
@@ -108,9 +119,14 @@ def _operation(item: Proposed, name: str, own: Sequence[UserMessage]) -> MemoryO
         return None
     category = category_of(item.category)
     return MemoryOperation(
-        action="add", message_number=found.number, quote=found.quote[:QUOTE_MAX],
-        memory_type="preference" if category == "preference" else "fact", category=category, content=content,
-        confidence=CONFIDENCE, importance=IMPORTANCE,
+        action="add",
+        message_number=found.number,
+        quote=found.quote[:QUOTE_MAX],
+        memory_type="preference" if category == "preference" else "fact",
+        category=category,
+        content=content,
+        confidence=CONFIDENCE,
+        importance=IMPORTANCE,
     )
 
 

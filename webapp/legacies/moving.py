@@ -11,8 +11,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_moved
 from webapp.database import db
 from webapp.errors import Conflict
-from webapp.memories import forgetting, versions
-from webapp.memories.journal import Journal
+from webapp.memories.keeping import forgetting, versions
+from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import key_holder
 from webapp.retrieval import changes
@@ -74,9 +74,10 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
         raise Conflict(
             "Memories that rest on this conversation are shared with the space. Moved, they are yours alone again; "
             "confirm that.",
-            errors=[{"loc": ["confirm"], "memory_id": memory.memory_id, "msg": "is shared"}
-                    for memory in move.withdrawn],
-        )  # fmt: skip
+            errors=[
+                {"loc": ["confirm"], "memory_id": memory.memory_id, "msg": "is shared"} for memory in move.withdrawn
+            ],
+        )
     if move.along:
         journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
         aside = {memory.memory_id for memory in move.set_aside}

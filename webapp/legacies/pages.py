@@ -82,8 +82,15 @@ def ask(conversation_id: int):
     chosen, to = "to" in request.args, _space_id(request.args.get("to", ""))
     move = moving.plan_move(user_id, conversation_id, to) if chosen else None
     spaces = choosing.spaces_to_choose(user_id)
-    return render_template("spaces/move.html", conversation=conversation, spaces=spaces, to=to, chosen=chosen,
-                           move=move, names={space.space_id: space.name for space in spaces})  # fmt: skip
+    return render_template(
+        "spaces/move.html",
+        conversation=conversation,
+        spaces=spaces,
+        to=to,
+        chosen=chosen,
+        move=move,
+        names={space.space_id: space.name for space in spaces},
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/move")
@@ -107,6 +114,13 @@ def _index(space_id: int, **shown: Any) -> str:
     user_id = current_user_id()
     preview = request.args.get("as") == "member"
     found = facts.shared_view(user_id, space_id) if preview else facts.list_facts(user_id, space_id)
-    return render_template("spaces/facts.html", space=service.view_space(user_id, space_id), facts=found,
-                           preview=preview, waiting=facts.waiting(user_id, space_id), categories=CATEGORIES,
-                           tab="facts", **{"errors": {}, "values": {}, **shown})  # fmt: skip
+    return render_template(
+        "spaces/facts.html",
+        space=service.view_space(user_id, space_id),
+        facts=found,
+        preview=preview,
+        waiting=facts.waiting(user_id, space_id),
+        categories=CATEGORIES,
+        tab="facts",
+        **{"errors": {}, "values": {}, **shown},
+    )

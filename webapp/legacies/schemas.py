@@ -71,10 +71,21 @@ class FactOut(BaseModel):
     def of(cls, fact: Fact) -> FactOut:
         row = fact.memory
         return cls(
-            id=row.memory_id, memory_id=row.memory_id, legacy_id=row.space_id, space_id=row.space_id,
-            user_id=row.user_id, category=fact.category, content=row.content, visibility=row.visibility,
-            is_mine=fact.is_mine, shared_by=fact.by, source_conversation_id=fact.source_conversation_id,
-            origin=row.origin, revision=row.revision, extracted_at=row.created_at, updated_at=row.updated_at,
+            id=row.memory_id,
+            memory_id=row.memory_id,
+            legacy_id=row.space_id,
+            space_id=row.space_id,
+            user_id=row.user_id,
+            category=fact.category,
+            content=row.content,
+            visibility=row.visibility,
+            is_mine=fact.is_mine,
+            shared_by=fact.by,
+            source_conversation_id=fact.source_conversation_id,
+            origin=row.origin,
+            revision=row.revision,
+            extracted_at=row.created_at,
+            updated_at=row.updated_at,
         )
 
 
@@ -105,8 +116,9 @@ class MoveReport(BaseModel):
             return "is_set_aside" if row.memory_id in aside else "moves"
 
         return cls(
-            memories=[MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row))
-                      for row in move.along]
+            memories=[
+                MovedMemory(memory_id=row.memory_id, content=row.content, happens=happens(row)) for row in move.along
+            ]
             + [MovedMemory(memory_id=row.memory_id, content=row.content, happens="stays") for row in move.staying],
             needs_confirmation=bool(withdrawn),
-        )  # fmt: skip
+        )

@@ -17,10 +17,13 @@ from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import redis
-from webapp.memories import dependents, extraction, forgetting, history, reviewing, service, switches, views, wording
+from webapp.memories import dependents, history, reviewing, service, switches
+from webapp.memories.keeping import forgetting
+from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.pages import CHANGED
 from webapp.memories.schemas import ReviewDecision
+from webapp.memories.showing import cards, wording
 from webapp.rendering import reader_zone
 from webapp.web import PageQuery, wants_partial
 
@@ -33,7 +36,7 @@ WORKING = ("queued", "started", "scheduled", "deferred", "created")
 @signed_in
 def review():
     """Everything that waits for a decision."""
-    page = views.waiting(current_user_id(), 20, request.args.get("cursor", "")[:500] or None)
+    page = cards.waiting(current_user_id(), 20, request.args.get("cursor", "")[:500] or None)
     template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
     return render_template(template, waiting=page.items, next_cursor=page.next_cursor)
 
@@ -49,7 +52,7 @@ def decide(memory_id: int):
         if not wants_partial():
             raise
         row = service.get_memory(current_user_id(), memory_id)
-        items = [item for item in views.waiting(current_user_id(), 100).items if item.memory.memory_id == memory_id]
+        items = [item for item in cards.waiting(current_user_id(), 100).items if item.memory.memory_id == memory_id]
         shown = {"item": items[0] if items else reviewing.Waiting(row, ()), "error": _said(error)}
         return render_template("memories/_review_item.html", **shown), 422
     db.session.commit()
@@ -58,7 +61,7 @@ def decide(memory_id: int):
         return redirect(url_for(".review"), 303)
     shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
     if isinstance(decided, Memory):
-        return _fragment("memories/_reviewed.html", card=views.card(current_user_id(), decided.memory_id), **shown)
+        return _fragment("memories/_reviewed.html", card=cards.card(current_user_id(), decided.memory_id), **shown)
     return _fragment("memories/_reviewed.html", report=decided, **shown)
 
 
@@ -102,8 +105,13 @@ def undo(change_set_id: int):
         return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused)
     where = request.form.get("place", "")
     if where.startswith("reply-"):
-        return _fragment("memories/_remembered.html", turn_id=where.removeprefix("reply-"), views=[view],
-                         refused=refused, opened=True)  # fmt: skip
+        return _fragment(
+            "memories/_remembered.html",
+            turn_id=where.removeprefix("reply-"),
+            views=[view],
+            refused=refused,
+            opened=True,
+        )
     return _fragment("memories/_change.html", **shown)
 
 
@@ -115,8 +123,7 @@ def extract(conversation_id: int):
     if not wants_partial():
         flash("Reading the conversation. What is found appears in Memory.", "message")
         return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
-    return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id,
-                           job_id=job_id)  # fmt: skip
+    return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id, job_id=job_id)
 
 
 @blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
@@ -163,8 +170,9 @@ def switch_everywhere():
 @signed_in
 def health():
     """What may want tidying."""
-    return render_template("memories/health.html", groups=views.health(current_user_id()),
-                           counts=views.counts(current_user_id()))  # fmt: skip
+    return render_template(
+        "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
+    )
 
 
 @blueprint.post("/memories/health/keep/<int:memory_id>")
@@ -188,7 +196,7 @@ def ask_to_delete(conversation_id: int):
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
     resting = dependents.of_conversation(user_id, conversation_id)
-    shown = {"conversation": conversation, "resting": resting, "cards": views.cards_of(user_id, resting.memories)}
+    shown = {"conversation": conversation, "resting": resting, "cards": cards.cards_of(user_id, resting.memories)}
     if wants_partial():
         return render_template("memories/_delete.html", **shown) if shown["cards"] else ("", 204)
     return render_template("memories/delete.html", **shown)

@@ -9,8 +9,10 @@ from flask import current_app
 from webapp import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
-from webapp.memories import dependents, extraction, forgetting, history, profile, reviewing, search, service
-from webapp.memories.forgetting import Forgotten
+from webapp.memories import dependents, history, profile, reviewing, search, service
+from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.forgetting import Forgotten
+from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.presenting import (
     ChangeSetList,
@@ -170,9 +172,9 @@ def extract_memories(body: ExtractRequest):
 def list_changes(query: PageQuery):
     """What jobs and you did to memories, newest first."""
     page = history.list_change_sets(current_user_id(), query)
-    return ChangeSetList(
-        changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor
-    ).model_dump(mode="json")
+    return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor).model_dump(
+        mode="json"
+    )
 
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo", responses={200: ChangeSetOut})
@@ -224,9 +226,9 @@ def message_dependents(path: MessageOfMemories):
 
 
 def _dependents(resting: dependents.Resting) -> dict:
-    return Dependents(
-        memories=[MemoryOut.of(row) for row in resting.memories], only_here=resting.only_here
-    ).model_dump(mode="json")
+    return Dependents(memories=[MemoryOut.of(row) for row in resting.memories], only_here=resting.only_here).model_dump(
+        mode="json"
+    )
 
 
 def _report(forgotten: Forgotten) -> dict:

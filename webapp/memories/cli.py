@@ -12,9 +12,10 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
 from webapp.errors import DomainError
 from webapp.llm.errors import ModelError
-from webapp.memories import extraction, forgetting
+from webapp.memories.keeping import forgetting
+from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.viewing import view_as_admin
+from webapp.memories.showing.admin_view import view_as_admin
 
 memories = AppGroup("memories", help="Memories.")
 

@@ -11,9 +11,9 @@ from webapp.conversations import messages
 from webapp.conversations import service as conversations
 from webapp.conversations.models import Message
 from webapp.database import db
-from webapp.memories import forgetting, versions
-from webapp.memories.forgetting import Forgotten
 from webapp.memories.history import recount
+from webapp.memories.keeping import forgetting, versions
+from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.models import Memory, MemoryEvidence
 
 

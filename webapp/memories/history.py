@@ -11,12 +11,12 @@ from sqlalchemy import Select, delete, func, or_, select
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.memories import changes as undoing
-from webapp.memories import forgetting, versions
-from webapp.memories.changes import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Snapshot
-from webapp.memories.journal import Journal, restore, snapshot, statement_hash
+from webapp.memories.engine import undo as undoing
+from webapp.memories.engine.normalise import canonical_fact_key
+from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Snapshot
+from webapp.memories.keeping import forgetting, versions
+from webapp.memories.keeping.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.memories.normalise import canonical_fact_key
 from webapp.memories.service import check_key, get_memory, key_holder
 from webapp.spaces.service import is_member
 from webapp.spaces.versions import touch
@@ -191,8 +191,12 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         raise Conflict(
             "Later changes stand in the way.",
             errors=[
-                {"loc": ["changes"], "memory_id": item.ref, "reason": item.obstacle.value,
-                 "msg": f"memory {item.ref} {_WHY[item.obstacle]}"}
+                {
+                    "loc": ["changes"],
+                    "memory_id": item.ref,
+                    "reason": item.obstacle.value,
+                    "msg": f"memory {item.ref} {_WHY[item.obstacle]}",
+                }
                 for item in plan.refused
             ],
         )
@@ -253,8 +257,12 @@ def _changes_of(row: MemoryChangeSet) -> list[Change]:
         return None if revision is None else Snapshot(revision, stored.get((memory_id, revision), {}))
 
     return [
-        Change(c["memory_id"], at(c["memory_id"], c["before"]), at(c["memory_id"], c["after"]),
-               frozenset(c.get("evidence") or ()))  # fmt: skip
+        Change(
+            c["memory_id"],
+            at(c["memory_id"], c["before"]),
+            at(c["memory_id"], c["after"]),
+            frozenset(c.get("evidence") or ()),
+        )
         for c in row.changes
     ]
 

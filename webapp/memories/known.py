@@ -15,10 +15,10 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.conversations.models import Conversation
 from webapp.database import db, now
+from webapp.memories.engine.policy import at_least
+from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.models import Memory
-from webapp.memories.policy import at_least
 from webapp.memories.profile import KEYS
-from webapp.memories.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.service import readable, visible
 from webapp.spaces.models import Space
 
@@ -75,9 +75,7 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     scope = visible(user_id).where(Memory.space_id.is_(None))
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
-    usable = scope.where(
-        Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None)
-    )
+    usable = scope.where(Memory.is_archived == false(), Memory.needs_review == false(), Memory.valid_to.is_(None))
     new: Sequence[Memory] = ()
     if since is not None:
         latest = usable.where(Memory.updated_at > since)
@@ -96,8 +94,11 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
     return [
         KnownItem(
-            item.ref, item.content, rows[item.ref].revision,
-            "profile" if item.fact_key in KEYS.values() else group, round(item.importance, 4),
+            item.ref,
+            item.content,
+            rows[item.ref].revision,
+            "profile" if item.fact_key in KEYS.values() else group,
+            round(item.importance, 4),
         )
         for group, items in grouped
         for item in items
@@ -156,10 +157,19 @@ def _ranked(row: Memory) -> RankedMemory:
     if at_least(importance, DEFAULT_RANKING.known_importance):
         importance = max(importance, DEFAULT_RANKING.known_importance)
     return RankedMemory(
-        ref=row.memory_id, content=row.content, confidence=row.confidence or 1.0, importance=importance,
-        created_at=row.created_at, updated_at=row.updated_at, last_used_at=row.last_accessed_at, fact_key=row.fact_key,
-        fact_value=row.fact_value, is_pinned=bool(row.is_pinned), is_archived=bool(row.is_archived),
-        needs_review=row.needs_review, valid_to=row.valid_to,
+        ref=row.memory_id,
+        content=row.content,
+        confidence=row.confidence or 1.0,
+        importance=importance,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        last_used_at=row.last_accessed_at,
+        fact_key=row.fact_key,
+        fact_value=row.fact_value,
+        is_pinned=bool(row.is_pinned),
+        is_archived=bool(row.is_archived),
+        needs_review=row.needs_review,
+        valid_to=row.valid_to,
     )
 
 
@@ -173,7 +183,8 @@ def current_profile(user_id: int) -> dict[str, str]:
     """The profile as the extraction call shows it."""
     rows = db.session.scalars(
         select(Memory).where(
-            Memory.user_id == user_id, Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
+            Memory.user_id == user_id,
+            Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
             Memory.space_id.is_(None),
         )
     )

@@ -95,8 +95,9 @@ class Memory(Base):
     embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
 
     space_id: Mapped[int | None]
-    visibility: Mapped[str] = mapped_column(one_of(*VISIBILITIES, name="memory_visibility"), default="private",
-                                            server_default="private")
+    visibility: Mapped[str] = mapped_column(
+        one_of(*VISIBILITIES, name="memory_visibility"), default="private", server_default="private"
+    )
     fact_key: Mapped[str | None] = mapped_column(Key(120))
     fact_value: Mapped[str | None] = mapped_column(String(500))
     importance: Mapped[float] = mapped_column(Float, default=0.5, server_default=text("0.5"))

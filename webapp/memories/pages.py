@@ -13,10 +13,12 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
-from webapp.memories import forgetting, history, service, views, wording
+from webapp.memories import history, service
+from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
+from webapp.memories.showing import cards, wording
+from webapp.memories.showing.cards import Filters
 from webapp.memories.switches import switches
-from webapp.memories.views import Filters
 from webapp.problems import field_errors
 from webapp.web import wants_partial
 
@@ -63,7 +65,7 @@ def remembered_under(message: Any) -> list[history.ChangeSetView]:
     known: dict[int, list[history.ChangeSetView]] = g.setdefault("remembered", {})
     if message.message_id not in known:
         ids = [key for key in (message.reply_to_id, message.message_id) if key]
-        found = views.remembered_by(current_user_id(), ids)
+        found = cards.remembered_by(current_user_id(), ids)
         known[message.message_id] = [view for key in ids for view in found.get(key, ())]
     return known[message.message_id]
 
@@ -71,7 +73,7 @@ def remembered_under(message: Any) -> list[history.ChangeSetView]:
 def note_messages(messages: list[Any]) -> None:
     """Load what `remembered_under` will be asked for, for all of these messages at once."""
     ids = [message.message_id for message in messages]
-    found = views.remembered_by(current_user_id(), ids) if ids else {}
+    found = cards.remembered_by(current_user_id(), ids) if ids else {}
     known = g.setdefault("remembered", {})
     for message in messages:
         keys = (message.reply_to_id, message.message_id)
@@ -82,8 +84,8 @@ def note_messages(messages: list[Any]) -> None:
 @signed_in
 def page():
     """All of memory in full width."""
-    shown = views.panel(current_user_id(), None, read_filters(), with_changes=False)
-    has_any = bool(shown.cards.items) or views.has_any(current_user_id())
+    shown = cards.panel(current_user_id(), None, read_filters(), with_changes=False)
+    has_any = bool(shown.cards.items) or cards.has_any(current_user_id())
     return render_template("memories/page.html", panel=shown, has_any=has_any)
 
 
@@ -105,7 +107,7 @@ def panel():
     if part == "moved":
         shown = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
         return render_template("memories/_panel_moved.html", **shown)
-    found = views.panel(current_user_id(), conversation, read_filters(conversation))
+    found = cards.panel(current_user_id(), conversation, read_filters(conversation))
     return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=found)
 
 
@@ -113,7 +115,7 @@ def panel():
 @signed_in
 def counts():
     """The badges alone."""
-    return render_template("memories/_counts.html", counts=views.counts(current_user_id()))
+    return render_template("memories/_counts.html", counts=cards.counts(current_user_id()))
 
 
 @blueprint.get("/memories/list")
@@ -123,7 +125,7 @@ def listed():
     filters = read_filters()
     if not wants_partial():
         return redirect(url_for(".page", **filters.as_args()), 303)
-    return render_template("memories/_list.html", filters=filters, cards=views.cards(current_user_id(), filters))
+    return render_template("memories/_list.html", filters=filters, cards=cards.cards(current_user_id(), filters))
 
 
 @blueprint.get("/memories/new")
@@ -148,7 +150,7 @@ def create():
     if not wants_partial():
         flash("Remembered.", "message")
         return redirect(url_for(".page"), 303)
-    card = views.card(current_user_id(), row.memory_id)
+    card = cards.card(current_user_id(), row.memory_id)
     return _fragment("memories/_added.html", card=card, note="Remembered")
 
 
@@ -156,7 +158,7 @@ def create():
 @signed_in
 def show(memory_id: int):
     """One memory: its card, or a page with its quotes and history."""
-    card = views.card(current_user_id(), memory_id)
+    card = cards.card(current_user_id(), memory_id)
     if wants_partial():
         return render_template("memories/_card.html", card=card)
     return _whole(card)
@@ -184,7 +186,7 @@ def save(memory_id: int):
         row = service.update_memory(current_user_id(), memory_id, read_form(MemoryChanges))
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        card = views.card(current_user_id(), memory_id)
+        card = cards.card(current_user_id(), memory_id)
         said = sentences(error, LABELS) if isinstance(error, Invalid) else {"": _reason(error)}
         shown = {"card": card, "errors": said, "values": request.form, "clash": isinstance(error, Conflict)}
         if wants_partial():
@@ -257,13 +259,13 @@ def restore(memory_id: int):
     return _done(memory_id, f"Put back, as revision {row.revision}")
 
 
-def _own(memory_id: int) -> views.Card:
+def _own(memory_id: int) -> cards.Card:
     """A memory of the user's own: what others share can be read, not changed."""
     service.get_memory(current_user_id(), memory_id)
-    return views.card(current_user_id(), memory_id)
+    return cards.card(current_user_id(), memory_id)
 
 
-def _whole(card: views.Card, **more: Any) -> str:
+def _whole(card: cards.Card, **more: Any) -> str:
     return render_template("memories/memory.html", **({"card": card, **_past(card.memory.memory_id)} | more))
 
 
@@ -281,7 +283,7 @@ def _done(memory_id: int, note: str) -> Any:
     if not wants_partial():
         flash(note + ".", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
-    return _fragment("memories/_card.html", card=views.card(current_user_id(), memory_id), note=note)
+    return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note)
 
 
 def _fragment(template: str, **shown: Any) -> Any:
@@ -294,4 +296,3 @@ def _reason(error: Conflict) -> str:
     if error.errors:
         return "Another memory holds this place already. Change that one, or archive it first."
     return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())
-

@@ -60,8 +60,13 @@ class MemoryOut(BaseModel):
         shown = cls.of(row, score)
         if row.user_id == reader_id:
             return shown
-        hidden = ("source_conversation_id", "source_message_id", "last_accessed_at", "superseded_by_id",
-                  "contradicts_id")  # fmt: skip
+        hidden = (
+            "source_conversation_id",
+            "source_message_id",
+            "last_accessed_at",
+            "superseded_by_id",
+            "contradicts_id",
+        )
         nothing: dict[str, Any] = {"access_count": 0, "evidence_count": 0, "is_pinned": False}
         return shown.model_copy(update=nothing | dict.fromkeys(hidden))
 
@@ -89,8 +94,14 @@ class EvidenceOut(BaseModel):
     @classmethod
     def of(cls, row: MemoryEvidence, conversation_id: int, title: str | None, is_current: bool) -> EvidenceOut:
         return cls(
-            evidence_id=row.evidence_id, message_id=row.message_id, conversation_id=conversation_id,
-            conversation_title=title, quote=row.quote, start=row.start, end=row.end, said_at=row.said_at,
+            evidence_id=row.evidence_id,
+            message_id=row.message_id,
+            conversation_id=conversation_id,
+            conversation_title=title,
+            quote=row.quote,
+            start=row.start,
+            end=row.end,
+            said_at=row.said_at,
             is_current=is_current,
         )
 
@@ -110,8 +121,12 @@ class RevisionOut(BaseModel):
     @classmethod
     def of(cls, row: MemoryRevision) -> RevisionOut:
         return cls(
-            revision=row.revision, actor=row.actor, cause=row.cause, change_set_id=row.change_set_id,
-            created_at=row.created_at, fields=row.snapshot,
+            revision=row.revision,
+            actor=row.actor,
+            cause=row.cause,
+            change_set_id=row.change_set_id,
+            created_at=row.created_at,
+            fields=row.snapshot,
         )
 
 
@@ -146,15 +161,24 @@ class ChangeSetOut(BaseModel):
     @classmethod
     def of(cls, row: MemoryChangeSet, title: str | None, contents: dict[int, str]) -> ChangeSetOut:
         return cls(
-            change_set_id=row.change_set_id, cause=row.cause, conversation_id=row.conversation_id,
-            conversation_title=title, counts=row.counts, reasons=row.reasons,
+            change_set_id=row.change_set_id,
+            cause=row.cause,
+            conversation_id=row.conversation_id,
+            conversation_title=title,
+            counts=row.counts,
+            reasons=row.reasons,
             changes=[
-                ChangeOut(memory_id=c["memory_id"], before=c["before"], after=c["after"],
-                          content=contents.get(c["memory_id"]))
+                ChangeOut(
+                    memory_id=c["memory_id"], before=c["before"], after=c["after"], content=contents.get(c["memory_id"])
+                )
                 for c in row.changes
             ],
-            created_at=row.created_at, undone_at=row.undone_at, undoes_id=row.undoes_id, model=row.model,
-            prompt_tokens=row.prompt_tokens, completion_tokens=row.completion_tokens,
+            created_at=row.created_at,
+            undone_at=row.undone_at,
+            undoes_id=row.undoes_id,
+            model=row.model,
+            prompt_tokens=row.prompt_tokens,
+            completion_tokens=row.completion_tokens,
         )
 
 

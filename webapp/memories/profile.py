@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories import versions
-from webapp.memories.journal import Journal
+from webapp.memories.keeping import versions
+from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryFields, ProfileChanges
 from webapp.memories.service import create_memory
@@ -55,7 +55,10 @@ def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
                 _close(user_id, row)
         elif row is None or row.fact_value != value:
             fields = MemoryFields(
-                memory_type="fact", content=_SAYS[field].format(value), fact_key=KEYS[field], fact_value=value,
+                memory_type="fact",
+                content=_SAYS[field].format(value),
+                fact_key=KEYS[field],
+                fact_value=value,
                 importance=0.9,
             )
             create_memory(user_id, fields, cause="profile")
@@ -65,7 +68,8 @@ def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
 def _facts(user_id: int) -> dict[str, Memory]:
     rows = db.session.scalars(
         select(Memory).where(
-            Memory.user_id == user_id, Memory.space_id.is_(None),
+            Memory.user_id == user_id,
+            Memory.space_id.is_(None),
             Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
         )
     )

@@ -11,13 +11,13 @@ from sqlalchemy import select
 
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.memories import forgetting, store, versions
-from webapp.memories.forgetting import Forgotten
+from webapp.memories.engine.verdicts import Decision, Edit, Forget, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
-from webapp.memories.journal import Journal
+from webapp.memories.keeping import forgetting, store, versions
+from webapp.memories.keeping.forgetting import Forgotten
+from webapp.memories.keeping.journal import Journal
 from webapp.memories.listing import FOR_LISTS
 from webapp.memories.models import Memory
-from webapp.memories.review import Decision, Edit, Forget, ReviewConflict, settle
 from webapp.memories.schemas import MemoryQuery, ReviewDecision
 from webapp.memories.service import Place, check_key, get_memory, key_holder, key_holders, list_memories
 from webapp.web import Page
@@ -62,9 +62,7 @@ def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
     return [row.memory_id for pair in pairs for row in pair if row is not None]
 
 
-def with_quotes(
-    pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[Quoted]]
-) -> list[Waiting]:
+def with_quotes(pairs: Iterable[tuple[Memory, Memory | None]], quotes: Mapping[int, Sequence[Quoted]]) -> list[Waiting]:
     """Pairs with the quotes of both."""
     return [
         Waiting(row, quotes.get(row.memory_id, ()), other, quotes.get(other.memory_id, ()) if other else ())

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from webapp.memories.normalise import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX, plain_text
-from webapp.memories.review import Decision
+from webapp.memories.engine.normalise import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX, plain_text
+from webapp.memories.engine.verdicts import Decision
 from webapp.validation import Flag, Id, JsonObject, Line
 from webapp.web import PageQuery
 

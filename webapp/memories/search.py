@@ -64,8 +64,9 @@ def _candidates(user_id: int, query: MemoryQuery, terms: Sequence[str]) -> Seque
     if not terms:
         return []
     patterns = ["%" + term.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%" for term in terms]
-    matches = [column.ilike(pattern, escape="\\") for pattern in patterns
-               for column in (Memory.content, Memory.fact_value)]  # fmt: skip
+    matches = [
+        column.ilike(pattern, escape="\\") for pattern in patterns for column in (Memory.content, Memory.fact_value)
+    ]
     statement = filtered(user_id, query).where(or_(*matches))
     return db.session.scalars(
         statement.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(CANDIDATES)

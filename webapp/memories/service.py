@@ -11,14 +11,15 @@ from sqlalchemy.exc import IntegrityError
 
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
-from webapp.memories import forgetting, listing, store, versions
-from webapp.memories.journal import Journal, statement_hash
+from webapp.memories import listing
+from webapp.memories.engine.normalise import canonical_fact_key, category_of
+from webapp.memories.engine.screening import find_secret
+from webapp.memories.engine.state import Close, Draft
+from webapp.memories.engine.verdicts import place_by_hand
+from webapp.memories.keeping import forgetting, store, versions
+from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
-from webapp.memories.normalise import canonical_fact_key, category_of
-from webapp.memories.review import place_by_hand
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
-from webapp.memories.screening import find_secret
-from webapp.memories.state import Close, Draft
 from webapp.spaces.service import require_member, spaces_of
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
@@ -40,9 +41,12 @@ def readable(user_id: int) -> Select[tuple[Memory]]:
     Of others' memories only what is in use: what is set aside, closed or in review is nobody else's business.
     """
     shared = (
-        (Memory.visibility == "shared") & Memory.space_id.in_(spaces_of(user_id)) & Memory.valid_to.is_(None)
-        & (Memory.is_archived == false()) & (Memory.needs_review == false())
-    )  # fmt: skip
+        (Memory.visibility == "shared")
+        & Memory.space_id.in_(spaces_of(user_id))
+        & Memory.valid_to.is_(None)
+        & (Memory.is_archived == false())
+        & (Memory.needs_review == false())
+    )
     return select(Memory).where(or_(Memory.user_id == user_id, shared))
 
 
@@ -79,8 +83,9 @@ def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
         )
     statement = listing.along_index(statement, query).order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
     rows = db.session.scalars(statement.options(*listing.FOR_LISTS).limit(query.limit + 1)).all()
-    return Page.of(rows, query.limit, lambda row: (round((row.updated_at - _EPOCH) / timedelta(microseconds=1)),
-                                                   row.memory_id))  # fmt: skip
+    return Page.of(
+        rows, query.limit, lambda row: (round((row.updated_at - _EPOCH) / timedelta(microseconds=1)), row.memory_id)
+    )
 
 
 def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
@@ -113,9 +118,14 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     _check_space(user_id, fields.space_id, fields.visibility)
     key = canonical_fact_key(fields.fact_key, fields.category)
     draft = Draft(
-        memory_type=fields.memory_type, content=fields.content, fact_key=key,
-        category=category_of(key, fields.category), fact_value=fields.fact_value or None, confidence=1.0,
-        importance=fields.importance, origin="user",
+        memory_type=fields.memory_type,
+        content=fields.content,
+        fact_key=key,
+        category=category_of(key, fields.category),
+        fact_value=fields.fact_value or None,
+        confidence=1.0,
+        importance=fields.importance,
+        origin="user",
     )
     _refuse_secrets(draft.content, draft.fact_value)
     versions.hold(user_id)
@@ -125,7 +135,9 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     same = Memory.statement_hash == statement_hash(draft.content)
     ids = db.session.scalars(
         select(Memory.memory_id).where(
-            Memory.user_id == user_id, same_scope, Memory.valid_to.is_(None),
+            Memory.user_id == user_id,
+            same_scope,
+            Memory.valid_to.is_(None),
             or_(same, Memory.fact_key == draft.fact_key) if draft.fact_key else same,
         )
     ).all()
@@ -219,8 +231,9 @@ def key_holder(user_id: int, fact_key: str | None, category: str | None, space_i
 
 def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
     """The memories that hold some keys now, by key, category and space."""
-    slots = {(space_id or 0, f"{category or ''}:{key}"): (key, category, space_id)
-             for key, category, space_id in places}  # fmt: skip
+    slots = {
+        (space_id or 0, f"{category or ''}:{key}"): (key, category, space_id) for key, category, space_id in places
+    }
     held = [(Memory.space_slot == space) & (Memory.current_slot == slot) for space, slot in slots]
     rows = db.session.execute(
         select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(Memory.user_id == user_id, or_(*held))
@@ -231,8 +244,9 @@ def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
 def _held(fact_key: str | None, holder: int | None) -> Conflict:
     words = f"'{fact_key}' is held by memory {holder}" if holder else f"'{fact_key}' is held by another memory"
     error = {"loc": ["fact_key"], "msg": f"{words}; a key has one current value"}
-    return Conflict(f"{words}. Change that one, or archive it first.",
-                    errors=[error | ({"memory_id": holder} if holder else {})])  # fmt: skip
+    return Conflict(
+        f"{words}. Change that one, or archive it first.", errors=[error | ({"memory_id": holder} if holder else {})]
+    )
 
 
 def _placed(memory: Memory, given: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,13 @@ _DIGEST = {
 }
 _PROMPT = "You are a curiosity coach. Context: {{CONVERSATION_MEMORY__main_topics__action}}"
 _MEMORY = {
-    "id": 3, "conversation_id": 7, "memory_data": _DIGEST, "created_at": "2026-11-21T03:20:04.118530Z",
-    "updated_at": "2026-11-21T03:20:04.118530Z", "version": 1,
-}  # fmt: skip
+    "id": 3,
+    "conversation_id": 7,
+    "memory_data": _DIGEST,
+    "created_at": "2026-11-21T03:20:04.118530Z",
+    "updated_at": "2026-11-21T03:20:04.118530Z",
+    "version": 1,
+}
 
 EXAMPLES: dict[str, dict[str, Any]] = {
     "AccountChanges": {"name": "Ada", "settings": {"theme": "dark", "timezone": "Europe/Lisbon"}},
@@ -26,9 +30,18 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "EditedMessage": {"content": "What should I pack for five days in Lisbon in May?"},
     "EmailChange": {"email": "ada@example.org", "password": "a heron on the tide mill"},
     "MessagesForBrain": {
-        "conversation_id": 7, "user_id": 2, "title": "How plants grow", "next_after": None,
-        "messages": [{"id": 41, "role": "user", "content": "Why do plants need light?",
-                      "created_at": "2026-11-20T18:04:11.000000Z"}],
+        "conversation_id": 7,
+        "user_id": 2,
+        "title": "How plants grow",
+        "next_after": None,
+        "messages": [
+            {
+                "id": 41,
+                "role": "user",
+                "content": "Why do plants need light?",
+                "created_at": "2026-11-20T18:04:11.000000Z",
+            }
+        ],
     },
     "NewConversation": {"title": "Trip to Lisbon", "metadata": {"source": "import script"}},
     "NewMessage": {"content": "What should I pack for four days in Lisbon in May?"},
@@ -37,12 +50,21 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "PasswordChange": {"current_password": "a heron on the tide mill", "new_password": "nine grey stones at low water"},
     "PasswordProof": {"password": "a heron on the tide mill"},
     "Problem": {
-        "type": "about:blank", "title": "Not acceptable", "status": 422, "detail": "prompt_text: is empty",
+        "type": "about:blank",
+        "title": "Not acceptable",
+        "status": 422,
+        "detail": "prompt_text: is empty",
         "errors": [{"loc": ["prompt_text"], "msg": "is empty"}],
     },
     "PromptVersion": {
-        "name": "chat", "version": 2, "prompt_text": _PROMPT, "is_active": True, "origin": "admin",
-        "note": "With topics and suggestions", "created_at": "2026-11-21T09:12:44.000000Z", "created_by": 1,
+        "name": "chat",
+        "version": 2,
+        "prompt_text": _PROMPT,
+        "is_active": True,
+        "origin": "admin",
+        "note": "With topics and suggestions",
+        "created_at": "2026-11-21T09:12:44.000000Z",
+        "created_by": 1,
     },
     "Registration": {"email": "ada@example.org", "password": "a heron on the tide mill", "name": "Ada"},
     "RenderRequest": {"prompt_text": _PROMPT, "conversation_id": 7},
@@ -53,8 +75,11 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "SiteChanges": {"registration_open": False},
     "TaskQueued": {"job_id": "0d6b6f1c-bb1c-4f7d-8d3c-5be4d1f4c2aa"},
     "TaskState": {
-        "job_id": "0d6b6f1c-bb1c-4f7d-8d3c-5be4d1f4c2aa", "name": "digest", "status": "finished",
-        "result": {"conversation_id": 7, "version": 1, "is_new": True}, "error": None,
+        "job_id": "0d6b6f1c-bb1c-4f7d-8d3c-5be4d1f4c2aa",
+        "name": "digest",
+        "status": "finished",
+        "result": {"conversation_id": 7, "version": 1, "is_new": True},
+        "error": None,
     },
     "UserChanges": {"is_active": False},
 }

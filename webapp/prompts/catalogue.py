@@ -33,21 +33,46 @@ class Definition:
 CATALOGUE: dict[str, Definition] = {
     definition.name: definition
     for definition in (
-        Definition("chat", "Replies", "Opens every reply of the assistant.", _ABOUT_A_CONVERSATION,
-                   aliases=("simplified_conversation",)),
+        Definition(
+            "chat",
+            "Replies",
+            "Opens every reply of the assistant.",
+            _ABOUT_A_CONVERSATION,
+            aliases=("simplified_conversation",),
+        ),
         Definition("titles", "Titles", "Names a conversation after its first exchange.", max_bytes=2_000),
-        Definition("summaries", "Summaries", "Turns a closed part of a long conversation into a summary.",
-                   max_bytes=_BESIDE_OTHERS),
-        Definition("extraction", "Memories", "Finds what is worth remembering in what the user said.",
-                   max_bytes=_BESIDE_OTHERS),
-        Definition("digests", "Digests", "Sums up a conversation: topics, suggested actions, an observation.",
-                   ("CONVERSATION",), required=("CONVERSATION",), aliases=("memory_generation",)),
-        Definition("points", "Points of a journey", "Is added to the memory prompt when a journey has open points.",
-                   max_bytes=4_000),
-        Definition("assistant_initiated", "Opening a point", "Is used when the assistant begins to talk about a point.",
-                   ("POINT", *_ABOUT_A_CONVERSATION), required=("POINT",)),
+        Definition(
+            "summaries",
+            "Summaries",
+            "Turns a closed part of a long conversation into a summary.",
+            max_bytes=_BESIDE_OTHERS,
+        ),
+        Definition(
+            "extraction", "Memories", "Finds what is worth remembering in what the user said.", max_bytes=_BESIDE_OTHERS
+        ),
+        Definition(
+            "digests",
+            "Digests",
+            "Sums up a conversation: topics, suggested actions, an observation.",
+            ("CONVERSATION",),
+            required=("CONVERSATION",),
+            aliases=("memory_generation",),
+        ),
+        Definition(
+            "points",
+            "Points of a journey",
+            "Is added to the memory prompt when a journey has open points.",
+            max_bytes=4_000,
+        ),
+        Definition(
+            "assistant_initiated",
+            "Opening a point",
+            "Is used when the assistant begins to talk about a point.",
+            ("POINT", *_ABOUT_A_CONVERSATION),
+            required=("POINT",),
+        ),
     )
-}  # fmt: skip
+}
 
 NAMES = {alias: name for name, definition in CATALOGUE.items() for alias in (name, *definition.aliases)}
 

@@ -33,10 +33,13 @@ class Prompt(Base):
 
     __tablename__ = "prompts"
     __table_args__ = (
-        ForeignKeyConstraint(["name", "active_version"], ["prompt_versions.name", "prompt_versions.version"],
-                             name="fk_prompts_active_version"),
+        ForeignKeyConstraint(
+            ["name", "active_version"],
+            ["prompt_versions.name", "prompt_versions.version"],
+            name="fk_prompts_active_version",
+        ),
         Base.__table_args__,
-    )  # fmt: skip
+    )
 
     name: Mapped[str] = mapped_column(Key(100), primary_key=True)
     active_version: Mapped[int]
@@ -49,10 +52,13 @@ class PromptActivation(Base):
 
     __tablename__ = "prompt_activations"
     __table_args__ = (
-        ForeignKeyConstraint(["name", "version"], ["prompt_versions.name", "prompt_versions.version"],
-                             name="fk_prompt_activations_version"),
+        ForeignKeyConstraint(
+            ["name", "version"],
+            ["prompt_versions.name", "prompt_versions.version"],
+            name="fk_prompt_activations_version",
+        ),
         Base.__table_args__,
-    )  # fmt: skip
+    )
 
     activation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str] = mapped_column(Key(100))

@@ -69,8 +69,14 @@ class PromptVersionOut(BaseModel):
     @classmethod
     def of(cls, row: PromptVersion, active_version: int) -> PromptVersionOut:
         return cls(
-            name=row.name, version=row.version, prompt_text=row.prompt_text, is_active=row.version == active_version,
-            origin=row.origin, note=row.note, created_at=row.created_at, created_by=row.created_by,
+            name=row.name,
+            version=row.version,
+            prompt_text=row.prompt_text,
+            is_active=row.version == active_version,
+            origin=row.origin,
+            note=row.note,
+            created_at=row.created_at,
+            created_by=row.created_by,
         )
 
 
@@ -108,7 +114,13 @@ class PromptList(BaseModel):
 def _fields(state: PromptState) -> dict:
     found = state.definition
     return {
-        "name": found.name, "title": found.title, "purpose": found.purpose, "aliases": list(found.aliases),
-        "active_version": state.active_version, "activated_at": state.activated_at, "activated_by": state.activated_by,
-        "allowed_placeholders": list(found.allowed), "required_placeholders": list(found.required),
+        "name": found.name,
+        "title": found.title,
+        "purpose": found.purpose,
+        "aliases": list(found.aliases),
+        "active_version": state.active_version,
+        "activated_at": state.activated_at,
+        "activated_by": state.activated_by,
+        "allowed_placeholders": list(found.allowed),
+        "required_placeholders": list(found.required),
     }

@@ -202,7 +202,12 @@ def _held(found: Definition) -> Prompt:
 def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: str | None) -> PromptVersion:
     newest = db.session.scalar(select(func.max(PromptVersion.version)).where(PromptVersion.name == name)) or 0
     row = PromptVersion(
-        name=name, version=newest + 1, prompt_text=text, origin=origin, created_by=admin_id, note=note or None,
+        name=name,
+        version=newest + 1,
+        prompt_text=text,
+        origin=origin,
+        created_by=admin_id,
+        note=note or None,
         created_at=now(),
     )
     db.session.add(row)

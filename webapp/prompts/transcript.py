@@ -13,9 +13,7 @@ _TAG = re.compile(r"<(?=\s*/?\s*(?:message|turn|msg|user|assistant)\b)", re.IGNO
 _MARK = " […] "
 
 
-def transcript(
-    messages: Sequence[tuple[str, str]], budget: int, count: Callable[[str], int] = estimate_tokens
-) -> str:
+def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Callable[[str], int] = estimate_tokens) -> str:
     """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones are left out."""
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []

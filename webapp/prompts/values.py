@@ -38,4 +38,3 @@ def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, s
     digest = _digest[0](conversation) if _digest and names & {DIGEST, DIGEST_JSON} else None
     blocks = {name: _lines[name](conversation) if name in _lines else () for name in BLOCKS if name in names}
     return fill(template, digest=digest, blocks=blocks, texts=texts)
-

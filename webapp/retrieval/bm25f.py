@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
-from webapp.retrieval.text import STOP, DateWords, Vocabulary, date_columns, date_words, words
+from webapp.text.words import STOP, DateWords, Vocabulary, date_columns, date_words, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]

@@ -90,16 +90,20 @@ def note(user_id: int, *changes: Change) -> None:
     """
     _raise_version(user_id)
     for item in changes:
-        db.session.execute(
-            _noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id}
-        )
+        db.session.execute(_noted(), {"user": user_id, "what": item.what, "ref": item.ref_id, "from": item.from_id})
 
 
 @cache
 def _noted() -> Insert:
     # The version is read where it is written: the counter's row is ours, and this is a round trip less.
-    values = [bindparam(name, type_=column.type) for name, column in (
-        ("what", PassageChange.what), ("ref", PassageChange.ref_id), ("from", PassageChange.from_id))]  # fmt: skip
+    values = [
+        bindparam(name, type_=column.type)
+        for name, column in (
+            ("what", PassageChange.what),
+            ("ref", PassageChange.ref_id),
+            ("from", PassageChange.from_id),
+        )
+    ]
     return insert(PassageChange.__table__).from_select(
         ["user_id", "version", "what", "ref_id", "from_id"],
         select(PassageVersion.user_id, PassageVersion.version, *values).where(
@@ -167,7 +171,8 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
     if current.change_set_id > since.change_set_id:
         for made in db.session.scalars(
             select(MemoryChangeSet.changes).where(
-                MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id > since.change_set_id,
+                MemoryChangeSet.user_id == user_id,
+                MemoryChangeSet.change_set_id > since.change_set_id,
                 MemoryChangeSet.change_set_id <= current.change_set_id,
             )
         ):

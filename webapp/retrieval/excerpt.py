@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 _TOKEN = re.compile(r"\w+(?:['’\u0300-\u036f\u0900-\u0dff\u0e31-\u0e4e]+\w*)*")
 _SENTENCE_START = re.compile(r"(?:^|[.!?…]\s+|[。！？]|\n)\s*")

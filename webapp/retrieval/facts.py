@@ -8,12 +8,12 @@ from functools import lru_cache
 from sqlalchemy import false, or_
 
 from webapp.database import db
+from webapp.memories.keeping.versions import PerVersion
 from webapp.memories.models import Memory
-from webapp.memories.versions import PerVersion
-from webapp.retrieval.found import Found, load_memories_found
+from webapp.retrieval.hydration import Found, load_memories_found
 from webapp.retrieval.loading import usable_memories
 from webapp.retrieval.scope import Scope
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 MOST = 8
 """Facts for one question."""
@@ -23,7 +23,6 @@ SCANNED = 20
 Keys = dict[str, list[tuple[int, frozenset[str]]]]
 """Keyed facts under one of their stems, each with all the stems that name it."""
 _keys = PerVersion[Keys]()
-
 
 
 def exact_facts(text: str, scope: Scope, memory_version: int) -> list[Found]:

@@ -16,18 +16,26 @@ from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
 from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.passages import KINDS, Filter, Hit, Key, Passage
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
-from webapp.retrieval.text import asks
 from webapp.retrieval.vectors import VectorStore
+from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
 _IN_CONVERSATION = frozenset({"message", "chunk"})
 _SAME = 0.96
 _COLUMNS = {
-    "kind": np.int8, "id": np.int64, "owner": np.int64, "space": np.int64, "group": np.int64,
-    "shared": np.bool_, "archived": np.bool_, "quality": np.float32, "time": np.int64, "alive": np.bool_,
+    "kind": np.int8,
+    "id": np.int64,
+    "owner": np.int64,
+    "space": np.int64,
+    "group": np.int64,
+    "shared": np.bool_,
+    "archived": np.bool_,
+    "quality": np.float32,
+    "time": np.int64,
+    "alive": np.bool_,
     "asking": np.bool_,
-}  # fmt: skip
+}
 
 
 class UserIndex:
@@ -121,8 +129,10 @@ class UserIndex:
         with self._lock:
             columns = {name: column.values for name, column in self._columns.items()}
             mask = columns["alive"] & (columns["space"] == space_id) & (columns["owner"] != user_id)
-            return [(KINDS[kind], int(number)) for kind, number in zip(columns["kind"][mask], columns["id"][mask],
-                                                                       strict=True)]  # fmt: skip
+            return [
+                (KINDS[kind], int(number))
+                for kind, number in zip(columns["kind"][mask], columns["id"][mask], strict=True)
+            ]
 
     @property
     def generations(self) -> list[str]:

@@ -82,15 +82,18 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
     user_id, after = conversation.user_id, conversation.indexed_through or 0
     first_open = db.session.scalar(
         select(func.min(Message.message_id)).where(
-            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
-            Message.message_id > after, Message.status == "streaming",
+            Message.conversation_id == conversation_id,
+            Message.superseded_by_id.is_(None),
+            Message.message_id > after,
+            Message.status == "streaming",
         )
     )
     statement = (
         select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
-        .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
-               Message.message_id > after)
+        .where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.message_id > after
+        )
     )
     if first_open is not None:
         statement = statement.where(Message.message_id < first_open)
@@ -131,7 +134,8 @@ def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None
         select(ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.user_id)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
         .where(
-            ConversationChunk.conversation_id == conversation_id, Conversation.is_temporary == false(),
+            ConversationChunk.conversation_id == conversation_id,
+            Conversation.is_temporary == false(),
             or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != client.model),
         )
     ).all()
@@ -211,8 +215,10 @@ def owed_users(limit: int = 200) -> list[int]:
         .outerjoin(PassageVersion, PassageVersion.user_id == MemoryChangeSet.user_id)
         .where(
             MemoryChangeSet.change_set_id > newest - RECENT_CHANGES,
-            or_(PassageVersion.memories_through.is_(None),
-                PassageVersion.memories_through < MemoryChangeSet.change_set_id),
+            or_(
+                PassageVersion.memories_through.is_(None),
+                PassageVersion.memories_through < MemoryChangeSet.change_set_id,
+            ),
         )
         .group_by(MemoryChangeSet.user_id)
         .limit(limit)
@@ -247,8 +253,10 @@ def counts() -> dict[str, dict[str, int]]:
 
 
 def _conversation(conversation_id: int):
-    return update(Conversation).where(Conversation.conversation_id == conversation_id).values(
-        updated_at=Conversation.updated_at
+    return (
+        update(Conversation)
+        .where(Conversation.conversation_id == conversation_id)
+        .values(updated_at=Conversation.updated_at)
     )
 
 

@@ -66,8 +66,11 @@ def searchable_messages() -> Select[Any]:
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(
-            Message.superseded_by_id.is_(None), Message.status.in_(FINISHED), Message.content != "",
-            Conversation.deleted_at.is_(None), Conversation.is_temporary == false(),
+            Message.superseded_by_id.is_(None),
+            Message.status.in_(FINISHED),
+            Message.content != "",
+            Conversation.deleted_at.is_(None),
+            Conversation.is_temporary == false(),
         )
     )
 
@@ -92,8 +95,13 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
     shared = _memories(Memory.user_id != user_id, Memory.space_id == space_id, Memory.visibility == "shared")
     yield from _blocks(shared, Memory.memory_id, _memory)
     documents = select(
-        DocumentChunk.document_chunk_id, DocumentChunk.content, DocumentChunk.space_id, DocumentChunk.document_id,
-        SpaceDocument.created_at, DocumentChunk.embedding_model, DocumentChunk.embedding,
+        DocumentChunk.document_chunk_id,
+        DocumentChunk.content,
+        DocumentChunk.space_id,
+        DocumentChunk.document_id,
+        SpaceDocument.created_at,
+        DocumentChunk.embedding_model,
+        DocumentChunk.embedding,
     ).join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
     yield from _blocks(documents.where(DocumentChunk.space_id == space_id), DocumentChunk.document_chunk_id, _document)
 
@@ -145,10 +153,15 @@ def _changed() -> tuple[Any, ...]:
 
 def _chunks() -> Select[Any]:
     return searchable_chunks().with_only_columns(
-        ConversationChunk.chunk_id, ConversationChunk.content, Conversation.user_id, Conversation.space_id,
-        Conversation.conversation_id, ConversationChunk.created_at, ConversationChunk.embedding_model,
+        ConversationChunk.chunk_id,
+        ConversationChunk.content,
+        Conversation.user_id,
+        Conversation.space_id,
+        Conversation.conversation_id,
+        ConversationChunk.created_at,
+        ConversationChunk.embedding_model,
         ConversationChunk.embedding,
-    )  # fmt: skip
+    )
 
 
 def _messages() -> Select[Any]:
@@ -156,8 +169,14 @@ def _messages() -> Select[Any]:
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
         .with_only_columns(
-            Message.message_id, Message.content, Conversation.user_id, Conversation.space_id,
-            Conversation.conversation_id, Message.created_at, MessageEmbedding.model, MessageEmbedding.embedding,
+            Message.message_id,
+            Message.content,
+            Conversation.user_id,
+            Conversation.space_id,
+            Conversation.conversation_id,
+            Message.created_at,
+            MessageEmbedding.model,
+            MessageEmbedding.embedding,
         )
     )
 
@@ -175,10 +194,21 @@ def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
 
 
 def _memories(*conditions: Any) -> Select[Any]:
-    return usable_memories().with_only_columns(
-        Memory.memory_id, Memory.content, Memory.user_id, Memory.space_id, Memory.visibility, Memory.created_at,
-        Memory.fact_value, Memory.embedding_model, Memory.embedding,
-    ).where(*conditions)  # fmt: skip
+    return (
+        usable_memories()
+        .with_only_columns(
+            Memory.memory_id,
+            Memory.content,
+            Memory.user_id,
+            Memory.space_id,
+            Memory.visibility,
+            Memory.created_at,
+            Memory.fact_value,
+            Memory.embedding_model,
+            Memory.embedding,
+        )
+        .where(*conditions)
+    )
 
 
 def _memory(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:

@@ -23,8 +23,9 @@ class ConversationChunk(Base):
 
     __tablename__ = "conversation_chunks"
     __table_args__ = (
-        UniqueConstraint("conversation_id", "message_range_start", "message_range_end",
-                         name="uq_conversation_chunks_range"),
+        UniqueConstraint(
+            "conversation_id", "message_range_start", "message_range_end", name="uq_conversation_chunks_range"
+        ),
         Index("ix_conversation_chunks_user_id", "user_id", "space_id"),
         Base.__table_args__,
     )

@@ -14,7 +14,7 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.memories.pages import CHANGED
-from webapp.retrieval import receipts, shown
+from webapp.retrieval import presenting, receipts
 from webapp.retrieval.schemas import Verdict
 from webapp.web import wants_partial
 
@@ -24,28 +24,33 @@ blueprint = Blueprint("retrieval", __name__)
 @blueprint.app_context_processor
 def _used() -> dict[str, Any]:
     """What the templates of any page may ask for."""
-    return {"used_under": used_under, "note_replies": note_replies, "load_used": _newest, "search_kinds": shown.FILTERS}
+    return {
+        "used_under": used_under,
+        "note_replies": note_replies,
+        "load_used": _newest,
+        "search_kinds": presenting.FILTERS,
+    }
 
 
-def _newest(conversation: Any) -> tuple[int | None, shown.Receipt]:
-    return shown.newest_receipt(current_user_id(), conversation)
+def _newest(conversation: Any) -> tuple[int | None, presenting.Receipt]:
+    return presenting.newest_receipt(current_user_id(), conversation)
 
 
-def used_under(message: Any) -> shown.UsedCounts:
+def used_under(message: Any) -> presenting.UsedCounts:
     """How much a reply used."""
     if current_identity() is None:
-        return shown.UsedCounts()
-    known: dict[int, shown.UsedCounts] = g.setdefault("used", {})
+        return presenting.UsedCounts()
+    known: dict[int, presenting.UsedCounts] = g.setdefault("used", {})
     if message.message_id not in known:
         note_replies([message])
-    return known.get(message.message_id, shown.UsedCounts())
+    return known.get(message.message_id, presenting.UsedCounts())
 
 
 def note_replies(messages: Iterable[Any]) -> None:
     """Load what `used_under` will be asked for, for all of these messages at once."""
     ids = [message.message_id for message in messages if message.role == "assistant"]
-    found = shown.used_counts(ids) if ids else {}
-    g.setdefault("used", {}).update({key: found.get(key, shown.UsedCounts()) for key in ids})
+    found = presenting.used_counts(ids) if ids else {}
+    g.setdefault("used", {}).update({key: found.get(key, presenting.UsedCounts()) for key in ids})
 
 
 @blueprint.get("/messages/<int:message_id>/used")
@@ -53,7 +58,7 @@ def note_replies(messages: Iterable[Any]) -> None:
 def used(message_id: int):
     """The receipt of a reply."""
     lines = receipts.receipt_of(current_user_id(), message_id)
-    receipt = shown.receipt(current_user_id(), lines)
+    receipt = presenting.receipt(current_user_id(), lines)
     if wants_partial():
         return render_template("retrieval/_receipt.html", message_id=message_id, receipt=receipt)
     message = messages.get_message(current_user_id(), message_id)
@@ -77,10 +82,10 @@ def judge(message_id: int):
         db.session.rollback()
         refused = error.detail
     if not wants_partial():
-        flash(refused or shown.DONE[body.verdict], "message")
+        flash(refused or presenting.DONE[body.verdict], "message")
         return redirect(url_for(".used", message_id=message_id), 303)
     lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
-    found = shown.receipt(user_id, lines[:1])
+    found = presenting.receipt(user_id, lines[:1])
     line = (found.memories + found.passages + found.passed_over)[0]
     body = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
     return Response(body, headers={"HX-Trigger": CHANGED})
@@ -109,6 +114,6 @@ def find():
     """Everything of the user's with the words: a page, or the results of the palette."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")
-    results = shown.search(current_user_id(), q, kind if kind in shown.FILTERS else "")
+    results = presenting.search(current_user_id(), q, kind if kind in presenting.FILTERS else "")
     template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
-    return render_template(template, q=q, kind=kind, results=results, filters=shown.FILTERS)
+    return render_template(template, q=q, kind=kind, results=results, filters=presenting.FILTERS)

@@ -13,12 +13,13 @@ from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.database import db, now
 from webapp.errors import Invalid, NotFound
-from webapp.memories import forgetting, service
+from webapp.memories import service
+from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.schemas import MemoryChanges
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
-from webapp.retrieval.found import Found, load_passages
+from webapp.retrieval.hydration import Found, load_passages
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
 from webapp.retrieval.passages import Key
 from webapp.retrieval.relevance import terms_of
@@ -72,8 +73,14 @@ def store(message_id: int, items: Iterable[Item]) -> None:
     shown = {(item.kind, item.id) for item in items if item.injected}
     rows = [
         {
-            "message_id": message_id, "kind": item.kind, "passage_id": item.id, "revision": item.revision,
-            "stage": item.stage, "rank": item.rank, "score": float(item.score), "reason": item.reason[:200],
+            "message_id": message_id,
+            "kind": item.kind,
+            "passage_id": item.id,
+            "revision": item.revision,
+            "stage": item.stage,
+            "rank": item.rank,
+            "score": float(item.score),
+            "reason": item.reason[:200],
             "injected": item.injected,
         }
         for item in items
@@ -112,8 +119,9 @@ def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: st
     message = messages.get_message(user_id, message_id)
     shown = db.session.scalar(
         select(TurnReceipt.receipt_id)
-        .where(TurnReceipt.message_id == message.message_id, TurnReceipt.kind == kind,
-               TurnReceipt.passage_id == passage_id)
+        .where(
+            TurnReceipt.message_id == message.message_id, TurnReceipt.kind == kind, TurnReceipt.passage_id == passage_id
+        )
         .limit(1)
     )
     if shown is None:
@@ -136,13 +144,18 @@ def _keep(user_id: int, message: Message, kind: str, passage_id: int, verdict: s
     asked = db.session.get(Message, message.reply_to_id) if message.reply_to_id else None
     db.session.execute(
         delete(PassageVerdict).where(
-            PassageVerdict.message_id == message.message_id, PassageVerdict.kind == kind,
+            PassageVerdict.message_id == message.message_id,
+            PassageVerdict.kind == kind,
             PassageVerdict.passage_id == passage_id,
         )
     )
     db.session.add(
         PassageVerdict(
-            user_id=user_id, message_id=message.message_id, kind=kind, passage_id=passage_id, verdict=verdict,
+            user_id=user_id,
+            message_id=message.message_id,
+            kind=kind,
+            passage_id=passage_id,
+            verdict=verdict,
             terms=sorted(terms_of(asked.content))[:MAX_TERMS] if asked is not None else [],
         )
     )
@@ -157,8 +170,13 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
         return {}
     statement = (
         select(
-            MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot, Memory.revision,
-            Memory.valid_to, Memory.is_archived, Memory.needs_review,
+            MemoryRevision.memory_id,
+            MemoryRevision.revision,
+            MemoryRevision.snapshot,
+            Memory.revision,
+            Memory.valid_to,
+            Memory.is_archived,
+            Memory.needs_review,
         )
         .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
         .where(Memory.user_id == user_id, MemoryRevision.memory_id.in_(ids))
@@ -170,7 +188,9 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
 
 
 def _line(
-    row: TurnReceipt, found: dict[Key, Found], remembered: dict[tuple[int, int], tuple[str, int, bool]],
+    row: TurnReceipt,
+    found: dict[Key, Found],
+    remembered: dict[tuple[int, int], tuple[str, int, bool]],
     verdict: str | None,
 ) -> Line:
     present = found.get((row.kind, row.passage_id))
@@ -182,12 +202,24 @@ def _line(
     elif present is not None and present.revision != row.revision:
         state = "changed"  # somebody else's: what it said before is theirs
     return Line(
-        row.kind, row.passage_id, row.revision, row.stage, row.rank, round(row.score, 4), row.reason, row.injected,
-        state, content, verdict=verdict,
+        row.kind,
+        row.passage_id,
+        row.revision,
+        row.stage,
+        row.rank,
+        round(row.score, 4),
+        row.reason,
+        row.injected,
+        state,
+        content,
+        verdict=verdict,
         **(
             {
-                "at": present.at, "conversation_id": present.conversation_id, "message_id": present.message_id,
-                "title": present.title, "role": present.role,
+                "at": present.at,
+                "conversation_id": present.conversation_id,
+                "message_id": present.message_id,
+                "title": present.title,
+                "role": present.role,
             }
             if present
             else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from webapp.retrieval.passages import Hit
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 MEANING = 0.40
 """Cosine from which on a passage is taken for its meaning alone."""

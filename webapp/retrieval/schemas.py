@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from webapp.retrieval.excerpt import excerpt
-from webapp.retrieval.found import Found
+from webapp.retrieval.hydration import Found
 from webapp.retrieval.passages import KINDS
 from webapp.retrieval.receipts import Line
 from webapp.validation import Id, Instant, SearchText
@@ -55,9 +55,18 @@ class SearchHit(BaseModel):
         """A passage with the part of it that shows why it was found."""
         part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
         return cls(
-            kind=item.kind, id=item.id, score=round(item.score, 4), reason=item.reason, excerpt=part.text,
-            highlights=list(part.spans), created_at=item.at, conversation_id=item.conversation_id,
-            message_id=item.message_id, title=item.title, role=item.role, memory_type=item.extra.get("memory_type"),
+            kind=item.kind,
+            id=item.id,
+            score=round(item.score, 4),
+            reason=item.reason,
+            excerpt=part.text,
+            highlights=list(part.spans),
+            created_at=item.at,
+            conversation_id=item.conversation_id,
+            message_id=item.message_id,
+            title=item.title,
+            role=item.role,
+            memory_type=item.extra.get("memory_type"),
             revision=item.revision,
         )
 

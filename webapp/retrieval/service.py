@@ -13,7 +13,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words, exact_facts
-from webapp.retrieval.found import Found, load_found
+from webapp.retrieval.hydration import Found, load_found
 from webapp.retrieval.passages import KINDS, Filter
 from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
 from webapp.retrieval.scope import Scope
@@ -61,8 +61,11 @@ class Result:
     def account(self) -> dict[str, Any]:
         """For the pipeline step."""
         return {
-            "found": len(self.items), "with_meaning": self.with_meaning, "is_away": self.is_away,
-            "indexed": self.indexed, "ms": self.took,
+            "found": len(self.items),
+            "with_meaning": self.with_meaning,
+            "is_away": self.is_away,
+            "indexed": self.indexed,
+            "ms": self.took,
         }
 
 

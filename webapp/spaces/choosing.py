@@ -23,9 +23,7 @@ def chosen_space(user_id: int) -> Space | None:
     wish = request.args.get("into") or request.cookies.get(COOKIE, "")
     if not wish.isdecimal() or not 1 <= int(wish[:11]) <= MAX_ID:
         return None
-    return db.session.scalar(
-        select(Space).where(Space.space_id == int(wish), Space.space_id.in_(spaces_of(user_id)))
-    )
+    return db.session.scalar(select(Space).where(Space.space_id == int(wish), Space.space_id.in_(spaces_of(user_id))))
 
 
 def remember_choice(response: Response, space_id: int | None) -> Response:

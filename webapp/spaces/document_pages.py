@@ -102,5 +102,11 @@ def _index(space_id: int, **shown: Any) -> str:
     cursor = request.args.get("cursor", "")[:500] or None
     page = documents.list_documents(current_user_id(), space_id, PageQuery(limit=50, cursor=cursor))
     space = service.view_space(current_user_id(), space_id)
-    return render_template("spaces/documents.html", space=space, documents=page.items, next_cursor=page.next_cursor,
-                           tab="documents", **{"errors": {}, "values": {}, **shown})  # fmt: skip
+    return render_template(
+        "spaces/documents.html",
+        space=space,
+        documents=page.items,
+        next_cursor=page.next_cursor,
+        tab="documents",
+        **{"errors": {}, "values": {}, **shown},
+    )

@@ -33,9 +33,18 @@ OWED_SECONDS = 120
 OWED_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name)
-    for name in ("document_id", "space_id", "title", "size", "status", "chunks_total", "chunks_done", "created_at",
-                 "updated_at")
-)  # fmt: skip
+    for name in (
+        "document_id",
+        "space_id",
+        "title",
+        "size",
+        "status",
+        "chunks_total",
+        "chunks_done",
+        "created_at",
+        "updated_at",
+    )
+)
 
 
 def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
@@ -46,8 +55,13 @@ def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOu
         raise Conflict(f"A space can hold {MAX_DOCUMENTS} documents.")
     at = now()
     row = SpaceDocument(
-        space_id=space_id, user_id=user_id, title=fields.title, content=fields.content, size=len(fields.content),
-        created_at=at, updated_at=at,
+        space_id=space_id,
+        user_id=user_id,
+        title=fields.title,
+        content=fields.content,
+        size=len(fields.content),
+        created_at=at,
+        updated_at=at,
     )
     db.session.add(row)
     db.session.flush()
@@ -97,8 +111,9 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     found = db.session.execute(
         select(SpaceDocument.user_id, SpaceMember.role)
         .join(SpaceMember, SpaceMember.space_id == SpaceDocument.space_id)
-        .where(SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id,
-               SpaceMember.user_id == user_id)
+        .where(
+            SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id, SpaceMember.user_id == user_id
+        )
     ).one_or_none()
     if found is None:
         raise NotFound("There is no such document.")
@@ -188,12 +203,15 @@ def _cut(document_id: int) -> bool:
             parts = chunks_of(row.content)
             db.session.execute(
                 insert(DocumentChunk),
-                [{"document_id": document_id, "space_id": row.space_id, "position": position, "content": part}
-                 for position, part in enumerate(parts)],
+                [
+                    {"document_id": document_id, "space_id": row.space_id, "position": position, "content": part}
+                    for position, part in enumerate(parts)
+                ],
             )
             touch(row.space_id)
         db.session.execute(
-            update(SpaceDocument).where(SpaceDocument.document_id == document_id)
+            update(SpaceDocument)
+            .where(SpaceDocument.document_id == document_id)
             .values(status="indexing", updated_at=now())
         )
         _count(document_id)
@@ -218,7 +236,8 @@ def _conclude(document_id: int, status: str) -> None:
         if space_id is None:
             return
         db.session.execute(
-            update(SpaceDocument).where(SpaceDocument.document_id == document_id)
+            update(SpaceDocument)
+            .where(SpaceDocument.document_id == document_id)
             .values(status=status, updated_at=now())
         )
         touch(space_id)  # the vectors are there now

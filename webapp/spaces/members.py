@@ -35,14 +35,32 @@ def list_members(user_id: int, space_id: int) -> list[MemberOut]:
     for member, name, email in rows:
         if member.status == "invited":
             if is_owner:  # as it was typed: who it reaches stays unsaid
-                found.append(MemberOut(user_id=None, invitation_id=member.space_member_id, name=None,
-                                       email=member.email, role=member.role, status="invited", is_you=False,
-                                       joined_at=None))  # fmt: skip
+                found.append(
+                    MemberOut(
+                        user_id=None,
+                        invitation_id=member.space_member_id,
+                        name=None,
+                        email=member.email,
+                        role=member.role,
+                        status="invited",
+                        is_you=False,
+                        joined_at=None,
+                    )
+                )
             continue
         is_you = member.user_id == user_id
-        found.append(MemberOut(user_id=member.user_id, invitation_id=None, name=known_as(name, email),
-                               email=email if is_owner or is_you else None, role=member.role, status="active",
-                               is_you=is_you, joined_at=member.joined_at))  # fmt: skip
+        found.append(
+            MemberOut(
+                user_id=member.user_id,
+                invitation_id=None,
+                name=known_as(name, email),
+                email=email if is_owner or is_you else None,
+                role=member.role,
+                status="active",
+                is_you=is_you,
+                joined_at=member.joined_at,
+            )
+        )
     return sorted(found, key=lambda item: item.role != "owner")
 
 
@@ -83,8 +101,16 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
             db.session.flush()
     except IntegrityError:
         raise Conflict("The members of this space are being changed. Try again.") from None
-    return MemberOut(user_id=None, invitation_id=row.space_member_id, name=None, email=email, role="member",
-                     status="invited", is_you=False, joined_at=None)  # fmt: skip
+    return MemberOut(
+        user_id=None,
+        invitation_id=row.space_member_id,
+        name=None,
+        email=email,
+        role="member",
+        status="invited",
+        is_you=False,
+        joined_at=None,
+    )
 
 
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
@@ -92,7 +118,8 @@ def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None
     get_space(user_id, space_id, owner=True, lock=True)
     gone = db.session.execute(
         delete(SpaceMember).where(
-            SpaceMember.space_id == space_id, SpaceMember.space_member_id == invitation_id,
+            SpaceMember.space_id == space_id,
+            SpaceMember.space_member_id == invitation_id,
             SpaceMember.status == "invited",
         )
     )

@@ -188,9 +188,14 @@ def end(space_id: int):
 def _index(*, errors: dict[str, str] | None = None, values: Any = None) -> str:
     cursor = request.args.get("cursor", "")[:500] or None
     page = service.list_spaces(current_user_id(), SpaceQuery(limit=50, cursor=cursor))
-    return render_template("spaces/index.html", spaces=[s for s in page.items if s.status == "active"],
-                           invitations=[s for s in page.items if s.status == "invited"], errors=errors or {},
-                           next_cursor=page.next_cursor, values=values or {})  # fmt: skip
+    return render_template(
+        "spaces/index.html",
+        spaces=[s for s in page.items if s.status == "active"],
+        invitations=[s for s in page.items if s.status == "invited"],
+        errors=errors or {},
+        next_cursor=page.next_cursor,
+        values=values or {},
+    )
 
 
 def _about(space_id: int, *, errors: dict[str, str] | None = None, values: Any = None) -> str:
@@ -202,5 +207,6 @@ def _about(space_id: int, *, errors: dict[str, str] | None = None, values: Any =
 def _people(space_id: int, **shown: Any) -> str:
     found = members.list_members(current_user_id(), space_id)
     space = service.view_space(current_user_id(), space_id)
-    return render_template("spaces/members.html", space=space, members=found, tab="members",
-                           **{"errors": {}, "email": "", **shown})  # fmt: skip
+    return render_template(
+        "spaces/members.html", space=space, members=found, tab="members", **{"errors": {}, "email": "", **shown}
+    )

@@ -183,9 +183,16 @@ def _shown(user_id: int) -> Select[Any]:
 def _out(row: Any) -> SpaceOut:
     space, invited = row.Space, row.status == "invited"
     return SpaceOut(
-        space_id=space.space_id, kind=space.kind, name=space.name, description=space.description,
-        instructions="" if invited else space.instructions, persona=None if invited else space.persona,
-        role=row.role, status=row.status, member_count=row.members,
+        space_id=space.space_id,
+        kind=space.kind,
+        name=space.name,
+        description=space.description,
+        instructions="" if invited else space.instructions,
+        persona=None if invited else space.persona,
+        role=row.role,
+        status=row.status,
+        member_count=row.members,
         invited_by=(row.name or row.email) if invited else None,
-        created_at=space.created_at, updated_at=space.updated_at,
-    )  # fmt: skip
+        created_at=space.created_at,
+        updated_at=space.updated_at,
+    )

@@ -10,8 +10,8 @@ from sqlalchemy import delete, select, update
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.dates import in_full
-from webapp.memories.copies import replies_stripped
-from webapp.memories.forgetting import being_forgotten
+from webapp.memories.keeping.copies import replies_stripped
+from webapp.memories.keeping.forgetting import being_forgotten
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -67,11 +67,15 @@ def _replace_titles(user_id: int, told: Told) -> None:
         )
         # The streams of its turns have told the title, and live for some time yet.
         replies = db.session.scalars(
-            select(Message.message_id).where(
-                Message.conversation_id == row.conversation_id, Message.role == "assistant",
+            select(Message.message_id)
+            .where(
+                Message.conversation_id == row.conversation_id,
+                Message.role == "assistant",
                 Message.status != "streaming",
-            ).order_by(Message.message_id).limit(20)
-        )  # fmt: skip
+            )
+            .order_by(Message.message_id)
+            .limit(20)
+        )
         db.session.info.setdefault("texts_removed", []).extend(replies)
 
 

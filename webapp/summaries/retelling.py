@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from math import ceil
 
-from webapp.retrieval.text import stems, words
+from webapp.text.words import stems, words
 
 SHARE = 2 / 3
 NOTHING_LEFT = "Some of what was said here has been forgotten."

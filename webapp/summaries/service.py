@@ -19,7 +19,7 @@ from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
 from webapp.llm.errors import MalformedOutput
-from webapp.memories.forgetting import graveyard
+from webapp.memories.keeping.forgetting import graveyard
 from webapp.model_clients import completions, embedder
 from webapp.prompts import service as prompts
 from webapp.retrieval import changes
@@ -61,19 +61,25 @@ class Closed:
 
 def closed_through(conversation_id: int) -> int:
     """The last message covered by a chunk; 0 when there is none. All later ones are open."""
-    return db.session.scalar(
-        select(func.max(ConversationChunk.message_range_end)).where(
-            ConversationChunk.conversation_id == conversation_id
+    return (
+        db.session.scalar(
+            select(func.max(ConversationChunk.message_range_end)).where(
+                ConversationChunk.conversation_id == conversation_id
+            )
         )
-    ) or 0
+        or 0
+    )
 
 
 def chunks_of(conversation_id: int) -> Sequence[Row[tuple[int, str, int, int, datetime]]]:
     """The chunks of a conversation, oldest first: id, content, first and last message, and when it was made."""
     return db.session.execute(
         select(
-            ConversationChunk.chunk_id, ConversationChunk.content, ConversationChunk.message_range_start,
-            ConversationChunk.message_range_end, ConversationChunk.created_at,
+            ConversationChunk.chunk_id,
+            ConversationChunk.content,
+            ConversationChunk.message_range_start,
+            ConversationChunk.message_range_end,
+            ConversationChunk.created_at,
         )
         .where(ConversationChunk.conversation_id == conversation_id)
         .order_by(ConversationChunk.message_range_start)
@@ -146,14 +152,18 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
 
 
 def _open_count(conversation_id: int) -> int:
-    return db.session.scalar(
-        select(func.count())
-        .select_from(Message)
-        .where(
-            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
-            Message.message_id > closed_through(conversation_id),
+    return (
+        db.session.scalar(
+            select(func.count())
+            .select_from(Message)
+            .where(
+                Message.conversation_id == conversation_id,
+                Message.superseded_by_id.is_(None),
+                Message.message_id > closed_through(conversation_id),
+            )
         )
-    ) or 0
+        or 0
+    )
 
 
 def _oldest(conversation_id: int, settings: Settings) -> Open | None:
@@ -178,12 +188,19 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     # What was forgotten is not told again: the words are the user's, and stay in their message.
     yard = graveyard(conversation.user_id)
     said = tuple(
-        Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at) for row in rows
+        Said(row.message_id, row.role, yard.without_quotes(row.content), row.created_at)
+        for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )
     return Open(
-        conversation.user_id, conversation.is_temporary, rows[0].message_id, rows[-1].message_id,
-        tuple(row.message_id for row in rows), said, before or "", conversation.space_id,
+        conversation.user_id,
+        conversation.is_temporary,
+        rows[0].message_id,
+        rows[-1].message_id,
+        tuple(row.message_id for row in rows),
+        said,
+        before or "",
+        conversation.space_id,
         legacy.name if (legacy := legacy_of(conversation)) is not None and extracts_facts(conversation) else "",
     )
 
@@ -192,7 +209,8 @@ def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
     return db.session.scalars(
         select(Message)
         .where(
-            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None),
+            Message.conversation_id == conversation_id,
+            Message.superseded_by_id.is_(None),
             Message.message_id > closed_through(conversation_id),
         )
         .order_by(Message.message_id)
@@ -202,8 +220,15 @@ def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
 
 
 def _store(
-    conversation_id: int, found: Open, text: str, vector: np.ndarray | None, embedding_model: str, model: str,
-    settings: Settings, facts: Sequence[Proposed], vectors: Vectors,
+    conversation_id: int,
+    found: Open,
+    text: str,
+    vector: np.ndarray | None,
+    embedding_model: str,
+    model: str,
+    settings: Settings,
+    facts: Sequence[Proposed],
+    vectors: Vectors,
 ) -> Closed | None:
     """Insert the chunk, unless the messages it stands for changed while the model was writing, or it is there."""
     conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
@@ -227,8 +252,15 @@ def _store(
     db.session.add(chunk)
     db.session.flush()
     if facts and found.space_id is not None and extracts_facts(conversation):
-        keep_facts(found.user_id, found.space_id, conversation_id, found.subject, facts,
-                   [item.id for item in found.said], vectors)  # fmt: skip
+        keep_facts(
+            found.user_id,
+            found.space_id,
+            conversation_id,
+            found.subject,
+            facts,
+            [item.id for item in found.said],
+            vectors,
+        )
     more = _open_count(conversation_id) > settings.summary_threshold
     conversation.summary_due = more
     if not conversation.is_temporary:

@@ -35,8 +35,9 @@ def task_rate() -> str:
 limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{current_identity().user_id}")
 
 
-@blueprint.post("/tasks/generate-memory-for-conversation/<int:conversation_id>",
-                responses={200: DigestMade, 202: TaskQueued})  # fmt: skip
+@blueprint.post(
+    "/tasks/generate-memory-for-conversation/<int:conversation_id>", responses={200: DigestMade, 202: TaskQueued}
+)
 @signed_in(services=True)
 @limit_tasks
 def generate_memory_for_conversation(path: DigestPath, query: SyncQuery):

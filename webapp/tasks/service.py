@@ -18,10 +18,18 @@ from webapp.errors import NotFound
 from webapp.llm import errors as model_errors
 from webapp.tasks.schemas import TaskState
 
-_STATES = {JobStatus.STARTED: "started", JobStatus.FINISHED: "finished", JobStatus.FAILED: "failed",
-           JobStatus.STOPPED: "failed", JobStatus.CANCELED: "failed"}  # fmt: skip
-_MODEL_ERRORS = {kind.code: kind.default_detail for kind in vars(model_errors).values()
-                 if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)}  # fmt: skip
+_STATES = {
+    JobStatus.STARTED: "started",
+    JobStatus.FINISHED: "finished",
+    JobStatus.FAILED: "failed",
+    JobStatus.STOPPED: "failed",
+    JobStatus.CANCELED: "failed",
+}
+_MODEL_ERRORS = {
+    kind.code: kind.default_detail
+    for kind in vars(model_errors).values()
+    if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
+}
 _FAILED = "Something went wrong on the server. It has been written to the log."
 
 

@@ -7,15 +7,20 @@ from webapp.llm.offline.tasks.request import TaskRequest
 
 
 def asked(*turns: tuple[str, str]) -> TaskRequest:
-    text = "\n".join(f'<message n="{n}" role="{role}" date="2026-03-01">{said}</message>'
-                     for n, (role, said) in enumerate(turns, 1))  # fmt: skip
+    text = "\n".join(
+        f'<message n="{n}" role="{role}" date="2026-03-01">{said}</message>' for n, (role, said) in enumerate(turns, 1)
+    )
     return TaskRequest("conversation_summary", {}, [{"role": "user", "content": text}])
 
 
 def test_it_keeps_what_the_user_said_of_themselves_and_no_small_talk():
-    summary = conversation_summary.run(asked(
-        ("user", "Hello!"), ("assistant", "Hi, I am a model."), ("user", "My boat is called Ida. She is 12 m long."),
-    ))["summary"]  # fmt: skip
+    summary = conversation_summary.run(
+        asked(
+            ("user", "Hello!"),
+            ("assistant", "Hi, I am a model."),
+            ("user", "My boat is called Ida. She is 12 m long."),
+        )
+    )["summary"]
     assert summary == "The user said: My boat is called Ida. She is 12 m long."
 
 

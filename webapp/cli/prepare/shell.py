@@ -31,9 +31,14 @@ def run(command: Sequence[object], *, quiet: bool = True, cwd: Path = ROOT, env:
     environment = {**os.environ, **(env or {})}
     try:
         done = subprocess.run(
-            words, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, check=False,
-            stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None,
-        )  # fmt: skip
+            words,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            stdout=subprocess.PIPE if quiet else None,
+            stderr=subprocess.STDOUT if quiet else None,
+        )
     except FileNotFoundError:
         return False
     if done.returncode and quiet:

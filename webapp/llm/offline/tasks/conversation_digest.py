@@ -57,7 +57,11 @@ def observation_of(said: list[str]) -> str:
         return ""
     asked = sum(text.rstrip().endswith(("?", "？", "؟")) for text in said)
     messages = "1 message" if len(said) == 1 else f"{len(said)} messages"
-    questions = "none of them a question" if not asked else "one of them a question" if asked == 1 else (
-        f"{asked} of them questions"
-    )  # fmt: skip
+    questions = (
+        "none of them a question"
+        if not asked
+        else "one of them a question"
+        if asked == 1
+        else (f"{asked} of them questions")
+    )
     return f"Wrote {messages}, {questions}. (Counted by the offline demonstration, not observed by a language model.)"

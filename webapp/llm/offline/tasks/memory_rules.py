@@ -236,64 +236,101 @@ def _about(pattern: str, key: str, content: str, importance: float = 0.7) -> tup
 
 # The first rule that finds something speaks for the sentence; the particular stand before the general.
 _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
-    _rule(rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name\s+(?:is\s+not|isn['’]t)\s+.+?(?:,|\bbut\b|it['’]s)\s*(?:it\s+is\s+|"
-          rf"it['’]s\s+|but\s+)*{_NAME}", _name),
+    _rule(
+        rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name\s+(?:is\s+not|isn['’]t)\s+.+?(?:,|\bbut\b|it['’]s)\s*(?:it\s+is\s+|"
+        rf"it['’]s\s+|but\s+)*{_NAME}",
+        _name,
+    ),
     _rule(rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name{_IS}(?:actually\s+|really\s+)?{_NAME}", _name),
-    _rule(rf"\b(?:ich\s+hei(?:ß|ss)e|mein\s+name\s+ist|je\s+m['’]appelle|mon\s+nom\s+est|me\s+llamo|mi\s+nombre\s+es|"
-          rf"mi\s+chiamo|меня\s+зовут)\s+{_NAME}", _name),
+    _rule(
+        rf"\b(?:ich\s+hei(?:ß|ss)e|mein\s+name\s+ist|je\s+m['’]appelle|mon\s+nom\s+est|me\s+llamo|mi\s+nombre\s+es|"
+        rf"mi\s+chiamo|меня\s+зовут)\s+{_NAME}",
+        _name,
+    ),
     _rule(r"(?:我叫|我的名字是|私の名前は)\s*(?P<name>[^\s，。、,.!！]{1,12}?)(?=[\s，。、,.!！]|です|$)", _name),
-    _rule(rf"\b(?:i\s+go\s+by|i\s+prefer\s+(?:to\s+be|being)\s+called|my\s+nickname\s+is|(?:friends|everyone|everybody|people)"
-          rf"\s+calls?\s+me|(?:please|just)\s+call\s+me)\s+(?!(?:{_TIMES})\b){_NAME}", _nickname),
+    _rule(
+        rf"\b(?:i\s+go\s+by|i\s+prefer\s+(?:to\s+be|being)\s+called|my\s+nickname\s+is|(?:friends|everyone|everybody|people)"
+        rf"\s+calls?\s+me|(?:please|just)\s+call\s+me)\s+(?!(?:{_TIMES})\b){_NAME}",
+        _nickname,
+    ),
     _rule(rf"\bcall\s+me\s+(?!(?:{_TIMES})\b){_NAME}", _call_me),
-    _rule(rf"\bmy\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})(?:['’]s\s+name\s+is|\s+is\s+(?:called|named))\s+{_NAME}",
-          _relative),
-    _rule(rf"\b(?:i|we)\s+have\s+(?:a|an)\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?:called|named)\s+{_NAME}",
-          _relative),
+    _rule(
+        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})(?:['’]s\s+name\s+is|\s+is\s+(?:called|named))\s+{_NAME}",
+        _relative,
+    ),
+    _rule(
+        rf"\b(?:i|we)\s+have\s+(?:a|an)\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?:called|named)\s+{_NAME}",
+        _relative,
+    ),
     _rule(rf"{_I_AM}(?:\w+ly\s+)?allergic\s+to\s+{_REST}", _allergies),
     _rule(r"\bi\s+have\s+(?:a|an)\s+(?P<rest>\w+(?:\s\w+)?)\s+allergy\b", _allergies),
     _rule(rf"{_I_AM}(?:a\s+|an\s+)?(?:strict\s+)?(?P<rest>{_DIETS})\b(?=\s*(?:[.,!;]|and\b|now\b|since\b|$))", _diet),
     _rule(r"\bi\s+(?:do\s+not|don['’]t|never|can['’]t|cannot)\s+(?P<verb>eat|drink)\s+(?P<rest>\S.*)", _not_eaten),
-    _rule(r"\b(?:always|from\s+now\s+on,?|by\s+default,?)\s+(?:please\s+)?(?:answer|reply|respond|write|speak|talk)"
-          r"(?:\s+(?:to\s+me|me|back))?\s+in\s+(?P<language>(?-i:[A-Z])[\w-]+)(?=\s*(?:[.,!;]|please|from|and\b|$))",
-          _answer_language),
-    _rule(r"^\W*(?:please\s+|and\s+|so\s+|ok(?:ay)?,?\s+|from\s+now\s+on,?\s+)*(?P<how>always|never)\s+(?P<rest>(?:answer|"
-          r"reply|respond|write|speak|talk|use|give|include|add|start|end|call|address|show|explain|keep|format|put|cite|"
-          r"mention|ask|suggest|recommend|send|translate|prefer|convert)\b.*)", _instruction),
-    _rule(rf"\bi\s+(?:no\s+longer\s+live\s+in\s+.+?\bbut\s+in|(?:have\s+|just\s+|recently\s+)*moved\s+(?:from\s+.+?\s+)?to|"
-          rf"now\s+live\s+in)\s+{_REST}", _moved),
+    _rule(
+        r"\b(?:always|from\s+now\s+on,?|by\s+default,?)\s+(?:please\s+)?(?:answer|reply|respond|write|speak|talk)"
+        r"(?:\s+(?:to\s+me|me|back))?\s+in\s+(?P<language>(?-i:[A-Z])[\w-]+)(?=\s*(?:[.,!;]|please|from|and\b|$))",
+        _answer_language,
+    ),
+    _rule(
+        r"^\W*(?:please\s+|and\s+|so\s+|ok(?:ay)?,?\s+|from\s+now\s+on,?\s+)*(?P<how>always|never)\s+(?P<rest>(?:answer|"
+        r"reply|respond|write|speak|talk|use|give|include|add|start|end|call|address|show|explain|keep|format|put|cite|"
+        r"mention|ask|suggest|recommend|send|translate|prefer|convert)\b.*)",
+        _instruction,
+    ),
+    _rule(
+        rf"\bi\s+(?:no\s+longer\s+live\s+in\s+.+?\bbut\s+in|(?:have\s+|just\s+|recently\s+)*moved\s+(?:from\s+.+?\s+)?to|"
+        rf"now\s+live\s+in)\s+{_REST}",
+        _moved,
+    ),
     _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.+?\s+)?to\s+{_REST}", _moved),
-    _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}",
-           "identity/location", "The user lives in {value}."),
-    _about(rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
-           "identity/origin", "The user is from {value}.", 0.6),
-    _about(rf"(?:^|\bi\s+(?:currently\s+|now\s+)?)work\s+(?:at|for)\s+{_REST}",
-           "work/employer", "The user works for {value}."),
-    _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}",
-           "work/job", "The user works as {value}."),
-    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{_TRADES})\b(?!['’])",
-           "work/job", "The user is {value}."),
-    _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}",
-           "work/job", "The user's job is {value}."),
-    _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}",
-           "identity/birthday", "The user's birthday is {value}.", 0.8),
-    _about(r"\bi\s+was\s+born\s+on\s+(?:the\s+)?(?P<rest>\S.*\d.*)",
-           "identity/birthday", "The user's birthday is {value}.", 0.8),
-    _about(rf"{_I_AM}(?P<rest>\d{{1,3}})\s+years?\s+old",
-           "identity/age", "The user is {value} years old.", 0.5),
-    _about(rf"\bmy\s+pronouns{_IS}{_REST}",
-           "identity/pronouns", "The user's pronouns are {value}.", 0.9),
-    _about(rf"\bmy\s+time\s?zone{_IS}{_REST}",
-           "identity/timezone", "The user's time zone is {value}."),
-    _about(rf"\bmy\s+(?:native\s+language|mother\s+tongue){_IS}{_REST}",
-           "identity/native_language", "The user's native language is {value}."),
+    _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}", "identity/location", "The user lives in {value}."),
+    _about(
+        rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
+        "identity/origin",
+        "The user is from {value}.",
+        0.6,
+    ),
+    _about(
+        rf"(?:^|\bi\s+(?:currently\s+|now\s+)?)work\s+(?:at|for)\s+{_REST}",
+        "work/employer",
+        "The user works for {value}.",
+    ),
+    _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}", "work/job", "The user works as {value}."),
+    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{_TRADES})\b(?!['’])", "work/job", "The user is {value}."),
+    _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}", "work/job", "The user's job is {value}."),
+    _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}", "identity/birthday", "The user's birthday is {value}.", 0.8),
+    _about(
+        r"\bi\s+was\s+born\s+on\s+(?:the\s+)?(?P<rest>\S.*\d.*)",
+        "identity/birthday",
+        "The user's birthday is {value}.",
+        0.8,
+    ),
+    _about(rf"{_I_AM}(?P<rest>\d{{1,3}})\s+years?\s+old", "identity/age", "The user is {value} years old.", 0.5),
+    _about(rf"\bmy\s+pronouns{_IS}{_REST}", "identity/pronouns", "The user's pronouns are {value}.", 0.9),
+    _about(rf"\bmy\s+time\s?zone{_IS}{_REST}", "identity/timezone", "The user's time zone is {value}."),
+    _about(
+        rf"\bmy\s+(?:native\s+language|mother\s+tongue){_IS}{_REST}",
+        "identity/native_language",
+        "The user's native language is {value}.",
+    ),
     _rule(rf"\bmy\s+favou?rite\s+(?P<thing>\w+(?:\s\w+)?){_IS}{_REST}", _favourite),
-    _rule(r"\b(?P<who>we|i)(?:\s+have|['’]ve)?\s+(?:finally\s+|all\s+|just\s+)?(?P<verb>decided|agreed)\s+"
-          r"(?P<rest>(?:to|that|on|not|against|upon)\b.*)", _decision),
-    _rule(r"\bmy\s+(?:\w+\s+)?project,?\s+(?P<rest>(?:is|uses|called|named|runs|needs|will|has|aims|(?-i:[A-Z])\w*)\b.*)",
-          _project),
-    _rule(rf"(?:{_I_AM}|\b(?:we\s+are|we['’]re)\s+)(?P<verb>working\s+on|building|writing)\s+(?P<rest>(?:a|an|my|our|the)\b.*)",
-          _works_on),
+    _rule(
+        r"\b(?P<who>we|i)(?:\s+have|['’]ve)?\s+(?:finally\s+|all\s+|just\s+)?(?P<verb>decided|agreed)\s+"
+        r"(?P<rest>(?:to|that|on|not|against|upon)\b.*)",
+        _decision,
+    ),
+    _rule(
+        r"\bmy\s+(?:\w+\s+)?project,?\s+(?P<rest>(?:is|uses|called|named|runs|needs|will|has|aims|(?-i:[A-Z])\w*)\b.*)",
+        _project,
+    ),
+    _rule(
+        rf"(?:{_I_AM}|\b(?:we\s+are|we['’]re)\s+)(?P<verb>working\s+on|building|writing)\s+(?P<rest>(?:a|an|my|our|the)\b.*)",
+        _works_on,
+    ),
     _rule(rf"\bi(?:['’]d)?\s+(?:\w+ly\s+)?prefer\s+{_REST}", _preference),
-    _rule(rf"\bi\s+(?:really\s+|absolutely\s+)?(?P<verb>love|like|enjoy|hate|dislike|can['’]t\s+stand|(?:don['’]t|do\s+not)\s+like)\s+"
-          rf"{_REST}", _taste),
-)  # fmt: skip
+    _rule(
+        rf"\bi\s+(?:really\s+|absolutely\s+)?(?P<verb>love|like|enjoy|hate|dislike|can['’]t\s+stand|(?:don['’]t|do\s+not)\s+like)\s+"
+        rf"{_REST}",
+        _taste,
+    ),
+)

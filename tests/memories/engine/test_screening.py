@@ -1,0 +1,115 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.memories.engine.screening import Secret, find_secret, luhn_holds
+
+# Keys are put together here, so that no scanner takes this file for a leak.
+SECRETS = [
+    ("my password is hunter2", Secret.PASSWORD),
+    ("The Wi-Fi password: correct-horse", Secret.PASSWORD),
+    ("password for the router is Tr0ub4dor&3", Secret.PASSWORD),
+    ("My PIN is 4711", Secret.PASSWORD),
+    ("pin code: 0815", Secret.PASSWORD),
+    ("the cvv is 123", Secret.PASSWORD),
+    ("Mein Passwort lautet geheim123", Secret.PASSWORD),
+    ("mon mot de passe est soleil99", Secret.PASSWORD),
+    ("mi contraseña es luna2020", Secret.PASSWORD),
+    ("我的密码是abc12345", Secret.PASSWORD),
+    ("パスワードは hanako55", Secret.PASSWORD),
+    ("пароль: qwerty77", Secret.PASSWORD),
+    ("use sk-" + "proj-aB3dE5gH7jK9mN1pQ3sT", Secret.API_KEY),
+    ("sk_" + "live_4eC39HqLyjWDarjtT1", Secret.API_KEY),
+    ("ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", Secret.API_KEY),
+    ("AKIA" + "IOSFODNN7EXAMPLE", Secret.API_KEY),
+    ("xoxb-" + "1234567890-abcdefghij", Secret.API_KEY),
+    ("eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N", Secret.API_KEY),
+    ("my api key is 9f8e7d6c5b4a39281706", Secret.API_KEY),
+    ("token=Zx81kQp22LmVv09dRt", Secret.API_KEY),
+    ("postgres://admin:s3cr3t@db.example.org/app", Secret.API_KEY),
+    ("-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE", Secret.PRIVATE_KEY),
+    ("-----BEGIN OPENSSH " + "PRIVATE KEY-----", Secret.PRIVATE_KEY),
+    ("card 4111 1111 1111 1111", Secret.PAYMENT_CARD),
+    ("5555-5555-5555-4444", Secret.PAYMENT_CARD),
+    ("378282246310005 is my amex", Secret.PAYMENT_CARD),
+    ("４１１１１１１１１１１１１１１１", Secret.PAYMENT_CARD),
+    ("IBAN DE89 3704 0044 0532 0130 00", Secret.BANK_ACCOUNT),
+    ("pay to gb29nwbk60161331926819 please", Secret.BANK_ACCOUNT),
+    ("FR14 2004 1010 0505 0001 3M02 606", Secret.BANK_ACCOUNT),
+    ("my SSN is 123-45-6789", Secret.NATIONAL_ID),
+    ("DNI 12345678Z", Secret.NATIONAL_ID),
+    ("codice fiscale RSSMRA85T10A562S", Secret.NATIONAL_ID),
+    ("CPF 529.982.247-25", Secret.NATIONAL_ID),
+    ("numéro 1 84 12 76 451 089 46", Secret.NATIONAL_ID),
+]
+HARMLESS = [
+    "My phone number is +49 170 1234567",
+    "call me at (555) 123-4567",
+    "0041 79 123 45 67",
+    "I was born on 1990-05-17",
+    "the meeting is on 12/11/2026 at 14:30",
+    "order number 4111111111111112",
+    "order 20261121-000123456789",
+    "parcel 00340434161094042557",
+    "ISBN 978-3-16-148410-0",
+    "timestamp 1763765304123",
+    "pi is 3.14159265358979323846",
+    "the population is 8,045,311,447",
+    "I keep forgetting my password",
+    "my password is too weak",
+    "The password is stored in a manager",
+    "passwords are annoying",
+    "I use a password manager called Bitwarden",
+    "I prefer token-based authentication",
+    "we decided to use JWT tokens for the API key rotation",
+    "the secret ingredient is cinnamon",
+    "My favourite key is C minor",
+    "the token is invalid_request_error",
+    "I collect pins and badges",
+    "My pin is on the map",
+    "see https://example.org/a:b",
+    "commit 3f2a1bc fixed it",
+    "IBAN DE89 3704 0044 0532 0130 01",
+    "ssn 000-12-3456",
+    "invoice 12345678A",
+    "I'm allergic to peanuts 🥜",
+    "Мой любимый язык: Python",
+    "密码学很有意思",
+    "User's name is Alex",
+    "0000000000000000",
+    "192.168.100.200",
+    "uuid 550e8400-e29b-41d4-a716-446655440000",
+]
+
+
+@pytest.mark.parametrize(("text", "kind"), SECRETS)
+def test_secrets_are_recognised(text, kind):
+    assert find_secret(text) == kind
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_ordinary_talk_passes(text):
+    assert find_secret(text) is None
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_any_of_the_texts_may_hold_the_secret(text):
+    assert find_secret(text, None, "my password is hunter2") == Secret.PASSWORD
+
+
+def test_nothing_holds_nothing():
+    assert find_secret() is None
+    assert find_secret(None, "", "   ") is None
+
+
+@given(st.integers(10**11, 10**12 - 1), st.sampled_from(["4{}", "51{}", "62{}"]))
+def test_card_numbers_are_told_by_their_checksum(number, form):
+    body = form.format(number).ljust(15, "7")[:15]
+    verdicts = [find_secret(f"no {body}{check}") is Secret.PAYMENT_CARD for check in range(10)]
+    assert sum(verdicts) == 1
+    assert luhn_holds(f"{body}{verdicts.index(True)}")
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_screened(text):
+    assert find_secret(text) in {None, *Secret}

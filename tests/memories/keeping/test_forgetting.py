@@ -1,0 +1,178 @@
+"""What is forgotten stays forgotten, and leaves no copy."""
+
+import re
+
+import pytest
+from sqlalchemy import text
+
+from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
+from tests.memories.learning.test_extraction import extract
+from webapp.database import db
+from webapp.memories.learning import extraction
+
+SAID = "I'm allergic to walnuts"
+CONTENT = "The user is allergic to walnuts."
+
+
+def dump(app) -> dict[str, str]:
+    """Every column of every row of the database as text, by table."""
+    with app.app_context(), db.engine.connect() as connection:
+        return {
+            table.name: "\n".join(repr(tuple(row)) for row in connection.execute(text(f"SELECT * FROM `{table.name}`")))
+            for table in db.metadata.sorted_tables
+        }
+
+
+def found_in(app, words: str) -> set[str]:
+    return {name for name, rows in dump(app).items() if re.search(words, rows, re.IGNORECASE)}
+
+
+@pytest.fixture
+def walnuts(app, client, user, model) -> tuple[int, int]:
+    """A conversation and the memory extracted from it."""
+    talk = converse(app, user.user_id, f"By the way, {SAID}!")
+    answers(model, operation(SAID, CONTENT))
+    extract(client, talk)
+    return talk, memories_of(app, user.user_id)[0].memory_id
+
+
+def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user, walnuts) -> None:
+    talk, memory_id = walnuts
+    client.put(f"/api/memories/{memory_id}", json={"content": "The user cannot eat walnuts at all."})
+    key = {"Idempotency-Key": "once"}
+    again = client.post(
+        "/api/memories", json={"memory_type": "fact", "content": "The user cannot eat walnuts at all."}, headers=key
+    )
+    assert found_in(app, "walnuts") >= {"memories", "memory_revisions", "memory_evidence", "idempotency_keys"}
+    report = client.delete(f"/api/memories/{again.json['memory_id']}").json
+    # The written one took the place of the extracted one, in the same words: both go.
+    assert set(report["memory_ids"]) == {memory_id, again.json["memory_id"]}
+    assert report["evidence"] == 1 and report["revisions"] >= 3 and report["tombstones"] >= 2
+    assert report["vectors"] == 0 and report["copies"] == 1 and len(report["still_said_in"]) == 1
+    assert found_in(app, "walnuts") == {"messages"}
+    assert client.get(f"/api/memories/{memory_id}").status_code == 404
+    assert client.get("/api/memories").json["memories"] == []
+    assert client.get("/api/memories?q=walnuts").json["memories"] == []
+    (change, *_) = client.get("/api/memories/changes").json["changes"]
+    assert change["cause"] == "forget" and change["changes"][0]["after"] is None
+
+
+def test_it_does_not_come_back_when_the_conversation_is_read_again_in_any_words(app, client, user, model, walnuts):
+    talk, memory_id = walnuts
+    client.delete(f"/api/memories/{memory_id}")
+    for wording in (CONTENT, "THE USER IS ALLERGIC TO WALNUTS", "Walnuts make the user ill."):
+        answers(model, operation(SAID, wording))
+        result = extract(client, talk)
+        assert result["counts"]["added"] == 0 and result["counts"]["rejected"] == 1
+    assert memories_of(app, user.user_id) == []
+    # Saying it in other words is saying it anew.
+    say(app, talk, "Please keep in mind that walnuts are dangerous for me")
+    answers(model, operation("walnuts are dangerous for me", "Walnuts are dangerous for the user."))
+    assert extract(client, talk)["counts"]["added"] == 1
+
+
+def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, client, user, model, walnuts) -> None:
+    talk, memory_id = walnuts
+    made = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
+    other = client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).json["memory_id"]
+    client.put(f"/api/memories/{other}", json={"content": "The user likes hazelnuts."})
+    extracted = client.get(f"/api/memories/{memory_id}").json
+    assert extracted["valid_to"]
+    client.delete(f"/api/memories/{memory_id}")
+    # The revision of another memory that said the same is gone too.
+    assert [row["revision"] for row in client.get(f"/api/memories/{other}/history").json["revisions"]] == [2]
+    assert client.post(f"/api/memories/{other}/restore", json={"revision": 1}).status_code == 404
+    assert client.post(f"/api/memories/changes/{made}/undo").status_code == 200  # nothing is left to undo
+    assert found_in(app, "walnuts") == {"messages"}
+    assert current(app, user.user_id) == ["The user likes hazelnuts."]
+
+
+def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, user, walnuts) -> None:
+    _, memory_id = walnuts
+    client.put(f"/api/memories/{memory_id}", json={"importance": 0.9})
+    edited = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
+    client.delete(f"/api/memories/{memory_id}")
+    refused = client.post(f"/api/memories/changes/{edited}/undo")
+    assert refused.status_code == 409
+    assert refused.json["errors"][0] | {"msg": ""} == {
+        "loc": ["changes"],
+        "memory_id": memory_id,
+        "reason": "forgotten",
+        "msg": "",
+    }
+
+
+def test_a_merge_does_not_bring_it_back(app, client, user, model, walnuts) -> None:
+    talk, memory_id = walnuts
+    client.delete(f"/api/memories/{memory_id}")
+    other = converse(app, user.user_id, "My doctor checked: I'm allergic to walnuts and to pollen")
+    pollen = operation("to pollen", "The user has a pollen allergy")
+    answers(model, operation("I'm allergic to walnuts", CONTENT), pollen)
+    counts = extract(client, other)["counts"]
+    assert counts["added"] == 1 and counts["rejected"] == 1
+    assert current(app, user.user_id) == ["The user has a pollen allergy"]
+
+
+def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model) -> None:
+    talk = converse(app, user.user_id, "My name is Alexander", "People call me Sasha, my name is Sasha")
+    answers(model, name("My name is Alexander", "Alexander", 0.9))
+    extract(client, talk)
+    (row,) = memories_of(app, user.user_id)
+    client.delete(f"/api/memories/{row.memory_id}?whole_key=true")
+    answers(model, name("my name is Sasha", "Sasha", 0.95, message_number=2))
+    assert extract(client, talk)["counts"]["rejected"] == 1
+    assert client.get("/api/profile").json["name"] is None
+    # By their own hand the user may.
+    assert client.put("/api/profile", json={"name": "Sasha"}).json["name"] == "Sasha"
+
+
+def test_the_users_own_hand_may_bring_back_what_they_had_forgotten(app, client, user, walnuts) -> None:
+    _, memory_id = walnuts
+    client.delete(f"/api/memories/{memory_id}")
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).status_code == 201
+    assert current(app, user.user_id) == [CONTENT]
+
+
+def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, client, user, model, walnuts) -> None:
+    talk, memory_id = walnuts
+    other = converse(app, user.user_id, "I live in Porto. As I said, I am allergic to walnuts")
+    answers(
+        model, operation("I live in Porto", "The user lives in Porto."), operation("I am allergic to walnuts", CONTENT)
+    )
+    extract(client, other)
+    resting = client.get(f"/api/conversations/{other}/dependents").json
+    assert {row["content"] for row in resting["memories"]} == {CONTENT, "The user lives in Porto."}
+    assert resting["only_here"] == [row["memory_id"] for row in resting["memories"] if "Porto" in row["content"]]
+    assert client.get(f"/api/memories/{memory_id}").json["evidence_count"] == 2
+    assert client.delete(f"/api/conversations/{other}?forget=memories").status_code == 204
+    assert found_in(app, "Porto") == set()
+    left = client.get(f"/api/memories/{memory_id}").json
+    assert left["evidence_count"] == 1
+    assert client.delete(f"/api/conversations/{talk}").status_code == 204
+    kept = client.get(f"/api/memories/{memory_id}").json
+    assert kept["evidence_count"] == 0 and kept["content"] == CONTENT and kept["source_conversation_id"] is None
+
+
+def test_dependents_of_a_message(app, client, user, walnuts) -> None:
+    talk, memory_id = walnuts
+    (evidence,) = client.get(f"/api/memories/{memory_id}/evidence").json["evidence"]
+    resting = client.get(f"/api/messages/{evidence['message_id']}/dependents").json
+    assert resting["only_here"] == [memory_id]
+
+
+def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_slip_in(app, client, user, model, walnuts):
+    talk, memory_id = walnuts
+    write = extraction._write
+
+    def forgotten_meanwhile(found, answer):
+        client.delete(f"/api/memories/{memory_id}")
+        return write(found, answer)
+
+    answers(model, operation(SAID, "Walnuts make the user ill."))
+    extraction._write = forgotten_meanwhile
+    try:
+        with app.app_context():
+            assert extraction.extract(talk, from_start=True).counts["rejected"] == 1
+    finally:
+        extraction._write = write
+    assert memories_of(app, user.user_id) == []

@@ -1,0 +1,235 @@
+"""What is forgotten is nowhere: every table and all of Redis, searched after everything that copies words has run.
+
+The tables are asked of the database itself, so that a new one is searched without anybody thinking of it; one that can
+hold words has to be filled here, or be named among those that never hold what a memory says.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from redis import Redis
+from sqlalchemy import JSON, LargeBinary, String, Text, inspect, text
+
+from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
+from tests.memories.conversing import answers, memories_of, operation
+from tests.support.dialogue import add_turn
+from webapp.database import db, write_transaction
+from webapp.digests import service as digests
+from webapp.digests.schemas import ConversationMemoryData
+from webapp.journeys.models import ConversationReport
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding
+
+SAID = "I'm allergic to walnuts"
+CONTENT = "The user is allergic to walnuts."
+SUMMARY = "They spoke of boats. The user is allergic to walnuts. The boats were painted in Hvar."
+WORDS = "walnut"
+
+FILLED = {
+    "conversation_memories",
+    "conversation_chunks",
+    "conversation_memory_versions",
+    "conversations",
+    "idempotency_keys",
+    "memories",
+    "memory_evidence",
+    "memory_revisions",
+    "messages",
+    "point_evidence",
+}
+"""Tables in which the words are before they are forgotten."""
+NEVER = {
+    # What people write by hand, for others or as settings.
+    "users",
+    "api_tokens",
+    "site_settings",
+    "spaces",
+    "space_members",
+    "space_documents",
+    "document_chunks",
+    "journeys",
+    "conversation_points",
+    "prompts",
+    "prompt_versions",
+    # Ids, kinds, counts and hashes.
+    "memory_change_sets",
+    "memory_tombstones",
+    "turn_receipts",
+    "point_memories",
+    "passage_changes",
+    "passage_verdicts",
+    "admin_access_log",
+    "alembic_version",
+    "prompt_activations",
+    # Vectors and PDFs, looked at for themselves; prompts, in which messages, memories and summaries are named by id.
+    "message_embeddings",
+    "conversation_reports",
+    "pipeline_steps",
+}
+
+
+def cells(app: Flask) -> Iterator[tuple[str, str, Any, dict[str, Any]]]:
+    """Table, column, value and row of everything in the database, whether the application knows the table or not."""
+    with app.app_context(), db.engine.connect() as connection:
+        for table in inspect(connection).get_table_names():
+            for row in connection.execute(text(f"SELECT * FROM `{table}`")).mappings():
+                for column, value in row.items():
+                    yield table, column, value, dict(row)
+
+
+def searchable(value: Any) -> str:
+    """A value as text: bytes as they are, inflated, and out of base64."""
+    if not isinstance(value, bytes):
+        return str(value)
+    found = [value]
+    for read in (zlib.decompress, base64.b64decode):
+        for part in list(found):
+            try:
+                found.append(read(part))
+            except (zlib.error, ValueError):
+                continue
+    return "\n".join(part.decode("utf-8", "replace") for part in found)
+
+
+def in_tables(app: Flask, words: str = WORDS) -> set[str]:
+    """The tables that hold the words, but for messages that the user wrote."""
+    return {
+        table
+        for table, _, value, row in cells(app)
+        if not (table == "messages" and row["role"] == "user") and re.search(words, searchable(value), re.IGNORECASE)
+    }
+
+
+def in_redis(client: Redis, words: str = WORDS) -> set[str]:
+    """The keys under which the words are found."""
+    reads = {
+        b"string": client.get,
+        b"hash": client.hgetall,
+        b"list": lambda key: client.lrange(key, 0, -1),
+        b"set": client.smembers,
+        b"zset": lambda key: client.zrange(key, 0, -1),
+        b"stream": client.xrange,
+    }
+    return {
+        key.decode()
+        for key in client.scan_iter()
+        if re.search(words, "\n".join(map(searchable, flat(reads[client.type(key)](key)))), re.IGNORECASE)
+    }
+
+
+def flat(value: Any) -> list[Any]:
+    """The leaves of nested lists, tuples, sets and dicts, keys included."""
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple | set):
+        return [leaf for item in value for leaf in flat(item)]
+    return [value]
+
+
+def test_every_table_that_can_hold_words_is_thought_of(app: Flask) -> None:
+    with app.app_context():
+        known = {
+            table.name
+            for table in db.metadata.sorted_tables
+            if any(
+                isinstance(column.type, String | Text | JSON | LargeBinary)
+                or hasattr(column.type, "impl")
+                and isinstance(column.type.impl, String | LargeBinary)
+                for column in table.columns
+            )
+        }
+    assert known - FILLED - NEVER == set(), "fill it in `everywhere`, or say why it never holds what a memory says"
+
+
+@pytest.fixture
+def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
+    """A memory whose words were copied wherever words are copied; its id."""
+    # A guided conversation: evidence of a point, and a report.
+    load(app, write_fixture(tmp_path / "fixtures"))
+    guided = begin(client, "garden")
+    said = f"My garden is a small balcony, tomatoes please, and {SAID}!"
+    found = extraction(
+        assessment(1, "a small balcony"),
+        assessment(2, SAID, says=CONTENT, allergy="walnuts"),
+        operations=(operation(SAID, CONTENT, category="health"),),
+    )
+    model.script(match="memory_operations", structured=found, times=1)
+    say(client, guided, said)
+    run_jobs()
+    (memory,) = memories_of(app, user.user_id)
+    client.put(f"/api/memories/{memory.memory_id}", json={"is_pinned": True})
+    # Another: said again, remembered by a tool, quoted in the reply, titled with it, summarised, and put into a digest.
+    model.script(match="As I said", reply=f'You wrote: "{SAID.upper()}". I will keep to that.', times=1)
+    model.script(
+        match="As I said",
+        tool_calls=[{"name": "search_memories", "arguments": {"query": CONTENT}}],
+        reply="One moment.",
+        times=1,
+    )
+    answers(model, operation(SAID, CONTENT))
+    model.script(
+        match="memory_operations",
+        times=1,
+        structured={
+            "reasoning": "",
+            "operations": [operation(SAID, CONTENT)],
+            "title": "Allergic to walnuts",
+        },
+    )
+    talk = client.post("/api/conversations", json={}).json["conversation_id"]
+    say(client, talk, f"As I said, {SAID}")
+    run_jobs()
+    model.script(match="conversation_summary", structured={"summary": SUMMARY})
+    with app.app_context():
+        for number in range(16):
+            add_turn(user.user_id, talk, f"I painted boat {number}", "Nice.")
+        db.session.rollback()
+        with write_transaction():
+            digests.upsert_digest(
+                user.user_id,
+                talk,
+                ConversationMemoryData(main_topics=["Walnuts"], action=[], typical_observation=CONTENT),
+            )
+    say(client, talk, "And now?")
+    run_jobs()
+    # And once more with the summary in the prompt; a request whose answer is kept for repeating it.
+    say(client, talk, "What was it that I painted?")
+    client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}, headers={"Idempotency-Key": "once"})
+    run_jobs()
+    return memory.memory_id
+
+
+def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, model, run_jobs, everywhere) -> None:
+    assert in_tables(app) == FILLED
+    with app.app_context():
+        assert db.session.query(ConversationReport).count() == 1
+        summed = db.session.query(ConversationChunk).one().embedding
+    assert summed is not None
+    report = client.delete(f"/api/memories/{everywhere}").json
+    assert in_tables(app) == set(), "at once, not when a job has run"
+    assert in_redis(app.extensions["redis"]) == set()
+    assert len(report["still_said_in"]) == 2
+    with app.app_context():
+        assert db.session.query(ConversationReport).count() == 0
+    model.script(match="memory_operations", structured={"reasoning": "", "operations": []})
+    run_jobs()
+    client.post("/api/tasks/trigger-memory-generation")
+    assert in_tables(app) == set() and in_redis(app.extensions["redis"]) == set()
+    vectors = {value for _, column, value, _ in cells(app) if column == "embedding" and value}
+    with app.app_context():
+        forgotten = app.extensions["embedder"].embed_passages([CONTENT, SUMMARY])
+        chunk = db.session.query(ConversationChunk).one()
+        assert "painted in Hvar" in chunk.content and "spoke of boats" in chunk.content
+        assert chunk.embedding and db.session.query(MessageEmbedding).count() > 30
+    assert not vectors & {vector.tobytes() for vector in forgotten} and summed not in vectors
+
+
+def test_the_account_of_a_reply_never_held_it(app, everywhere) -> None:
+    assert "pipeline_steps" not in in_tables(app)

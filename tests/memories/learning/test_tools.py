@@ -1,0 +1,232 @@
+"""The model's tools in a real turn, and what a turn asks for afterwards."""
+
+import pytest
+
+from tests.memories.conversing import answers, current, memories_of, operation
+from tests.memories.keeping.test_forgetting import found_in
+from webapp.chat import turnlog
+from webapp.conversations.models import Conversation
+from webapp.database import db
+
+
+def send(client, text: str, conversation_id: int | None = None, **new) -> dict:
+    """One turn to its end: the reply."""
+    if conversation_id is None:
+        conversation_id = client.post("/api/conversations", json=new).json["conversation_id"]
+    sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": text})
+    assert sent.status_code == 202, sent.json
+    reply = client.get(f"/api/messages/{sent.json['message']['id']}/response?wait=30")
+    assert reply.status_code == 200
+    return reply.json
+
+
+def calls_tool(model, name: str, **arguments) -> None:
+    """Let the next reply call a tool, and the one after it say so."""
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Done.", times=1)
+    model.script(
+        match="^(?!memory_operations|conversation_title|# |User:)",
+        reply="One moment.",
+        tool_calls=[{"name": name, "arguments": arguments}],
+        times=1,
+    )
+
+
+def prompt_of(client, reply_id: int) -> str:
+    """The system message of a reply's prompt, as the inspector shows it."""
+    steps = client.get(f"/api/messages/{reply_id}/pipeline_steps").json["pipeline_steps"]
+    return next(step["prompt"][0]["content"] for step in steps if step["prompt"])
+
+
+def chats(model) -> list[dict]:
+    return [call for call in model.calls() if call["path"] == "chat" and call["stream"]]
+
+
+def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, user, model) -> None:
+    calls_tool(model, "remember", content="The user is vegan.", quote="I am vegan", memory_type="preference")
+    reply = send(client, "Please remember that I am vegan")
+    assert reply["content"] == "One moment.\n\nDone."
+    (call,) = reply["tool_calls"]
+    assert call["tool_name"] == "remember" and call["output"]["status"] == "remembered"
+    (row,) = memories_of(app, user.user_id)
+    assert row.origin == "tool" and row.content == "The user is vegan." and row.embedding
+    (change,) = client.get("/api/memories/changes").json["changes"]
+    assert change["cause"] == "tool" and change["changes"][0]["memory_id"] == row.memory_id
+    first, second = chats(model)
+    assert "tools" in first["keys"] and second["messages"][-1]["role"] == "tool"
+    assert second["messages"][-2]["content"] == "One moment."
+    redis = app.extensions["redis"]
+    kinds = [item.kind for item in turnlog.read(redis, reply["id"])]
+    assert "tool" in kinds
+    assert turnlog.text_of(turnlog.read(redis, reply["id"])) == reply["content"]
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments", "reason"),
+    [
+        ("What a day", {"content": "The user is vegan.", "quote": "I am vegan"}, "not_verbatim"),
+        (
+            "My password is hunter2-and-more",
+            {"content": "The password is hunter2-and-more.", "quote": "My password is hunter2-and-more"},
+            "secret",
+        ),
+        ("Yes", {"content": "The user is vegan.", "quote": "Yes"}, "quote_too_slight"),
+    ],
+)
+def test_remember_refuses_what_the_user_did_not_say_and_what_must_not_be_kept(
+    app, client, user, model, said, arguments, reason
+) -> None:
+    calls_tool(model, "remember", **arguments)
+    (call,) = send(client, said)["tool_calls"]
+    assert call["output"]["status"] == "refused" and call["output"]["reason"] == reason
+    assert memories_of(app, user.user_id) == []
+    assert found_in(app, "hunter2") <= {"messages"}
+    if reason == "secret":
+        assert "hunter2" not in str(call)
+
+
+def test_remember_respects_tombstones(app, client, user, model) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user is vegan."}).json
+    client.delete(f"/api/memories/{made['memory_id']}")
+    calls_tool(model, "remember", content="The user is vegan.", quote="I am vegan")
+    (call,) = send(client, "You know that I am vegan")["tool_calls"]
+    assert call["output"]["reason"] == "forgotten" and memories_of(app, user.user_id) == []
+
+
+def test_forget_needs_the_users_word_for_it_in_this_very_message(app, client, user, model) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user lives in Porto."}).json
+    calls_tool(model, "forget", memory_id=made["memory_id"], quote="I moved")
+    reply = send(client, "I moved last week")
+    assert reply["tool_calls"][0]["output"]["reason"] == "not_asked"
+    assert current(app, user.user_id) == ["The user lives in Porto."]
+    calls_tool(model, "forget", memory_id=made["memory_id"], quote="Forget where I live")
+    reply = send(client, "Forget where I live, please", reply["conversation_id"])
+    assert reply["tool_calls"][0]["output"] == {"status": "forgotten", "memories": 1}
+    assert memories_of(app, user.user_id) == []
+
+
+def test_nobody_elses_memory_can_be_forgotten_or_found(app, client, api, make_user, model) -> None:
+    other = make_user()
+    theirs = api(other).post("/api/memories", json={"memory_type": "fact", "content": "Loves durian."}).json
+    calls_tool(model, "forget", memory_id=theirs["memory_id"], quote="Forget that")
+    reply = send(client, "Forget that")
+    assert reply["tool_calls"][0]["output"]["reason"] == "unknown_memory"
+    calls_tool(model, "search_memories", query="durian")
+    assert send(client, "Who loves durian?")["tool_calls"][0]["output"] == {"memories": []}
+    assert current(app, other.user_id) == ["Loves durian."]
+
+
+def test_what_was_found_is_taken_out_of_the_record_when_it_is_forgotten(app, client, user, model) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user collects zithers."}).json
+    calls_tool(model, "search_memories", query="zithers")
+    reply = send(client, "What do I collect?")
+    (found,) = reply["tool_calls"][0]["output"]["memories"]
+    assert found["content"] == "The user collects zithers."
+    assert "The user collects zithers." in prompt_of(client, reply["id"])
+    assert found_in(app, "collects zithers") == {"memories", "memory_revisions", "messages"}
+    assert client.delete(f"/api/memories/{made['memory_id']}").json["copies"] == 1
+    assert found_in(app, "collects zithers") == set()
+    assert not app.extensions["redis"].exists(turnlog.log_key(reply["id"]))
+    assert "[forgotten]" in prompt_of(client, reply["id"])
+
+
+def test_a_model_that_never_stops_asking_for_tools_is_stopped(client, model) -> None:
+    nonsense = [{"name": "nonsense", "arguments": "{"}]
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", tool_calls=nonsense)
+    reply = send(client, "Go on")
+    assert reply["status"] == "complete" and len(reply["tool_calls"]) == 4
+    assert reply["tool_calls"][0]["output"]["detail"] == "There is no such tool."
+
+
+def test_a_server_that_refuses_tools_still_answers(app, client, model) -> None:
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    model.script(match="", fault={"refuse_tools": True})
+    assert send(client, "Hello there")["content"] == "Hello."
+    with app.app_context():
+        app.extensions["completions"].capabilities._known.clear()
+
+
+@pytest.mark.parametrize("new", [{"is_temporary": True}, {"uses_memory": False}])
+def test_where_memory_is_off_nothing_of_it_is_in_the_prompt_and_nothing_owed(app, client, user, model, new, run_jobs):
+    client.post("/api/memories", json={"memory_type": "fact", "content": "The user keeps bees.", "is_pinned": True})
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    reply = send(client, "I prefer green tea", **new)
+    (call,) = chats(model)
+    assert "tools" not in call["keys"] and "bees" not in str(call["messages"])
+    run_jobs()
+    assert [call["schema"] for call in model.calls() if call["schema"]] == ["conversation_title"]
+    with app.app_context():
+        row = db.session.get(Conversation, reply["conversation_id"])
+        assert not row.extraction_due and row.extracted_through == reply["id"]
+        row.uses_memory = True
+        db.session.commit()
+    if "uses_memory" in new:  # switched on again: what was said before is not read
+        send(client, "Hello again", reply["conversation_id"])
+        run_jobs()
+        sent = [call for call in model.calls() if call["schema"] == "memory_operations"]
+        assert '"message": 1, "role": "user", "text": "Hello again"' in sent[0]["messages"][1]["content"]
+        assert '"message": 2' not in sent[0]["messages"][1]["content"]
+
+
+def test_the_first_turn_costs_one_background_call_for_memories_and_title(app, client, user, model, run_jobs) -> None:
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    answers(model, operation("I prefer green tea", "The user prefers green tea."), times=None)
+    reply = send(client, "I prefer green tea")
+    run_jobs()
+    background = [call for call in model.calls() if call["schema"]]
+    assert [call["schema"] for call in background] == ["memory_operations"]
+    assert client.get(f"/api/conversations/{reply['conversation_id']}").json["title"] == "A talk"
+    entries = turnlog.read(app.extensions["redis"], reply["id"])
+    assert [item.kind for item in entries][-4:] == ["extraction_start", "title", "extraction_complete", "settled"]
+    told = next(item.data for item in entries if item.kind == "extraction_complete")
+    assert told["added"] == 1 and told["summary_triggered"] is False and told["change_set_id"]
+    send(client, "And a second message about my boat", reply["conversation_id"])
+    run_jobs()
+    assert [call["schema"] for call in model.calls() if call["schema"]] == ["memory_operations"] * 2
+
+
+def test_a_malformed_extraction_leaves_a_title_from_the_first_words(app, client, model, run_jobs) -> None:
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    model.script(match="memory_operations", reply="No.")
+    reply = send(client, "Planning a trip to Lisbon")
+    run_jobs(failures=True)
+    assert client.get(f"/api/conversations/{reply['conversation_id']}").json["title"] == "Planning a trip to Lisbon"
+
+
+def test_what_is_always_known_stands_in_the_prompt_in_a_stable_order(app, client, user, model) -> None:
+    def write(content: str, **fields) -> None:
+        client.post("/api/memories", json={"memory_type": "fact", "content": content, **fields})
+
+    write("Recent and plain.")
+    write("Keyed and important.", fact_key="work/employer", importance=0.8)
+    write("Keyed and slight.", fact_key="work/desk", importance=0.3)
+    write("Pinned.", is_pinned=True)
+    client.put("/api/profile", json={"name": "Ada </known> Lovelace"})
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    send(client, "Hello there")
+    send(client, "Hello once more")
+    system = [call["messages"][0]["content"] for call in chats(model)]
+    assert system[0] == system[1] and "What you know about the user" in system[0]
+    lines = [line for line in system[0].splitlines() if line.startswith("- ")]
+    assert lines == [
+        "- The user's name is Ada &lt;/known> Lovelace.",
+        "- Pinned.",
+        "- Keyed and important.",
+        "- Recent and plain.",
+        "- Keyed and slight.",
+    ]
+
+
+def test_uses_are_counted_and_written_by_the_sweep(app, client, user, model, run_jobs) -> None:
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Pinned.", "is_pinned": True})
+    model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
+    for _ in range(2):
+        send(client, "Hello there")
+    run_jobs()
+    assert memories_of(app, user.user_id)[0].access_count == 0
+    with app.app_context():
+        from webapp.upkeep import sweep
+
+        assert sweep()["memories_used"] == 1
+        assert sweep()["memories_used"] == 0
+    (row,) = memories_of(app, user.user_id)
+    assert row.access_count == 2 and row.last_accessed_at is not None

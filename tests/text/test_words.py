@@ -1,0 +1,98 @@
+"""Words, terms and dates of texts."""
+
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from webapp.text.words import STOP, DateWords, Vocabulary, asks, date_columns, date_words, words
+
+# How busy the machine is never decides a test.
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna's café ISN'T open", ["anna's", "cafe", "isn't", "open"]),
+        ("on 2023-05-07", ["on", "7", "may", "2023"]),
+        ("the 21st, 1,234 people", ["the", "21", "1234", "people"]),
+        ("2023-99-07 is no date", ["2023", "99", "07", "is", "no", "date"]),
+        ("東京で寿司", ["東京", "京で", "で寿", "寿司"]),
+        ("車 on", ["車", "on"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("어제 친구와", ["어제", "친구", "구와"]),
+        ("Straße ﬁne naïve", ["strasse", "fine", "naive"]),
+        ("snake_case a@b.org", ["snake", "case", "a", "b", "org"]),
+        ("Москва", ["москва"]),
+        ("", []),
+        ("… 🎉 —", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@settings(UNTIMED)
+@given(st.text())
+def test_words_take_any_text_and_are_stable(text: str) -> None:
+    found = words(text)
+    assert all(word and not word.isspace() for word in found)
+    assert words(" ".join(found)) == words(" ".join(words(" ".join(found))))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [("runs", "running", "ran"), ("buy", "bought"), ("child", "children's"), ("January", "jan"), ("l'année", "année")],
+)
+def test_forms_of_a_word_share_a_term(forms: tuple[str, ...]) -> None:
+    vocabulary = Vocabulary()
+    assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
+
+
+def test_vocabulary_leaves_out_stop_words_and_finds_without_adding() -> None:
+    vocabulary = Vocabulary()
+    (numbers,) = vocabulary.number(["What is the weather in Oslo, and why?"])
+    assert len(numbers) == 2
+    assert vocabulary.find("the") == STOP and vocabulary.find("unknown") is None
+    size = len(vocabulary)
+    assert vocabulary.find("weathers") == vocabulary.find("weather") == 0
+    assert len(vocabulary) == size
+
+
+def test_vocabulary_completes_prefixes() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["workshop workshops work worm the"])
+    assert vocabulary.starting_with("work") == [vocabulary["work"], vocabulary["workshop"]]
+    assert vocabulary.starting_with("th") == []
+
+
+def test_vocabulary_forgets_unused_terms() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["alpha secret beta the"])
+    vocabulary.keep(np.array([True, False, True]))
+    assert (vocabulary.find("alpha"), vocabulary.find("secret"), vocabulary.find("beta")) == (0, None, 1)
+    assert "secret" not in vocabulary and vocabulary.size == 2
+
+
+def test_dates_in_queries() -> None:
+    assert date_words(words("What on 7 May 2023, or a Tuesday in Sept.?")) == DateWords((2023,), (5, 9), (7,), (1,))
+    assert date_words(words("5 guests in 2020")) == DateWords(years=(2020,))
+    assert date_words(words("on 2024-02-29")) == DateWords((2024,), (2,), (29,))
+    assert date_columns(date(2023, 5, 7)) == (2023, 5, 7, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Really?", True),
+        ("How? [shares a photo: a dog]", True),
+        ("もう？", True),
+        ("Yes. Why? Because.", False),
+        ("", False),
+    ],
+)
+def test_asking(text: str, expected: bool) -> None:
+    assert asks(text) is expected

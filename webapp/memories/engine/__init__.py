@@ -1,0 +1,1 @@
+"""The rules of memory: pure, without web or database."""

@@ -1,0 +1,142 @@
+"""What a run of the engine decided, and the working copy of memory on which it decides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from webapp.memories.engine.admission import Claim, Refusal
+from webapp.memories.engine.normalise import canonical_statement
+from webapp.memories.engine.state import (
+    AddEvidence,
+    Close,
+    Draft,
+    Effect,
+    Flag,
+    Insert,
+    KnownMemory,
+    MemoryRef,
+    Revise,
+    apply_effect,
+)
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """An operation, by its place in the answer, that had no effect."""
+
+    index: int
+    reason: Refusal
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Effects in the order of their application, and the operations that had none."""
+
+    effects: tuple[Effect, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+    capped: int = 0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What the user is told: added, updated, superseded, retracted, merged, in_review, overruled, rejected."""
+        successors = {e.superseded_by for e in self.effects if isinstance(e, Close) and e.superseded_by is not None}
+        inserts = [effect for effect in self.effects if isinstance(effect, Insert)]
+        closes = [effect for effect in self.effects if isinstance(effect, Close)]
+        return {
+            "added": sum(e.overruled_by is None and e.ref not in successors for e in inserts),
+            "updated": sum(isinstance(effect, Revise) for effect in self.effects),
+            "superseded": sum(effect.superseded_by is not None for effect in closes),
+            "retracted": sum(effect.superseded_by is None for effect in closes),
+            "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
+            "in_review": sum(e.needs_review for e in inserts) + sum(isinstance(e, Flag) for e in self.effects),
+            "overruled": sum(effect.overruled_by is not None for effect in inserts),
+            "rejected": len(self.rejections) + self.capped,
+        }
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """Rejected operations by reason, for logs and the change set's report."""
+        counted = Counter(rejection.reason.value for rejection in self.rejections)
+        if self.capped:
+            counted["too_many"] = self.capped
+        return dict(sorted(counted.items()))
+
+
+class Board:
+    """Memory as it will be: every effect is applied as it is decided, so that later claims see earlier ones."""
+
+    def __init__(self, memories: Iterable[KnownMemory]) -> None:
+        self._memories = {memory.ref: memory for memory in memories}
+        self._next = min([0, *self._memories]) - 1
+        self.effects: list[Effect] = []
+
+    def get(self, ref: MemoryRef | None) -> KnownMemory | None:
+        """The memory as it stands now."""
+        return self._memories.get(ref) if ref is not None else None
+
+    def find(self, wanted: Callable[[KnownMemory], bool]) -> KnownMemory | None:
+        """The first match: current before waiting before archived before closed, then the oldest reference."""
+        return next(self.find_all(wanted), None)
+
+    def find_all(self, wanted: Callable[[KnownMemory], bool]) -> Iterator[KnownMemory]:
+        """All matches, in the order of `find`."""
+        ranked = sorted(self._memories.values(), key=_standing)
+        return (memory for memory in ranked if wanted(memory))
+
+    def in_slot(self, slot: str) -> list[KnownMemory]:
+        """The history of one key, current first."""
+        return list(self.find_all(lambda memory: memory.slot == slot))
+
+    def saying(self, content: str) -> KnownMemory | None:
+        """An open memory with this very statement."""
+        form = canonical_statement(content)
+        return self.find(lambda memory: memory.is_open and canonical_statement(memory.content) == form)
+
+    def insert(
+        self,
+        claim: Claim,
+        needs_review: bool = False,
+        contradicts: MemoryRef | None = None,
+        overruled_by: MemoryRef | None = None,
+        replaces: Iterable[KnownMemory] = (),
+    ) -> KnownMemory:
+        """Add a memory, first closing those it replaces."""
+        ref, self._next = self._next, self._next - 1
+        for memory in replaces:
+            self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=ref))
+        self._apply(
+            Insert(ref, claim.draft, (claim.evidence,), needs_review, contradicts, overruled_by, claim.embedding)
+        )
+        return self._memories[ref]
+
+    def add_evidence(self, memory: KnownMemory, claim: Claim, clears_review: bool = False) -> None:
+        """Let a memory rest on more words; what the user wrote keeps its own confidence."""
+        confidence = memory.confidence if memory.is_protected else max(memory.confidence, claim.draft.confidence)
+        self._apply(AddEvidence(memory.ref, (claim.evidence,), confidence, clears_review and memory.needs_review))
+
+    def revise(self, memory: KnownMemory, draft: Draft, claim: Claim) -> None:
+        """Reword a memory."""
+        self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
+
+    def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
+        """Close a memory in favour of one that exists."""
+        self._apply(Close(memory.ref, claim.evidence.said_at, superseded_by=successor.ref))
+
+    def retract(self, memory: KnownMemory, claim: Claim) -> None:
+        """Close a memory because the user said that it no longer holds."""
+        self._apply(Close(memory.ref, claim.evidence.said_at, evidence=(claim.evidence,)))
+
+    def flag(self, memory: KnownMemory, contradicts: KnownMemory) -> None:
+        """Show two memories to the user side by side."""
+        self._apply(Flag(memory.ref, contradicts.ref))
+
+    def _apply(self, effect: Effect) -> None:
+        apply_effect(self._memories, effect)
+        self.effects.append(effect)
+
+
+def _standing(memory: KnownMemory) -> tuple:
+    # Stored references count up and planned ones down from -1, so the absolute value is the age among its kind.
+    return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

@@ -1,0 +1,53 @@
+"""The thresholds and the rule of precedence between two statements of one fact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.memories.engine.state import KnownMemory, Moment
+
+# Confidences come back from the database as single-precision floats: 0.95 is 0.949999988 there.
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is kept, what waits for the user, and what may replace what. All but `max_operations` are in 0–1."""
+
+    min_confidence: float = 0.4
+    min_importance: float = 0.2
+    review_below: float = 0.6
+    correction_at: float = 0.8
+    merge_similarity: float = 0.93
+    contradiction_similarity: float = 0.85
+    max_operations: int = 40
+
+    def is_credible(self, confidence: float) -> bool:
+        """Sure enough to be kept at all."""
+        return at_least(confidence, self.min_confidence)
+
+    def is_worthwhile(self, importance: float) -> bool:
+        """Important enough to be kept at all."""
+        return at_least(importance, self.min_importance)
+
+    def is_usable(self, confidence: float) -> bool:
+        """Sure enough to be used without asking the user."""
+        return at_least(confidence, self.review_below)
+
+    def may_replace(self, confidence: float, explicit: bool, current: float) -> bool:
+        """Equal or higher confidence replaces, and so does an explicit correction that is sure enough."""
+        return at_least(confidence, current) or (explicit and at_least(confidence, self.correction_at))
+
+
+def at_least(value: float, bound: float) -> bool:
+    """`value >= bound`, forgiving what single precision loses."""
+    return value >= bound - _TOLERANCE
+
+
+def is_older(moment: Moment, memory: KnownMemory) -> bool:
+    """Whether something was said before the memory was last confirmed: an old statement never replaces a newer one.
+
+    It happens when a conversation is read again, or an old one imported.
+    """
+    last = memory.last_moment
+    return last is not None and moment < last

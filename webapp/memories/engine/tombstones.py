@@ -1,0 +1,144 @@
+"""Tombstones: what was forgotten stays forgotten, without keeping what it said.
+
+A tombstone is an HMAC-SHA256 under a secret of the installation, over the user's id, a kind and a canonical form.
+No text is kept, equal memories of two users have unequal tombstones, and a stolen database alone cannot be tested
+against a dictionary. Forgetting one memory blocks:
+
+- `content`: the same statement in the same words;
+- `fact`: the same value under the same key, however the statement is worded. Forgetting "name = Alex" leaves the
+  user free to be called something else: another value is another tombstone;
+- `quote`: the quotes that it rested on, so that reading the same conversation again cannot bring it back in other
+  words. Only quotes long enough to be about one thing are used.
+
+`key` is written only when the user forgets a whole key ("never keep my name"): then no value is learned for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from webapp.memories.engine.normalise import canonical_fact_key, canonical_statement, canonical_value
+
+# Shorter quotes ("Alex", "in Rome") may just as well support something else.
+MIN_QUOTE_LENGTH = 10
+QUOTE_WORDS = 40
+SEARCHED_WORDS = 1_500
+
+
+class TombstoneKind(StrEnum):
+    """What a tombstone is the hash of."""
+
+    CONTENT = "content"
+    FACT = "fact"
+    KEY = "key"
+    QUOTE = "quote"
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """A kind and 64 hexadecimal digits."""
+
+    kind: TombstoneKind
+    digest: str
+
+
+class Graveyard:
+    """The tombstones of one user, and how to make and look up more of them.
+
+    `secret` is the installation's key (16 bytes at least); `buried` the digests stored so far.
+    """
+
+    def __init__(self, secret: bytes, user_id: int, buried: Collection[str] = ()) -> None:
+        if len(secret) < 16:
+            raise ValueError("the tombstone secret needs at least 16 bytes")
+        self._secret = secret
+        self._user_id = user_id
+        self._buried = frozenset(buried)
+
+    def tombstones_for(
+        self,
+        content: str,
+        fact_key: str | None = None,
+        fact_value: str | None = None,
+        quotes: Iterable[str] = (),
+        whole_key: bool = False,
+    ) -> frozenset[Tombstone]:
+        """What to store when a memory is forgotten; with `whole_key`, also against any later value of its key."""
+        made = self._of_statement(content, fact_key, fact_value)
+        made |= {self._make(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)}
+        if whole_key and (key := canonical_fact_key(fact_key)):
+            made.add(self._make(TombstoneKind.KEY, key))
+        return frozenset(made)
+
+    def forbids(
+        self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
+    ) -> bool:
+        """Whether a memory may not come back, judged by its statement, its key and value, or the quote behind it."""
+        return not self._buried.isdisjoint(self.digests_of(content, fact_key, fact_value, quote))
+
+    def digests_of(
+        self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
+    ) -> frozenset[str]:
+        """Every digest that would forbid this memory: what a service asks the database for."""
+        made = self._of_statement(content, fact_key, fact_value)
+        if key := canonical_fact_key(fact_key):
+            made.add(self._make(TombstoneKind.KEY, key))
+        if quote and _is_long(form := canonical_statement(quote)):
+            made.add(self._make(TombstoneKind.QUOTE, form))
+        return frozenset(tombstone.digest for tombstone in made)
+
+    def without_quotes(self, text: str, mark: str = "[…]") -> str:
+        """A text in which every run of words that is a forgotten quote gives way to the mark.
+
+        Runs of up to QUOTE_WORDS words are tried; where words are not set apart, only what stands between spaces is.
+        """
+        if not self._buried:
+            return text
+        words = [found.span() for found in re.finditer(r"\S+", text)][:SEARCHED_WORDS]
+        spans: list[tuple[int, int]] = []
+        at = 0
+        while at < len(words):
+            start = words[at][0]
+            run = next(
+                (
+                    n
+                    for n in range(min(QUOTE_WORDS, len(words) - at), 0, -1)
+                    if self._is_quote(text[start : words[at + n - 1][1]])
+                ),
+                0,
+            )
+            if run:
+                spans.append((start, words[at + run - 1][1]))
+            at += run or 1
+        for start, end in reversed(spans):
+            text = text[:start] + mark + text[end:]
+        return text
+
+    def _is_quote(self, text: str) -> bool:
+        form = canonical_statement(text)
+        return _is_long(form) and self._make(TombstoneKind.QUOTE, form).digest in self._buried
+
+    def _of_statement(self, content: str, fact_key: str | None, fact_value: str | None) -> set[Tombstone]:
+        made = {self._make(TombstoneKind.CONTENT, canonical_statement(content))}
+        if key := canonical_fact_key(fact_key):
+            made.add(self._make(TombstoneKind.FACT, f"{key}\x1f{canonical_value(fact_value, content)}"))
+        return made
+
+    def _make(self, kind: TombstoneKind, form: str) -> Tombstone:
+        message = f"{self._user_id}\x1f{kind}\x1f{form}".encode("utf-8", "surrogatepass")
+        return Tombstone(kind, hmac.new(self._secret, message, hashlib.sha256).hexdigest())
+
+
+def is_telling(quote: str) -> bool:
+    """Whether a quote is long enough to be about one thing."""
+    return _is_long(canonical_statement(quote))
+
+
+def _is_long(form: str) -> bool:
+    weight = sum(1 if ch.isascii() else 2 for ch in form if ch.isalnum())
+    return weight >= MIN_QUOTE_LENGTH

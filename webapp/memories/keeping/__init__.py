@@ -1,0 +1,1 @@
+"""Memories as rows: loading, writing, versions, forgetting."""

@@ -1,0 +1,136 @@
+"""Copies of what memories say, outside the memory tables: recorded tool calls, replies that quote, stored answers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from blinker import Signal
+from sqlalchemy import or_, select
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.accounts.models import IdempotencyKey
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.engine.grounding import find_quote
+from webapp.memories.engine.normalise import canonical_statement
+from webapp.memories.engine.tombstones import is_telling
+
+GONE = "[forgotten]"
+
+replies_stripped = Signal()
+"""Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was taken."""
+
+
+def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
+    """Take the texts out of the tool calls recorded with the user's replies; the ids of the replies changed."""
+    rows = db.session.scalars(
+        select(Message)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.tool_calls.is_not(None))
+    ).all()
+    changed = []
+    for row in rows:
+        stripped = without(row.tool_calls, memory_ids, texts)
+        if stripped != row.tool_calls:
+            row.tool_calls = stripped
+            flag_modified(row, "tool_calls")
+            changed.append(row.message_id)
+    db.session.flush()
+    return changed
+
+
+def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
+    """Take the texts, where they stand word for word, out of the user's replies; the ids of the replies changed.
+
+    Only texts long enough to be about one thing are looked for, as for tombstones.
+    """
+    texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
+    if not texts:
+        return []
+    by_word: dict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        by_word[max(_words(text), key=len, default="")].append(text)
+    statement = (
+        select(Message.message_id, Message.content)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.status != "streaming")
+    )
+    if len(by_word) <= _FEW_WORDS:  # else the database would look through every reply for every word
+        statement = statement.where(or_(*(Message.content.contains(word, autoescape=True) for word in by_word)))
+    changed = {}
+    for message_id, content in db.session.execute(statement).all():
+        run = _run(content)
+        near = [text for word in {"", *run.split()} for text in by_word.get(word, ())]
+        # Whoever repeats it letter by letter repeats its words.
+        likely = [text for text in near if _run(text).strip() in run]
+        if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
+            changed[message_id] = stripped
+    for message_id, content in changed.items():
+        db.session.get(Message, message_id).content = content
+    db.session.flush()
+    if changed:
+        replies_stripped.send(None, user_id=user_id, message_ids=list(changed))
+    return list(changed)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
+
+
+def _run(text: str) -> str:
+    return f" {' '.join(_words(text))} "
+
+
+def cut_out(text: str, said: Sequence[str]) -> str:
+    """A text in which whatever repeats one of these word for word, white space and case aside, is GONE."""
+    for words in said:
+        done = ""
+        while span := find_quote(words, text):
+            done, text = f"{done}{text[: span.start]}{GONE}", text[span.end :]
+        text = done + text
+    return text
+
+
+def strip_answers(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> int:
+    """Take the texts out of answers kept for repeated requests; how many were changed."""
+    rows = db.session.scalars(select(IdempotencyKey).where(IdempotencyKey.user_id == user_id)).all()
+    count = 0
+    for row in rows:
+        # An answer about a message repeats the user's own words, as the message itself does.
+        if not isinstance(row.body, dict) or "memory_id" not in row.body:
+            continue
+        stripped = without(row.body, memory_ids, texts)
+        if stripped != row.body:
+            row.body = stripped
+            flag_modified(row, "body")
+            count += 1
+    db.session.flush()
+    return count
+
+
+def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> Any:
+    """A JSON value in which every string that repeats one of the texts, and all text of these memories, is GONE."""
+    forms = [form for text in texts if (form := canonical_statement(text))]
+
+    def strip(part: Any, about: bool) -> Any:
+        if isinstance(part, dict):
+            about = about or part.get("memory_id") in memory_ids
+            return {name: strip(item, about and name not in _NAMES) for name, item in part.items()}
+        if isinstance(part, list):
+            return [strip(item, about) for item in part]
+        if isinstance(part, str) and part != GONE:
+            said = canonical_statement(part)
+            if about or any(form == said or (len(form) >= _TELLING and form in said) for form in forms):
+                return GONE
+        return part
+
+    return strip(value, False)
+
+
+_FEW_WORDS = 20
+_TELLING = 8  # letters from which on a text inside another is a copy and no coincidence
+_NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -1,0 +1,268 @@
+"""Extraction of memories: read, ask the model with nothing held, decide and write in one transaction.
+
+Whatever is killed or runs twice on the way, the watermark and the memories move together or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from webapp.conversations import titles
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation, set_automatic_title
+from webapp.database import db, now, write_transaction
+from webapp.errors import Conflict, Unavailable
+from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.memories.engine.board import Plan
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.state import State
+from webapp.memories.keeping import store, versions
+from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.journal import Journal
+from webapp.memories.known import extracts, memory_is_on
+from webapp.memories.learning import reading
+from webapp.memories.learning.guided import guide as current_guide
+from webapp.memories.learning.model_call import Answer, ask
+from webapp.memories.learning.points import ground_assessments
+from webapp.memories.learning.reading import Reading
+from webapp.memories.models import MemoryChangeSet
+from webapp.prompts import service as prompts
+from webapp.queueing import enqueue_or_find
+
+log = logging.getLogger(__name__)
+
+MAX_CALLS = 4
+"""Model calls of one run; a longer backlog goes on with the next one."""
+NEAREST = 10
+IDLE_SECONDS = 60
+OWED_DAYS = 7
+
+COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", "overruled", "rejected", "malformed")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did; `read` tells whether it did anything at all, `more` whether messages still wait."""
+
+    change_set_id: int | None = None
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    reasons: dict[str, int] = field(default_factory=dict)
+    title: str | None = None
+    read: bool = False
+    more: bool = False
+    calls: int = 0
+    summary_due: bool = False  # a guided conversation has covered its points
+
+    def plus(self, later: Result) -> Result:
+        """Both together; the change set is the last one."""
+        return Result(
+            later.change_set_id or self.change_set_id,
+            {name: self.counts.get(name, 0) + later.counts.get(name, 0) for name in self.counts | later.counts},
+            {name: self.reasons.get(name, 0) + later.reasons.get(name, 0) for name in self.reasons | later.reasons},
+            later.title or self.title,
+            self.read or later.read,
+            later.more,
+            self.calls + later.calls,
+            self.summary_due or later.summary_due,
+        )
+
+
+def extract(conversation_id: int, from_start: bool = False, *, on_start: Callable[[], None] | None = None) -> Result:
+    """Read what the user said in a conversation since the last time, or `from_start`, for memories.
+
+    No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
+    memory. Raises ModelError with nothing stored and the watermark where it was.
+    """
+    total = Result()
+    after = 0 if from_start else None
+    for _ in range(MAX_CALLS):
+        found = reading.read(conversation_id, after)
+        db.session.remove()
+        if found is None:
+            return total
+        if on_start is not None:
+            on_start()
+            on_start = None
+        step = _step(found)
+        total = total.plus(step)
+        if not step.more or not step.read:
+            return total
+        after = found.call.covers_through if from_start else None
+    return total
+
+
+def _step(found: Reading) -> Result:
+    """One model call, if one is needed, and its effects."""
+    answer = None
+    if found.call.is_needed and found.has_substance:
+        try:
+            answer = ask(found)
+        except ModelError as error:
+            log.warning("extraction failed", extra={"code": error.code, "conversation_id": found.conversation_id})
+            if found.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
+                _title(found, None)  # a conversation must not stay without one because its memories cannot be read
+            raise
+    try:
+        result = _write(found, answer)
+    except IntegrityError:
+        # Somebody took the same key in between although the lock should not let them: decide once more.
+        log.warning("extraction decided again", extra={"conversation_id": found.conversation_id})
+        result = _write(found, answer)
+    if not found.wants_title:
+        return result
+    if answer is not None:
+        return replace(result, title=_title(found, answer.title))
+    return replace(result, title=titles.title_conversation(found.conversation_id, prompts.active("titles").text))
+
+
+def _title(found: Reading, proposed: str | None) -> str | None:
+    title = titles.tidy(proposed or "") or titles.from_words(found.first_words)
+    if not title:
+        return None
+    with write_transaction():
+        return title if set_automatic_title(found.conversation_id, title) else None
+
+
+def _write(found: Reading, answer: Answer | None) -> Result:
+    """Decide and store, unless another run has read the same messages in the meantime."""
+    with write_transaction():
+        conversation = db.session.scalar(
+            select(Conversation).where(Conversation.conversation_id == found.conversation_id).with_for_update()
+        )
+        if conversation is None or conversation.extracted_through != found.watermark:
+            return Result()
+        if conversation.space_id != found.space_id or not extracts(conversation, reading.owner_of(conversation)):
+            return Result()
+        result = Result(read=True)
+        if answer is not None:
+            versions.hold(conversation.user_id)
+            result = replace(_apply(found, answer), summary_due=_store_points(conversation, found, answer))
+        through = max(found.watermark or 0, found.call.covers_through or 0)
+        conversation.extracted_through = through or None
+        conversation.extraction_due = found.call.is_partial or reading.has_newer(conversation, through)
+        return replace(result, more=found.call.is_partial)
+
+
+def _store_points(conversation: Conversation, found: Reading, answer: Answer) -> bool:
+    """Hand what was said about open points to whoever asked for it; whether that calls for a summary."""
+    guide = current_guide()
+    if guide is None or not found.points:
+        return False
+    said = [source for source in found.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.extraction.points, said, len(found.points))
+    if rejected:
+        log.info("points rejected", extra={"conversation_id": found.conversation_id, "rejected": rejected})
+    return guide.store(conversation, found.points, grounded, len(said))
+
+
+def _apply(found: Reading, answer: Answer) -> Result:
+    operations = answer.extraction.operations
+    plan = decide(operations, _state(found, answer))
+    counts = plan.counts | {"malformed": answer.extraction.malformed}
+    counts["rejected"] += answer.extraction.capped
+    reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
+    change_set = _store(found, answer, plan, counts, reasons) if plan.effects else None
+    log.info(
+        "memories extracted",
+        extra={"conversation_id": found.conversation_id, "operations": len(operations), **counts, "reasons": reasons},
+    )
+    return Result(
+        change_set.change_set_id if change_set else None,
+        {name: counts.get(name, 0) for name in COUNTS},
+        reasons,
+        read=True,
+        calls=1,
+    )
+
+
+def _state(found: Reading, answer: Answer) -> State:
+    operations = answer.extraction.operations
+    message_ids = [source.message_id for source in found.call.sources]
+    ids = set(found.call.numbered.values())
+    ids |= store.candidates(found.user_id, found.space_id, operations, message_ids)
+    if answer.vectors:
+        vectors = list(answer.vectors.values())
+        count = NEAREST * len(vectors)
+        ids |= store.nearest(found.user_id, found.space_id, answer.embedding_model, vectors, count).keys()
+    return State(
+        messages=found.call.sources,
+        memories=tuple(store.load_known(ids)),
+        numbered=found.call.numbered,
+        embeddings=answer.vectors,
+        context=found.call.context,
+        is_forgotten=graveyard(found.user_id).forbids,
+    )
+
+
+def _store(
+    found: Reading, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
+) -> MemoryChangeSet:
+    journal = Journal(found.user_id, "extraction", actor="extraction", conversation_id=found.conversation_id)
+    store.apply_plan(
+        plan.effects,
+        journal,
+        space_id=found.space_id,
+        embedding_model=answer.embedding_model,
+        embeddings=answer.vectors,
+    )
+    change_set = journal.close(counts, reasons)
+    change_set.through_message_id = found.call.covers_through
+    change_set.model = answer.model
+    change_set.prompt_tokens = answer.prompt_tokens
+    change_set.completion_tokens = answer.completion_tokens
+    return change_set
+
+
+def request_extraction(user_id: int, conversation_id: int) -> str:
+    """Queue an extraction at the user's request; the id of its job, or of one that waits already.
+
+    Raises NotFound, and Conflict when memory is switched off.
+    """
+    from_start = _wanted(user_id, conversation_id)
+    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
+    if from_start:
+        ids["from_start"] = True
+    return enqueue_or_find("extract", **ids)
+
+
+def extract_now(user_id: int, conversation_id: int) -> Result:
+    """Extract at the user's request, at once. Raises NotFound, Conflict, Unavailable when the model fails."""
+    from_start = _wanted(user_id, conversation_id)
+    db.session.rollback()
+    try:
+        return extract(conversation_id, from_start)
+    except ModelError as error:
+        raise Unavailable(error.detail) from None
+
+
+def _wanted(user_id: int, conversation_id: int) -> bool:
+    """Whether to read from the start: nothing is new, so the user wants all of it read again."""
+    conversation = get_conversation(user_id, conversation_id)
+    owner = reading.owner_of(conversation)
+    if not memory_is_on(conversation, owner):
+        raise Conflict("Memory is switched off here.")
+    if not extracts(conversation, owner):
+        raise Conflict("In a legacy facts are found as conversations grow long. Write others down by hand.")
+    return not reading.has_newer(conversation, conversation.extracted_through or 0)
+
+
+def owed_extractions(*, limit: int = 200) -> Sequence[int]:
+    """Conversations that wait for an extraction and have been idle for a while, the longest first."""
+    at: datetime = now()
+    return db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(
+            Conversation.extraction_due == db.true(),
+            Conversation.updated_at < at - timedelta(seconds=IDLE_SECONDS),
+            Conversation.updated_at > at - timedelta(days=OWED_DAYS),
+            Conversation.deleted_at.is_(None),
+        )
+        .order_by(Conversation.updated_at)
+        .limit(limit)
+    ).all()

@@ -1,0 +1,253 @@
+"""The messages of the one extraction call, built from plain data within a token budget.
+
+The user message is a sequence of sections, each a heading and then one JSON object a line, so that no text of a user
+can pass for a heading or for another speaker:
+
+    # Profile
+    {"name": "Alex"}
+    # Known memories
+    {"memory": 1, "type": "fact", "category": "identity", "key": "identity/name", "value": "Alex", "text": "…"}
+    # Open points
+    {"point": 1, "title": "…", "goals": "…", "known": ["…"]}
+    # Conversation
+    {"context": "assistant", "text": "…"}
+    {"message": 1, "role": "user", "text": "…"}
+
+Empty sections are left out, `# Conversation` is always last. Numbers count from 1 within the call; database ids never
+appear. `read_sections` is the inverse, for the offline model and for tests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from webapp.memories.engine.state import KnownMemory, MemoryRef, SourceMessage
+from webapp.prompts.catalogue import default_text
+
+PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
+SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
+SHORTENED = " […shortened…] "
+# What is known may take this much of the room, so that a large memory cannot crowd out what the user just said.
+KNOWN_SHARE = 0.4
+_LEAST_TEXT = 40
+
+INSTRUCTIONS = f"{default_text('extraction')}\n\n{default_text('points')}"
+
+
+@dataclass(frozen=True)
+class ConversationLine:
+    """A message of the conversation, oldest first. Those up to the watermark are `is_new=False`: context only."""
+
+    message_id: int
+    role: str
+    content: str
+    said_at: datetime
+    is_new: bool = True
+
+
+@dataclass(frozen=True)
+class OpenPoint:
+    """A point of a journey that is still to be covered."""
+
+    title: str
+    goals: str = ""
+    known: tuple[str, ...] = ()
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExtractionCall:
+    """The messages to send, and what is needed to read the answer.
+
+    `sources` are the numbered user messages in full, `context` what others said: both go into the `State`.
+    `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages
+    wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
+    """
+
+    messages: tuple[dict[str, str], ...]
+    sources: tuple[SourceMessage, ...]
+    context: tuple[str, ...]
+    numbered: Mapping[int, MemoryRef]
+    points: int
+    covers_through: int | None
+    is_partial: bool
+    shortened: tuple[int, ...]
+    dropped_context: int
+    dropped_memories: int
+    tokens: int
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is anything that the user said."""
+        return any(source.role == "user" for source in self.sources)
+
+
+def estimate_tokens(text: str) -> int:
+    """A cautious count of tokens without a tokenizer: a token for 3.5 bytes of UTF-8."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 7)
+
+
+def build_extraction(
+    lines: Sequence[ConversationLine],
+    memories: Sequence[KnownMemory] = (),
+    profile: Mapping[str, Any] | None = None,
+    points: Sequence[OpenPoint] = (),
+    budget: int = 6000,
+    instructions: str = INSTRUCTIONS,
+    count_tokens: Callable[[str], int] = estimate_tokens,
+) -> ExtractionCall:
+    """Fit the call into `budget` tokens.
+
+    First as many of the new user messages as fit, from the oldest, without a gap; then the context nearest to them,
+    then `memories` in the order given (most related first). Profile and points are always in; they are bounded by
+    `KNOWN_SHARE`, points last to go. A first message that is too large by itself is shortened with a visible mark, so
+    that the watermark always moves. Raises ValueError when not even the instructions and a few words fit.
+    """
+    room = budget - count_tokens(instructions) - sum(count_tokens(f"{name}\n") for name in SECTIONS)
+    if room < 3 * _LEAST_TEXT:
+        raise ValueError(f"a budget of {budget} tokens has no room for a message beside the instructions")
+
+    def cost(row: str) -> int:
+        return count_tokens(row) + 1
+
+    known_room = int(room * KNOWN_SHARE)
+    profile_rows = [_row({key: value for key, value in (profile or {}).items() if value not in (None, "")})]
+    profile_rows = _fitting([row for row in profile_rows if row != "{}"], known_room, cost)
+    known_room -= sum(map(cost, profile_rows))
+    point_rows = [_row({"point": n, **_point(point)}) for n, point in enumerate(points, 1)]
+    point_rows = _fitting(point_rows, known_room, cost)
+    known_room -= sum(map(cost, point_rows))
+
+    memory_rows = _fitting([_row(_memory(n, memory)) for n, memory in enumerate(memories, 1)], known_room, cost)
+    known_rows = [*profile_rows, *point_rows, *memory_rows]
+    left = room - sum(map(cost, known_rows))
+
+    evidence = [line for line in lines if line.is_new and line.role == "user"]
+    texts: dict[int, str] = {}
+    shortened: list[int] = []
+    for number, line in enumerate(evidence, 1):
+        price = cost(_row(_spoken(number, line.content)))
+        if price > left and not texts:
+            texts[line.message_id] = _shorten(number, line.content, left, cost)
+            shortened.append(line.message_id)
+            left -= cost(_row(_spoken(number, texts[line.message_id])))
+            break
+        if price > left:
+            break
+        texts[line.message_id] = line.content
+        left -= price
+    is_partial = len(texts) < len(evidence)
+    covers_through = max(texts, default=None) if is_partial else max((line.message_id for line in lines), default=None)
+
+    context = [
+        line
+        for line in lines
+        if line.message_id not in texts and (not is_partial or line.message_id < (covers_through or 0))
+    ]
+    kept: set[int] = set()
+    for line in reversed(context):
+        price = cost(_row(_context(line)))
+        if price > left:
+            break
+        kept.add(line.message_id)
+        left -= price
+
+    rows: list[str] = []
+    sources: list[SourceMessage] = []
+    for line in lines:
+        if line.message_id in texts:
+            number = len(sources) + 1
+            rows.append(_row(_spoken(number, texts[line.message_id])))
+            sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at))
+        elif line.message_id in kept:
+            rows.append(_row(_context(line)))
+    body = _join(profile_rows, memory_rows, point_rows, rows)
+    return ExtractionCall(
+        messages=({"role": "system", "content": instructions}, {"role": "user", "content": body}),
+        sources=tuple(sources),
+        context=tuple(line.content for line in lines if line.message_id in kept and line.role != "user"),
+        numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
+        points=len(point_rows),
+        covers_through=covers_through,
+        is_partial=is_partial,
+        shortened=tuple(shortened),
+        dropped_context=len(context) - len(kept),
+        dropped_memories=len(memories) - len(memory_rows),
+        tokens=count_tokens(instructions) + count_tokens(body),
+    )
+
+
+def read_sections(text: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every section of a call's user message, by heading; lines that are no JSON object are passed over."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in SECTIONS}
+    section: str | None = None
+    for line in text.split("\n"):
+        if line in SECTIONS:
+            section = line
+        elif section is not None and line.startswith("{"):
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            found[section].append(row)
+    return found
+
+
+def _join(profile: list[str], memories: list[str], points: list[str], conversation: list[str]) -> str:
+    blocks = [(PROFILE, profile), (MEMORIES, memories), (POINTS, points), (CONVERSATION, conversation)]
+    return "\n".join("\n".join([name, *rows]) for name, rows in blocks if rows or name == CONVERSATION)
+
+
+def _fitting(rows: list[str], room: int, cost: Callable[[str], int]) -> list[str]:
+    """The longest beginning of `rows` that fits."""
+    for count, row in enumerate(rows):
+        room -= cost(row)
+        if room < 0:
+            return rows[:count]
+    return rows
+
+
+def _shorten(number: int, text: str, room: int, cost: Callable[[str], int]) -> str:
+    """The beginning and the end of a text, as much as fits, with a mark between."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cost(_row(_spoken(number, _ends(text, middle)))) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return _ends(text, low)
+
+
+def _ends(text: str, size: int) -> str:
+    return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
+
+
+def _spoken(number: int, text: str) -> dict[str, Any]:
+    return {"message": number, "role": "user", "text": text}
+
+
+def _context(line: ConversationLine) -> dict[str, Any]:
+    return {"context": line.role, "text": line.content}
+
+
+def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
+    keyed = {"key": memory.slot, "value": memory.fact_value} if memory.slot else {}
+    return {"memory": number, "type": memory.memory_type, "category": memory.category, **keyed, "text": memory.content}
+
+
+def _point(point: OpenPoint) -> dict[str, Any]:
+    row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
+    more = {"description": point.description, "complete_when": point.criteria, "keywords": point.keywords}
+    return row | {name: value for name, value in more.items() if value}
+
+
+def _row(value: Mapping[str, Any]) -> str:
+    # Line separators inside a JSON string are legal JSON but end a line for some readers.
+    return json.dumps(value, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,157 @@
+"""What an extraction reads: the new messages of a conversation, and the memories that they may be about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import false, func, select
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.llm.errors import ModelError
+from webapp.memories.engine.grounding import has_substance, user_words
+from webapp.memories.engine.state import KnownMemory
+from webapp.memories.keeping import store
+from webapp.memories.known import current_profile, extracts
+from webapp.memories.learning.guided import Guided, PointKey
+from webapp.memories.learning.guided import guide as current_guide
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.model_clients import embedder
+from webapp.prompts import service as prompts
+
+CONTEXT_MESSAGES = 6
+MAX_LINES = 400
+FEW_MEMORIES = 40
+"""Up to here all of a user's memories are shown; beyond, those nearest to what was said, which costs an embedding."""
+RELATED = 30
+TITLE_TASK = "\n\nThe conversation has no title yet. Put one into `title`. "
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One extraction call ready to be made, and where the watermark stood."""
+
+    conversation_id: int
+    user_id: int
+    space_id: int | None
+    watermark: int | None
+    call: ExtractionCall
+    has_substance: bool
+    wants_title: bool
+    first_words: str
+    points: tuple[PointKey, ...] = ()
+
+
+def read(conversation_id: int, after: int | None = None) -> Reading | None:
+    """What to ask about the messages after the watermark, or after another message.
+
+    None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
+    Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
+    """
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or not extracts(conversation, owner_of(conversation)):
+        return None
+    user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
+    lines = _lines(conversation_id, after if after is not None else watermark or 0)
+    wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
+    first = next((line.content for line in lines if line.role == "user"), "")
+    said = [line.content for line in lines if line.is_new and line.role == "user"]
+    substance = any(has_substance(user_words(text), text) for text in said)
+    related: Sequence[KnownMemory] = ()
+    profile: dict[str, str] = {}
+    if substance:
+        profile = current_profile(user_id) if space_id is None else {}
+        related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], said)
+    guide, guided = current_guide(), Guided()
+    if guide is not None and substance:
+        guided = guide.open_points(conversation)
+    instructions = prompts.active("extraction").text
+    if guided.points:
+        instructions += "\n\n" + prompts.active("points").text
+    if wants_title:
+        instructions += TITLE_TASK + prompts.active("titles").text
+    db.session.rollback()
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions)
+    return Reading(
+        conversation_id, user_id, space_id, watermark, call, substance, wants_title, first, guided.keys[: call.points]
+    )
+
+
+def owner_of(conversation: Conversation) -> User:
+    """The conversation's user."""
+    return db.session.get(User, conversation.user_id)
+
+
+def has_newer(conversation: Conversation, through: int) -> bool:
+    """Whether the user said something in the conversation after a message."""
+    return (
+        db.session.scalar(
+            select(func.count())
+            .select_from(Message)
+            .where(
+                Message.conversation_id == conversation.conversation_id,
+                Message.superseded_by_id.is_(None),
+                Message.role == "user",
+                Message.message_id > through,
+            )
+        )
+        > 0
+    )
+
+
+def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
+    """The messages after one, with a few before it; what waits for a reply that is being written stays for later."""
+    current = select(Message).where(
+        Message.conversation_id == conversation_id,
+        Message.superseded_by_id.is_(None),
+    )
+    new = db.session.scalars(
+        current.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
+    ).all()
+    streaming = next((row for row in new if row.status == "streaming"), None)
+    if streaming is not None:
+        new = [row for row in new if row.message_id < (streaming.reply_to_id or streaming.message_id)]
+    before = db.session.scalars(
+        current.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
+    ).all()
+    return [
+        ConversationLine(row.message_id, row.role, row.content, row.created_at, row.message_id > after)
+        for row in [*reversed(before), *new]
+        if row.content.strip()
+    ]
+
+
+def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], said: Sequence[str]) -> list[KnownMemory]:
+    """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
+    scope = store.scope_of(user_id, space_id)
+    resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
+    ids = list(db.session.scalars(select(Memory.memory_id).where(*scope, Memory.memory_id.in_(resting))))
+    open_ones = select(Memory.memory_id).where(*scope, Memory.valid_to.is_(None), Memory.is_archived == false())
+    newest = list(
+        db.session.scalars(
+            open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
+        )
+    )
+    if len(newest) <= FEW_MEMORIES:
+        ids += newest
+    else:
+        vectors = _vectors(said)
+        if vectors is not None:
+            ids += store.nearest(user_id, space_id, embedder().model, list(vectors), RELATED)
+        ids += store.important(user_id, space_id, RELATED)
+    order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
+    known = [memory for memory in store.load_known(list(order)) if memory.is_open and not memory.is_archived]
+    return sorted(known, key=lambda memory: order[memory.ref])
+
+
+def _vectors(texts: Sequence[str]) -> np.ndarray | None:
+    """Vectors of what was said; None while the embedder is away. The connection is given back first."""
+    db.session.remove()
+    try:
+        return embedder().embed_passages([text[:2_000] for text in texts[-20:]])
+    except ModelError:
+        return None

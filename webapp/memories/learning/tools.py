@@ -1,0 +1,231 @@
+"""What the model may do with memory in the middle of a reply: remember, forget, search. Code decides, as always."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.engine.admission import Refusal
+from webapp.memories.engine.board import Plan
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.grounding import find_quote, user_words
+from webapp.memories.engine.operations import MemoryOperation
+from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
+from webapp.memories.keeping import forgetting, store, versions
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
+from webapp.memories.search import search_memories
+
+FOUND = 8
+RECENT_MESSAGES = 50
+CONFIDENCE = 0.9
+
+# An irreversible act needs the word for it; in a language not listed the user has the memory panel.
+_ASKS_TO_FORGET = re.compile(
+    r"\b(?:forget|delete|remove|erase|wipe|drop|don['’]?t\s+(?:remember|keep|store)|do\s+not\s+(?:remember|keep|store)|"
+    r"vergiss|vergessen|lösche?n?|entferne?n?|oublie[rz]?|efface[rz]?|supprime[rz]?|olvida\w*|borra\w*|elimina\w*|"
+    r"dimentica\w*|cancella\w*|esque[cç]\w*|apaga\w*|vergeet|verwijder\w*|забудь\w*|удали\w*)\b|忘|删除|刪除|消して|잊어|지워",
+    re.IGNORECASE,
+)
+
+_REFUSALS = {
+    Refusal.SECRET: "This looks like a secret. Secrets are never kept; tell the user so.",
+    Refusal.FORGOTTEN: "The user had this forgotten. It is not kept again.",
+    Refusal.KNOWN: "This is known already.",
+    Refusal.TOO_SLIGHT: "The quote is too short to show this. Quote the whole phrase of the user.",
+    Refusal.UNIMPORTANT: "This is not worth keeping.",
+    Refusal.BORROWED: "The user did not say this; it comes from a reply, a memory or a document.",
+}
+
+
+class Remember(BaseModel):
+    """Arguments of `remember`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    content: str = Field(min_length=1, max_length=500)
+    quote: str = Field("", max_length=2_000)
+    memory_type: MemoryKind = "fact"
+    fact_key: str | None = Field(None, max_length=100)
+    fact_value: str | None = Field(None, max_length=255)
+    importance: Unit = 0.7
+    corrects: bool = False
+
+
+class Forget(BaseModel):
+    """Arguments of `forget`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    quote: str = Field(min_length=1, max_length=2_000)
+    memory_id: int | None = Field(None, ge=1, le=2**31 - 1)
+    content: str | None = Field(None, max_length=500)
+
+
+class Search(BaseModel):
+    """Arguments of `search_memories`."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    query: str = Field(min_length=1, max_length=200)
+
+
+def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None) -> dict[str, Any]:
+    """Keep something that the user said in the turn's conversation, quoted; refused without their words."""
+    conversation = _conversation(turn)
+    versions.hold(conversation.user_id)
+    sources = _user_messages(turn)
+    quote = args.quote or args.content
+    source = next((s for s in reversed(sources) if find_quote(quote, s.content)), None)
+    if source is None:
+        return _refused("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
+    operation = MemoryOperation(
+        action="add",
+        message_number=source.number,
+        quote=quote,
+        memory_type=args.memory_type,
+        content=args.content,
+        fact_key=args.fact_key,
+        fact_value=args.fact_value,
+        confidence=CONFIDENCE,
+        importance=args.importance,
+        explicit_correction=args.corrects,
+    )
+    ids = store.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
+    if vectors and model:
+        ids |= store.nearest(conversation.user_id, conversation.space_id, model, list(vectors.values()), 10).keys()
+    state = State(
+        messages=sources,
+        memories=tuple(store.load_known(ids)),
+        embeddings=vectors,
+        context=_replies(turn),
+        is_forgotten=forgetting.graveyard(conversation.user_id).forbids,
+    )
+    plan = decide([operation], state, origin="tool")
+    if not plan.effects:
+        reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
+        return _refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
+    journal = Journal(
+        conversation.user_id,
+        "tool",
+        actor="tool",
+        conversation_id=conversation.conversation_id,
+        continued=_change_set(conversation.user_id, turn.message_id),
+    )
+    made = store.apply_plan(
+        plan.effects,
+        journal,
+        space_id=conversation.space_id,
+        embedding_model=model if vectors else None,
+        embeddings=vectors,
+    )
+    journal.close(plan.counts).through_message_id = turn.message_id
+    return _outcome(plan, made)
+
+
+def forget(turn: Message, args: Forget) -> dict[str, Any]:
+    """Forget a memory for good, when the user asks for it in so many words in the message that is being answered."""
+    conversation = _conversation(turn)
+    asked = db.session.get(Message, turn.reply_to_id) if turn.reply_to_id else None
+    said = user_words(asked.content) if asked else ""
+    if asked is None or not find_quote(args.quote, asked.content) or not _ASKS_TO_FORGET.search(said):
+        return _refused("not_asked", "Forgetting cannot be undone: the user has to ask for it, and you to quote that.")
+    chosen = Memory.memory_id == args.memory_id
+    if args.memory_id is None:
+        chosen = Memory.statement_hash == statement_hash(args.content or "")
+    ids = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == conversation.user_id, chosen)).all()
+    if not ids:
+        return _refused("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
+    report = forgetting.forget(conversation.user_id, ids, cause="tool", conversation_id=conversation.conversation_id)
+    return {"status": "forgotten", "memories": len(report.memory_ids)}
+
+
+def search(turn: Message, args: Search) -> dict[str, Any]:
+    """The user's memories that hold words of the query, best first."""
+    conversation = db.session.get(Conversation, turn.conversation_id)
+    query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
+    return {
+        "memories": [
+            {"memory_id": row.memory_id, "memory_type": row.memory_type, "content": row.content}
+            for row, _ in search_memories(conversation.user_id, query).items
+            if row.user_id == conversation.user_id  # what is kept with the reply must not outlast what others share
+        ]
+    }
+
+
+def _conversation(turn: Message) -> Conversation:
+    """The turn's conversation, locked before the user's memory is: two orders of locking end in deadlocks."""
+    return db.session.get(Conversation, turn.conversation_id, with_for_update=True, populate_existing=True)
+
+
+def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
+    rows = db.session.scalars(
+        select(Message)
+        .where(
+            Message.conversation_id == turn.conversation_id,
+            Message.superseded_by_id.is_(None),
+            Message.role == "user",
+            Message.message_id < turn.message_id,
+        )
+        .order_by(Message.message_id.desc())
+        .limit(RECENT_MESSAGES)
+    ).all()
+    return tuple(
+        SourceMessage(number, row.message_id, "user", row.content, row.created_at)
+        for number, row in enumerate(reversed(rows), 1)
+    )
+
+
+def _replies(turn: Message) -> tuple[str, ...]:
+    return tuple(
+        db.session.scalars(
+            select(Message.content)
+            .where(
+                Message.conversation_id == turn.conversation_id,
+                Message.superseded_by_id.is_(None),
+                Message.role == "assistant",
+                Message.message_id < turn.message_id,
+            )
+            .order_by(Message.message_id.desc())
+            .limit(RECENT_MESSAGES)
+        )
+    )
+
+
+def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:
+    """What the tools of this turn did so far, unless the user has undone it already."""
+    return db.session.scalar(
+        select(MemoryChangeSet)
+        .where(
+            MemoryChangeSet.user_id == user_id,
+            MemoryChangeSet.cause == "tool",
+            MemoryChangeSet.through_message_id == turn_id,
+            MemoryChangeSet.undone_at.is_(None),
+        )
+        .order_by(MemoryChangeSet.change_set_id.desc())
+        .limit(1)
+    )
+
+
+def _outcome(plan: Plan, made: dict[int, int]) -> dict[str, Any]:
+    inserted = next((effect for effect in plan.effects if isinstance(effect, Insert)), None)
+    if inserted is not None:
+        status = "remembered"
+        if inserted.needs_review:
+            status = "waits_for_review"
+        elif inserted.overruled_by is not None:
+            status = "overruled"
+        return {"status": status, "memory_id": made[inserted.ref]}
+    merged = next((effect for effect in plan.effects if isinstance(effect, AddEvidence)), None)
+    return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
+
+
+def _refused(reason: str, detail: str) -> dict[str, Any]:
+    return {"status": "refused", "reason": reason, "detail": detail}

@@ -1,0 +1,1 @@
+"""How memories are shown to people."""

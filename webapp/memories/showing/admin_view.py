@@ -1,0 +1,71 @@
+"""Looking after memories: the health view, and the admin's view of somebody's, which is logged."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+from sqlalchemy import false, select
+
+from webapp.accounts.service import get_user
+from webapp.database import db, now
+from webapp.memories.engine.health import Checkup, Health, examine
+from webapp.memories.models import AdminAccess, Memory
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.search import search_memories
+from webapp.memories.service import list_memories, visible
+from webapp.web import Page
+
+log = logging.getLogger(__name__)
+
+EXAMINED = 5_000
+"""How many open memories a check-up looks at, the last changed first: pairs are compared, which grows quadratically."""
+
+
+def check_health(user_id: int) -> Health:
+    """What the user may want to tidy up among the open memories."""
+    rows = db.session.scalars(
+        visible(user_id)
+        .where(Memory.is_archived == false(), Memory.is_closed == false())
+        .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
+        .limit(EXAMINED)
+    )
+    return examine([_checkup(row) for row in rows], now())
+
+
+def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
+    """A page of somebody's memories for an admin; every look is recorded. Raises NotFound. The caller commits."""
+    get_user(user_id)
+    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what="memories"))
+    db.session.flush()
+    log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
+    if query.q:
+        found = search_memories(user_id, query)
+        return Page([row for row, _ in found.items], found.next_cursor)
+    return list_memories(user_id, query)
+
+
+def admin_views(user_id: int, limit: int = 50) -> list[AdminAccess]:
+    """Who looked at a user's memories, last first."""
+    looked = select(AdminAccess).where(AdminAccess.user_id == user_id).order_by(AdminAccess.access_id.desc())
+    return list(db.session.scalars(looked.limit(limit)))
+
+
+def _checkup(row: Memory) -> Checkup:
+    return Checkup(
+        ref=row.memory_id,
+        memory_type=row.memory_type,
+        content=row.content,
+        origin=row.origin,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        last_used_at=row.last_accessed_at,
+        access_count=row.access_count or 0,
+        evidence_count=row.evidence_count,
+        fact_key=row.fact_key,
+        is_pinned=bool(row.is_pinned),
+        is_archived=bool(row.is_archived),
+        needs_review=row.needs_review,
+        valid_to=row.valid_to,
+        embedding=np.frombuffer(row.embedding, dtype=np.float32) if row.embedding else None,
+    )

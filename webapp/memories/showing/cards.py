@@ -1,0 +1,248 @@
+"""What the memory templates show: cards with their quotes, the panel, the change log, the health view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Select, bindparam, func, select, true
+
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.memories import history, listing, reviewing, service
+from webapp.memories.engine.health import Finding
+from webapp.memories.history import ChangeSetView, Quoted
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.reviewing import Waiting
+from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
+from webapp.memories.search import search_memories
+from webapp.memories.showing import admin_view, wording
+from webapp.memories.switches import Switches, switches
+from webapp.validation import Id, Line
+from webapp.web import Page, PageQuery
+
+COUNTED_TO = 1_000
+"""Counts beyond are shown as "1000+": counting a large memory to the end would cost what listing it would."""
+CATEGORIES = 100
+LOGGED = 8
+REVIEWED = 5
+
+
+class Filters(BaseModel):
+    """What the list is narrowed to, as the form has it."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: Line = Field("", max_length=200)
+    memory_type: MemoryKind | None = None
+    category: Category | None = None
+    show: Literal["current", "pinned", "review", "archived", "past"] = "current"
+    here: bool = False
+    space: Id | None = None
+    conversation: Id | None = None
+    cursor: str | None = Field(None, max_length=500)
+    limit: int = Field(12, ge=1, le=100)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.q or self.memory_type or self.category or self.show != "current" or self.here or self.space)
+
+    @property
+    def hidden(self) -> int:
+        """How many filters are set that the form keeps folded away."""
+        return sum([bool(self.category), self.show != "current", self.here, self.space is not None])
+
+    def query(self) -> MemoryQuery:
+        """The same for the service."""
+        return MemoryQuery(
+            q=self.q or None,
+            memory_type=self.memory_type,
+            category=self.category or None,
+            is_pinned=True if self.show == "pinned" else None,
+            is_archived=self.show == "archived",
+            needs_review=True if self.show == "review" else None,
+            is_closed=self.show == "past",
+            space_id=self.space,
+            source_conversation_id=self.conversation if self.here else None,
+            cursor=self.cursor,
+            limit=self.limit,
+        )
+
+    def as_args(self) -> dict[str, str | int]:
+        """For the address of the next page."""
+        return self.model_dump(exclude_defaults=True, exclude={"cursor"})
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A memory with the quotes it rests on, oldest first."""
+
+    memory: Memory
+    evidence: Sequence[Quoted] = ()
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return wording.KINDS[self.memory.memory_type]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the badges say; None stands for more than can be counted quickly."""
+
+    current: int
+    review: int
+
+    @property
+    def label(self) -> str:
+        """The number of memories in use."""
+        return f"{COUNTED_TO}+" if self.current > COUNTED_TO else str(self.current)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Everything the panel shows for a conversation, or for none."""
+
+    conversation: Conversation | None
+    switches: Switches
+    counts: Counts
+    filters: Filters
+    cards: Page[Card]
+    review: list[Waiting]
+    changes: list[ChangeSetView]
+    categories: list[str] = field(default_factory=list)
+
+
+def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, with_changes: bool = True) -> Panel:
+    """The panel as it stands; the quotes of all that it shows are loaded at once."""
+    number = counts(user_id)
+    listed = _listed(user_id, filters)
+    pairs = reviewing.pairs_waiting(user_id, MemoryQuery(limit=REVIEWED)).items if number.review else []
+    ids = {*(row.memory_id for row in listed.items), *reviewing.ids_of(pairs)}
+    quotes = history.evidence_of(user_id, ids) if ids else {}
+    return Panel(
+        conversation,
+        switches(user_id, conversation),
+        number,
+        filters,
+        Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
+        _contradictions_first(reviewing.with_quotes(pairs, quotes)),
+        history.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items if with_changes else [],
+        categories(user_id),
+    )
+
+
+def cards(user_id: int, filters: Filters) -> Page[Card]:
+    """A page of the list: by relevance when words are looked for, else last changed first."""
+    page = _listed(user_id, filters)
+    return Page(cards_of(user_id, page.items), page.next_cursor)
+
+
+def _listed(user_id: int, filters: Filters) -> Page[Memory]:
+    query = filters.query()
+    if not query.q:
+        return service.list_memories(user_id, query)
+    found = search_memories(user_id, query)
+    return Page([row for row, _ in found.items], found.next_cursor)
+
+
+def cards_of(user_id: int, rows: Iterable[Memory]) -> list[Card]:
+    """Memories with their quotes, in two queries."""
+    rows = list(rows)
+    quotes = history.evidence_of(user_id, [row.memory_id for row in rows]) if rows else {}
+    return [Card(row, quotes.get(row.memory_id, ())) for row in rows]
+
+
+def card(user_id: int, memory_id: int) -> Card:
+    """One memory that the user may read. Raises NotFound."""
+    return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
+
+
+def waiting(user_id: int, limit: int, cursor: str | None = None) -> Page[Waiting]:
+    """What waits for a decision; contradictions first."""
+    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor))
+    return Page(_contradictions_first(page.items), page.next_cursor)
+
+
+def _contradictions_first(items: Iterable[Waiting]) -> list[Waiting]:
+    return sorted(items, key=lambda item: item.other is None)
+
+
+def counts(user_id: int) -> Counts:
+    """The numbers on the badges."""
+    return Counts(*db.session.execute(_counts(), {"user": user_id}).one())
+
+
+@cache
+def _counts() -> Select[tuple[int, int]]:
+    queries = (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
+    some = (service.filtered(bindparam("user"), query).with_only_columns(Memory.memory_id) for query in queries)
+    bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
+    return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
+
+
+def categories(user_id: int) -> list[str]:
+    """The categories of what is in use, for the filter, by name."""
+    return list(db.session.scalars(_categories(db.engine.dialect.name == "sqlite"), {"user": user_id}))
+
+
+@cache
+def _categories(on_sqlite: bool) -> Select[tuple[str]]:
+    return listing.categories(bindparam("user"), on_sqlite).limit(CATEGORIES)
+
+
+def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
+    """What the reading of each of these messages changed, by message; only what still has something to show."""
+    rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
+    found: dict[int, list[ChangeSetView]] = {}
+    for view in history.view_change_sets(rows, with_titles=False):
+        if wording.remembered(view.row.counts):
+            found.setdefault(view.row.through_message_id, []).append(view)
+    return found
+
+
+@cache
+def _reading() -> Select[tuple[MemoryChangeSet]]:
+    return (
+        select(MemoryChangeSet)
+        .where(
+            MemoryChangeSet.user_id == bindparam("user"),
+            MemoryChangeSet.undoes_id.is_(None),
+            MemoryChangeSet.through_message_id.in_(bindparam("ids", expanding=True)),
+        )
+        .order_by(MemoryChangeSet.change_set_id)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A finding of the health view: groups of cards, one card each except for duplicates."""
+
+    finding: Finding
+    groups: list[list[Card]]
+
+
+def health(user_id: int, most: int = 50) -> list[Group]:
+    """What may want tidying, each finding with at most `most` groups of memories."""
+    found = admin_view.check_health(user_id)
+    single = {
+        Finding.UNSUPPORTED: found.unsupported,
+        Finding.STALE: found.stale,
+        Finding.NEVER_USED: found.never_used,
+    }
+    ids = {ref for group in found.duplicates[:most] for ref in group}
+    ids.update(ref for refs in single.values() for ref in refs[:most])
+    rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
+    by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
+    groups = [Group(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
+    groups += [Group(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
+    return [group for group in groups if group.groups]
+
+
+def has_any(user_id: int) -> bool:
+    """Whether there is, or was, any memory at all."""
+    return db.session.scalar(select(true()).where(service.visible(user_id).exists())) is True

@@ -1,0 +1,130 @@
+"""How memory is said to people: kinds, what happened to memories and why; no ids, no jargon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+KINDS = {
+    "fact": "fact",
+    "preference": "preference",
+    "entity": "person or thing",
+    "project": "project",
+    "decision": "decision",
+}
+
+SHOWN = {
+    "current": "In use",
+    "pinned": "Pinned",
+    "review": "To review",
+    "archived": "Archived",
+    "past": "No longer true",
+}
+
+_CAUSES = {
+    "written": "You wrote one",
+    "edited": "You edited one",
+    "pinned": "You pinned one",
+    "unpinned": "You took a pin off",
+    "archived": "You archived one",
+    "unarchived": "You took one out of the archive",
+    "forget": "You forgot",
+    "forget_all": "You forgot everything",
+    "rejected": "You said it was wrong",
+    "conversation_deleted": "With a deleted conversation",
+    "restored": "You went back to an earlier wording",
+    "undo": "You undid a change",
+    "profile": "You changed your profile",
+    "review_accept": "You accepted one",
+    "review_replace": "You said it replaces the other",
+    "review_both": "You said both are true",
+    "review_until": "You said until when it was true",
+    "tool": "During a reply",
+    "import": "By an import",
+}
+
+_COUNTS = {
+    "added": "+{}",
+    "updated": "{} changed",
+    "superseded": "{} replaced",
+    "retracted": "{} no longer true",
+    "merged": "{} confirmed",
+    "in_review": "{} to review",
+    "forgotten": "{} forgotten",
+    "removed": "{} taken back",
+    "restored": "{} put back",
+}
+
+_REVISIONS = {
+    "extraction": "Learned from what you said",
+    "written": "Written by you",
+    "edited": "Edited by you",
+    "pinned": "Pinned",
+    "unpinned": "Pin taken off",
+    "archived": "Archived",
+    "unarchived": "Taken out of the archive",
+    "restored": "Earlier wording restored",
+    "undo": "A change was undone",
+    "profile": "From your profile",
+    "tool": "Noted during a reply",
+    "import": "Imported",
+    "review_accept": "Accepted by you",
+    "review_replace": "Decided by you: replaced",
+    "review_both": "Decided by you: both true",
+    "review_until": "Decided by you: true until a date",
+}
+
+FINAL_CAUSES = frozenset({"forget", "forget_all", "rejected", "conversation_deleted", "undo"})
+"""Causes of change sets that cannot be undone: what is forgotten stays forgotten."""
+
+OBSTACLES = {
+    "changed_since": "was changed since",
+    "key_taken": "has been replaced by another one since",
+    "forgotten": "was forgotten since",
+}
+
+
+def cause(name: str) -> str:
+    """What a change set comes from, as a heading; a cause nobody named is a change."""
+    return _CAUSES.get(name, "A change")
+
+
+def revision_cause(name: str) -> str:
+    """Why a revision was made."""
+    return _REVISIONS.get(name, "Changed")
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 quote", "2 quotes"."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def summary(counts: Mapping[str, int]) -> str:
+    """What a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
+    counts = _apart(counts)
+    return ", ".join(words.format(counts[name]) for name, words in _COUNTS.items() if counts.get(name))
+
+
+def _apart(counts: Mapping[str, int]) -> dict[str, int]:
+    """The counts with what waits for review told once: what is stored as waiting counts as added too."""
+    waiting = counts.get("in_review", 0)
+    return {**counts, "added": max(0, counts.get("added", 0) - waiting)}
+
+
+def remembered(counts: Mapping[str, int]) -> str:
+    """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
+    counts = _apart(counts)
+    if added := counts.get("added", 0):
+        return f"Remembered {added}"
+    changed = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
+    if changed:
+        return f"Changed {counted(changed, 'memory', 'memories')}"
+    if waiting := counts.get("in_review", 0):
+        return f"{waiting} to review"
+    if confirmed := counts.get("merged", 0):
+        return f"Confirmed {counted(confirmed, 'memory', 'memories')}"
+    return ""
+
+
+def certainty(confidence: float) -> str:
+    """How sure a memory is, in words."""
+    return "certain" if confidence >= 0.9 else "likely" if confidence >= 0.6 else "unsure"

@@ -1,0 +1,300 @@
+"""Reading what was found from the tables, by id: whatever an index says, only what is there now and may be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now
+from webapp.dates import in_full
+from webapp.memories.engine.ranking import RankedMemory, score
+from webapp.memories.models import Memory
+from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
+from webapp.retrieval.models import ConversationChunk
+from webapp.retrieval.passages import Hit, Key
+from webapp.retrieval.scope import NOBODY, Scope, may_see
+from webapp.spaces.members import names_of
+from webapp.spaces.models import DocumentChunk, SpaceDocument
+
+_ROOMS = (16, 64, 256)
+"""Ids a statement has room for. One of a fixed length is rendered once, an expanding list anew every time."""
+_ORDINARY = 0.5
+"""Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them."""
+
+    kind: str
+    id: int
+    content: str
+    at: datetime
+    score: float = 0.0
+    reason: str = ""
+    revision: int | None = None
+    conversation_id: int | None = None
+    message_id: int | None = None
+    title: str | None = None
+    role: str | None = None
+    hit: Hit | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words for the model."""
+        day = in_full(self.at)
+        place = f' in "{self.title}"' if self.title else ""
+        if self.kind == "message":
+            return f"{'said by the user' if self.role == 'user' else 'said by you'}{place}, {day}"
+        if self.kind == "chunk":
+            return f"summary of an earlier part{place}, {day}"
+        if self.kind == "document":
+            return f'document "{self.title}"'
+        if self.extra.get("by"):
+            return f"shared by {self.extra['by']}, {day}"
+        return f"remembered {day}"
+
+
+def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
+    """What the hits name, in their order, with the rank of memories taken into account; one query a kind.
+
+    Passages that are gone, closed, superseded, hidden or not in scope are left out.
+    """
+    rows = load_passages([hit.key for hit in hits], scope)
+    found = []
+    for hit in hits:
+        row = rows.get(hit.key)
+        if row is not None:
+            factor = row.extra.get("worth", _ORDINARY) / _ORDINARY
+            value = hit.score * factor if hit.score > 0 else hit.score
+            found.append(replace(row, score=value, reason=hit.reason, hit=hit))
+    # To a thousandth, as the ranking itself: of equals, the newest stays first.
+    return sorted(found, key=lambda item: -round(item.score, 3))
+
+
+def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
+    """Passages by kind and id, as they are now; those that may not be found or seen are missing."""
+    by_kind: dict[str, list[int]] = {}
+    for kind, number in keys:
+        by_kind.setdefault(kind, []).append(number)
+    found: dict[Key, Found] = {}
+    for kind, ids in by_kind.items():
+        for owner, space_id, shared, item in _READERS[kind](ids) if kind in _READERS else ():
+            if may_see(scope, owner, space_id, shared):
+                found[item.key] = item if owner in (scope.user_id, NOBODY) else _of_another(item, owner)
+    return found
+
+
+def _of_another(item: Found, owner: int) -> Found:
+    """What somebody else shares, as it is seen: who shares it, but not the conversation it comes from."""
+    extra = {**item.extra, "by": names_of([owner]).get(owner, "somebody")}
+    return replace(item, conversation_id=None, message_id=None, extra=extra)
+
+
+def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> list[Found]:
+    """Usable memories that a statement selects, best first."""
+    found = [
+        replace(
+            item if owner == scope.user_id else _of_another(item, owner),
+            score=item.extra["worth"] / _ORDINARY,
+            reason=reason,
+        )
+        for owner, space_id, shared, item in _memory_rows(statement)
+        if may_see(scope, owner, space_id, shared)
+    ]
+    return sorted(found, key=lambda item: (-item.score, item.id))
+
+
+def _by_id(statement: Callable[[int], Select[Any]], ids: Sequence[int]) -> Iterator[Row[Any]]:
+    """The rows of a statement, made for so many ids, for however many there are."""
+    for start in range(0, len(ids), _ROOMS[-1]):
+        some = ids[start : start + _ROOMS[-1]]
+        room = next(room for room in _ROOMS if room >= len(some))
+        filled = (*some, *[some[-1]] * (room - len(some)))
+        yield from db.session.execute(statement(room), {f"id{place}": number for place, number in enumerate(filled)})
+
+
+def _ids(room: int) -> list[BindParameter[int]]:
+    return [bindparam(f"id{place}", type_=BigInteger) for place in range(room)]
+
+
+def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    return _as_memories(_by_id(_memories_by_id, ids))
+
+
+def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    return _as_memories(db.session.execute(_of_memories(statement)))
+
+
+# To build a statement costs about as much as to send it: those of every reply are built once.
+@cache
+def _memories_by_id(room: int) -> Select[Any]:
+    return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids(room))))
+
+
+def _of_memories(statement: Select[Any]) -> Select[Any]:
+    return statement.with_only_columns(
+        Memory.memory_id,
+        Memory.content,
+        Memory.user_id,
+        Memory.space_id,
+        Memory.visibility,
+        Memory.created_at,
+        Memory.updated_at,
+        Memory.last_accessed_at,
+        Memory.confidence,
+        Memory.importance,
+        Memory.is_pinned,
+        Memory.revision,
+        Memory.source_conversation_id,
+        Memory.source_message_id,
+        Memory.memory_type,
+        Memory.fact_key,
+    )
+
+
+def _as_memories(rows: Iterable[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    at = now()
+    for row in rows:
+        ranked = RankedMemory(
+            row.memory_id,
+            row.content,
+            1.0 if row.confidence is None else row.confidence,
+            row.importance,
+            row.created_at,
+            row.updated_at,
+            row.last_accessed_at,
+            is_pinned=bool(row.is_pinned),
+        )
+        yield (
+            row.user_id,
+            row.space_id,
+            row.visibility == "shared",
+            Found(
+                "memory",
+                row.memory_id,
+                row.content,
+                row.created_at,
+                revision=row.revision,
+                conversation_id=row.source_conversation_id,
+                message_id=row.source_message_id,
+                extra={"worth": score(ranked, 1.0, at), "memory_type": row.memory_type, "fact_key": row.fact_key},
+            ),
+        )
+
+
+@cache
+def _messages_by_id(room: int) -> Select[Any]:
+    return (
+        searchable_messages()
+        .where(Message.message_id.in_(_ids(room)))
+        .with_only_columns(
+            Message.message_id,
+            Message.content,
+            Message.created_at,
+            Message.role,
+            Conversation.user_id,
+            Conversation.conversation_id,
+            Conversation.title,
+            Conversation.space_id,
+        )
+    )
+
+
+def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    for row in _by_id(_messages_by_id, ids):
+        yield (
+            row.user_id,
+            row.space_id,
+            False,
+            Found(
+                "message",
+                row.message_id,
+                row.content,
+                row.created_at,
+                conversation_id=row.conversation_id,
+                message_id=row.message_id,
+                title=row.title,
+                role=row.role,
+            ),
+        )
+
+
+@cache
+def _chunks_by_id(room: int) -> Select[Any]:
+    return (
+        searchable_chunks()
+        .where(ConversationChunk.chunk_id.in_(_ids(room)))
+        .with_only_columns(
+            ConversationChunk.chunk_id,
+            ConversationChunk.content,
+            ConversationChunk.created_at,
+            Conversation.space_id,
+            ConversationChunk.message_range_start,
+            Conversation.user_id,
+            Conversation.conversation_id,
+            Conversation.title,
+        )
+    )
+
+
+def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    for row in _by_id(_chunks_by_id, ids):
+        yield (
+            row.user_id,
+            row.space_id,
+            False,
+            Found(
+                "chunk",
+                row.chunk_id,
+                row.content,
+                row.created_at,
+                conversation_id=row.conversation_id,
+                message_id=row.message_range_start,
+                title=row.title,
+            ),
+        )
+
+
+def _documents(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+    rows = db.session.execute(
+        select(
+            DocumentChunk.document_chunk_id,
+            DocumentChunk.content,
+            DocumentChunk.space_id,
+            DocumentChunk.document_id,
+            SpaceDocument.title,
+            SpaceDocument.created_at,
+        )
+        .join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
+        .where(DocumentChunk.document_chunk_id.in_(ids))
+    )
+    for row in rows:
+        yield (
+            NOBODY,
+            row.space_id,
+            True,
+            Found(
+                "document",
+                row.document_chunk_id,
+                row.content,
+                row.created_at,
+                title=row.title,
+                extra={"document_id": row.document_id, "space_id": row.space_id},
+            ),
+        )
+
+
+_READERS = {"memory": _memories, "message": _messages, "chunk": _chunks, "document": _documents}

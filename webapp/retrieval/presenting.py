@@ -1,0 +1,226 @@
+"""What the templates of receipts and search show: lines with their reason, quote and age, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+from markupsafe import Markup, escape
+from sqlalchemy import Select, bindparam, func, select
+
+from webapp.conversations.finding import find
+from webapp.conversations.messages import in_order
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories import history
+from webapp.memories.history import Quoted
+from webapp.retrieval import receipts, service
+from webapp.retrieval.excerpt import excerpt
+from webapp.retrieval.hydration import Found
+from webapp.retrieval.models import TurnReceipt
+from webapp.retrieval.receipts import Line
+
+DONE = {
+    "wrong": "Set aside as wrong",
+    "outdated": "Marked as no longer true",
+    "not_relevant": "Noted: it counts less for questions like this one",
+    "forget": "Forgotten for good",
+}
+
+KINDS = {"memory": "Memory", "message": "Past message", "chunk": "Conversation summary", "document": "Document"}
+
+_REASONS = {
+    "profile": "Your profile, always known",
+    "pinned": "Pinned by you",
+    "fact": "An important fact, always known",
+    "space": "A fact of this space",
+    "recent": "Learned recently",
+    "earlier part of this conversation": "An earlier part of this conversation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UsedCounts:
+    """How many memories and other passages a reply saw."""
+
+    memories: int = 0
+    passages: int = 0
+
+    @property
+    def label(self) -> str:
+        """For the line under the reply; empty when it used nothing."""
+        if self.memories:
+            return f"Used {self.memories} {'memory' if self.memories == 1 else 'memories'}"
+        if self.passages:
+            return f"Used {self.passages} {'passage' if self.passages == 1 else 'passages'}"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of a receipt with the quotes of its memory."""
+
+    line: Line
+    evidence: Sequence[Quoted] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why it was there, as a sentence."""
+        return _REASONS.get(self.line.reason) or self.line.reason[:1].upper() + self.line.reason[1:]
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        return KINDS[self.line.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What the reply saw, memories first, and what was looked at and left out."""
+
+    memories: list[Item] = field(default_factory=list)
+    passages: list[Item] = field(default_factory=list)
+    passed_over: list[Item] = field(default_factory=list)
+
+
+def receipt(user_id: int, lines: Iterable[Line]) -> Receipt:
+    """Lines in their groups, each thing once."""
+    lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
+    ids = [line.id for line in lines if line.kind == "memory"]
+    quotes = history.evidence_of(user_id, ids) if ids else {}
+    found = Receipt()
+    for line in lines:
+        item = Item(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
+        if not line.injected:
+            found.passed_over.append(item)
+        else:
+            (found.memories if line.kind == "memory" else found.passages).append(item)
+    return found
+
+
+def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, Receipt]:
+    """The newest reply of a conversation that used something, with its receipt."""
+    if conversation is None:
+        return None, Receipt()
+    message_id = db.session.scalar(
+        in_order(select(Message.message_id))
+        .where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.role == "assistant",
+            Message.superseded_by_id.is_(None),
+            Message.status != "streaming",
+        )
+        .order_by(Message.message_id.desc())
+        .limit(1)
+    )
+    if message_id is None:
+        return None, Receipt()
+    return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
+
+
+def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
+    """How much each of some replies used; the caller has checked whose they are."""
+    rows = db.session.execute(_used_counts(), {"ids": list(message_ids)})
+    found: dict[int, UsedCounts] = {}
+    for message_id, kind, count in rows:
+        seen = found.get(message_id, UsedCounts())
+        memories, passages = (count, 0) if kind == "memory" else (0, count)
+        found[message_id] = UsedCounts(seen.memories + memories, seen.passages + passages)
+    return found
+
+
+@cache
+def _used_counts() -> Select[tuple[int, str, int]]:
+    return (
+        select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
+        .where(TurnReceipt.message_id.in_(bindparam("ids", expanding=True)), TurnReceipt.injected)
+        .group_by(TurnReceipt.message_id, TurnReceipt.kind)
+    )
+
+
+def marked(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
+    """A text with its spans as <mark>."""
+    html, at = Markup(""), 0
+    for start, end in spans:
+        html += escape(text[at:start]) + Markup("<mark>{}</mark>").format(text[start:end])
+        at = end
+    return html + escape(text[at:])
+
+
+FILTERS = {
+    "": "Everything",
+    "conversation": "Conversations",
+    "message": "Messages",
+    "memory": "Memories",
+    "chunk": "Summaries",
+    "document": "Documents",
+}
+MOST = 24
+EXCERPT = 160
+TITLES = 4
+NEARLY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A thing found. `memory_id` for a memory; else it is opened in a conversation, at a message if there is one."""
+
+    kind: str
+    title: Markup | str
+    excerpt: Markup | None
+    at: datetime
+    conversation_id: int | None = None
+    message_id: int | None = None
+    memory_id: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is, in words."""
+        return {"conversation": "Conversation", **KINDS, "message": "Message"}[self.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Groups in the order of `FILTERS`; whether only words were looked for, and whether an index is being made."""
+
+    groups: list[tuple[str, list[Result]]] = field(default_factory=list)
+    words_only: bool = False
+    is_preparing: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.groups)
+
+
+def search(user_id: int, q: str, kind: str = "") -> Results:
+    """What a person looks for: conversations by title or words, then memories, messages, summaries, documents."""
+    if not q:
+        return Results()
+    found: dict[str, list[Result]] = {name: [] for name in FILTERS if name}
+    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if kind in ("", "conversation") else ():
+        found["conversation"].append(
+            Result("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
+        )
+    words_only = is_preparing = False
+    if kind != "conversation":
+        kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
+        passages = service.search(user_id, q, kinds=kinds, limit=MOST)
+        is_preparing = not passages.indexed
+        words_only = passages.indexed and not passages.with_meaning
+        best = max((item.score for item in passages.items), default=0.0)
+        there = {result.message_id for result in found["conversation"]}
+        for item in passages.items:
+            part = excerpt(item.content, q, EXCERPT, prefix=q[-1:].isalnum())
+            # What does not hold the words is shown only if it is nearly as good: a list to choose from is no prompt.
+            is_close = bool(part.spans) or item.score >= NEARLY * best
+            if is_close and (item.message_id not in there or item.kind != "message"):
+                found[item.kind].append(_result(item, marked(part.text, part.spans)))
+    return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only, is_preparing)
+
+
+def _result(item: Found, text: Markup) -> Result:
+    if item.kind == "memory":
+        return Result("memory", text, None, item.at, memory_id=item.id)
+    title = item.title or ("Document" if item.kind == "document" else "New conversation")
+    return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id)

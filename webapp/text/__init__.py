@@ -1,0 +1,1 @@
+"""Pure text: words, stems, canonical forms, tokens, shortening, quotes, languages."""

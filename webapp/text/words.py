@@ -1,0 +1,245 @@
+"""Words of a text as search terms, in any language: normalised, stemmed, stop words left out."""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from Stemmer import Stemmer
+
+STOP = -1
+"""Term number of a word that is not indexed."""
+MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_ENGLISH = """
+    a about above after again against all also am an and any are aren't as at be because been before being below
+    between both but by can can't could couldn't did didn't do does doesn't doing don't down during each few for from
+    further had hadn't has hasn't have haven't having he he'd he'll he's her here hers herself him himself his how i i'd
+    i'll i'm i've if in into is isn't it it'd it'll it's its itself just let's me more most my myself no nor not of off
+    on once only or other ought our ours ourselves out over own same shan't she she'd she'll she's should shouldn't so
+    some such than that that's the their theirs them themselves then there there's these they they'd they'll they're
+    they've this those through to too under until up us very was wasn't we we'd we'll we're we've were weren't what
+    what's when when's where where's which while who who's whom why why's will with won't would wouldn't you you'd
+    you'll you're you've your yours yourself yourselves s t d m ll re ve
+"""
+_STOP_WORDS = frozenset(_ENGLISH.split())
+# What a stemmer cannot see; forms that are common words of another meaning ("left", "found") included.
+_FORMS = """
+    become became; begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
+    choose chose chosen; come came; draw drew drawn; drink drank drunk; drive drove driven; eat ate eaten;
+    fall fell fallen; feed fed; feel felt; fight fought; find found; fly flew flown; forget forgot forgotten;
+    forgive forgave forgiven; freeze froze frozen; get got gotten; give gave given; go went gone; grow grew grown;
+    hear heard; hide hid hidden; hold held; keep kept; know knew known; lead led; leave left; lend lent; lose lost;
+    make made; mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise risen; run ran; say said;
+    see saw seen; sell sold; send sent; shake shook shaken; shoot shot; show shown; sing sang sung; sink sank sunk;
+    sit sat; sleep slept; speak spoke spoken; spend spent; stand stood; steal stole stolen; stick stuck;
+    strike struck; swim swam swum; take took taken; teach taught; tear tore torn; tell told; think thought;
+    throw threw thrown; understand understood; wake woke woken; wear wore worn; win won; write wrote written;
+    child children; man men; woman women; person people; foot feet; tooth teeth; mouse mice; wife wives; life lives;
+    knife knives; leaf leaves; good better best; bad worse worst
+"""
+_IRREGULAR = {form: base for base, *forms in (group.split() for group in _FORMS.split(";")) for form in forms}
+# Abbreviations that are not also common words ("mar", "sat" and "sun" are).
+_DATE_WORDS = {name: name for name in (*MONTHS, *WEEKDAYS)} | {
+    short: name
+    for name in (*MONTHS, *WEEKDAYS)
+    for short in (name[:3], name[:4])
+    if short not in {"mar", "marc", "may", "sat", "satu", "sun", "sund", "mon", "wed", "dece", "octo", "nove", "augu"}
+}
+_ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_ORDINAL = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\b")
+_ASKS = re.compile(r"[?？؟][\s\"')*]*(?:\[[^\[\]]*\]\s*)?$")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Scripts written without spaces, and Hangul, whose endings join the word: indexed as pairs of characters.
+_PAIRED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f]+"
+)
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """Match runs of word characters with the combining marks that `\\w` leaves out, and inner apostrophes."""
+    ranges: list[list[int]] = []
+    for code in range(0x300, 0x11000):
+        if unicodedata.category(chr(code)) in ("Mn", "Mc"):
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    marks = "".join(f"{chr(low)}-{chr(high)}" for low, high in ranges)
+    return re.compile(rf"[^\W_][^\W_{marks}]*(?:[^\W_]|[{marks}])*(?:'[^\W_]+)?")
+
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)?")
+
+
+def _in_words(found: re.Match[str]) -> str:
+    year, month, day = (int(part) for part in found.groups())
+    return f" {day} {MONTHS[month - 1]} {year} " if 1 <= month <= 12 and 1 <= day <= 31 else found.group()
+
+
+def _in_pairs(found: re.Match[str]) -> str:
+    run = found.group()
+    return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
+
+
+def words(text: str) -> list[str]:
+    """Split a text into folded words, in order: case, accents and width folded, ISO dates in words, CJK in pairs."""
+    if text.isascii():
+        text, pattern = text.lower(), _ASCII_WORD
+    else:
+        # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
+        text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
+        text = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
+        text, pattern = _PAIRED.sub(_in_pairs, text), _word_pattern()
+        if text.isascii():
+            pattern = _ASCII_WORD
+    if any(map(text.__contains__, "0123456789")):
+        text = _ISO_DATE.sub(_in_words, text)
+        text = _ORDINAL.sub(r"\1", _THOUSANDS.sub("", text))
+    return pattern.findall(text)
+
+
+def _stem_of(stemmer: Callable[[str], str], word: str) -> str:
+    """Return the term of a folded word, "" if it is a stop word."""
+    if word in _STOP_WORDS:
+        return ""
+    before, apostrophe, after = word.partition("'")
+    if apostrophe:
+        # "Anna's" and "can't" lose their endings, "l'année" its article.
+        word = after if len(before) <= 2 and len(after) > 2 else before
+        if word in _STOP_WORDS:
+            return ""
+    word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
+    return stemmer(word) if word.isascii() else word
+
+
+def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
+    """Return the terms of folded words; those of stop words are "" if kept, in place, and else left out."""
+    stem = Stemmer("english", 0).stemWord
+    terms = [_stem_of(stem, word[:64]) for word in folded]
+    return terms if keep_stop_words else [term for term in terms if term]
+
+
+class Vocabulary(dict[str, int]):
+    """Folded word → term number; words of one stem share it, unknown ones are added on look-up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._terms: dict[str, int] = {}
+        stemmer = Stemmer("english", 0)
+        self._stem = stemmer.stemWord
+
+    def __missing__(self, word: str) -> int:
+        """Number a word seen for the first time."""
+        term = _stem_of(self._stem, word[:64])
+        number = self._terms.setdefault(term, len(self._terms)) if term else STOP
+        self[word] = number
+        return number
+
+    @property
+    def size(self) -> int:
+        """Number of terms."""
+        return len(self._terms)
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held."""
+        return sys.getsizeof(self) + sys.getsizeof(self._terms) + 90 * (len(self) + len(self._terms))
+
+    def number(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
+        """Return the term numbers of each text, stop words left out."""
+        numbered = []
+        look_up = self.__getitem__
+        for text in texts:
+            row = np.fromiter(map(look_up, words(text)), dtype=np.int32)
+            numbered.append(row[row >= 0])
+        return numbered
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """Forget the terms (by number) that are not used and number the others anew, in the same order."""
+        numbers = np.cumsum(used) - 1
+        self._terms = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
+        kept = {
+            word: old if old == STOP else int(numbers[old]) for word, old in self.items() if old == STOP or used[old]
+        }
+        self.clear()
+        self.update(kept)
+
+    def find(self, word: str) -> int | None:
+        """Return the number of a query word's term: STOP, or None if no text has it. Adds nothing."""
+        if (number := self.get(word)) is not None:
+            return number
+        term = _stem_of(self._stem, word[:64])
+        return self._terms.get(term) if term else STOP
+
+    def starting_with(self, prefix: str, limit: int = 24) -> list[int]:
+        """Return the numbers of terms that have a word starting with a prefix, shortest words first."""
+        matching = sorted((word for word in self if word.startswith(prefix)), key=len)
+        return list(dict.fromkeys(self[word] for word in matching if self[word] != STOP))[:limit]
+
+
+@dataclass(frozen=True, slots=True)
+class DateWords:
+    """What a query says about dates; empty tuples where it says nothing."""
+
+    years: tuple[int, ...] = ()
+    months: tuple[int, ...] = ()
+    days: tuple[int, ...] = ()
+    weekdays: tuple[int, ...] = ()
+
+
+def date_words(query: Sequence[str]) -> DateWords:
+    """Read years, months (1–12), days and weekdays (Monday 0) from folded query words.
+
+    A bare number is a day only next to a month: "two of 5 guests" says nothing about the fifth.
+    """
+    names = [_DATE_WORDS.get(word, word) for word in query]
+    months = tuple(MONTHS.index(name) + 1 for name in names if name in MONTHS)
+    days = [
+        int(name)
+        for near, name in zip(_neighbours(names), names, strict=True)
+        if name.isascii() and name.isdigit() and len(name) <= 2 and 1 <= int(name) <= 31 and near & set(MONTHS)
+    ]
+    years = [
+        int(name) for name in names if len(name) == 4 and name.isascii() and name.isdigit() and "1900" <= name < "2100"
+    ]
+    return DateWords(
+        tuple(years), months, tuple(days), tuple(WEEKDAYS.index(name) for name in names if name in WEEKDAYS)
+    )
+
+
+def _neighbours(names: Sequence[str]) -> list[set[str]]:
+    return [set(names[max(0, i - 2) : i + 3]) for i in range(len(names))]
+
+
+def date_columns(when: date) -> tuple[int, int, int, int]:
+    """Return a date as the columns of a date field: year, month, day, weekday."""
+    return when.year, when.month, when.day, when.weekday()
+
+
+def asks(text: str) -> bool:
+    """Tell whether a text ends by asking something, an appended note in brackets aside."""
+    return _ASKS.search(text[-400:]) is not None
