@@ -16,7 +16,7 @@ from tests.support.people import make_person
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
-from webapp.memories import history, reviewing, service
+from webapp.memories import change_sets, history, reviewing, service
 from webapp.memories.engine.operations import parse_extraction
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.journal import snapshot
@@ -165,7 +165,7 @@ class Memories(RuleBasedStateMachine):
                 for memory_id, was in before.items()
                 if was is not None
             }
-        if self.act(history.undo, change_set) is None:
+        if self.act(change_sets.undo, change_set) is None:
             return
         with self.app.app_context():
             for memory_id, fields in stood.items():

@@ -17,7 +17,7 @@ from webapp.conversations.presenting import view_of
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.markdown import StreamRenderer
-from webapp.memories.history import get_change_set
+from webapp.memories.change_sets import get_change_set
 
 # As long as a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0

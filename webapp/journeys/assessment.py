@@ -13,7 +13,8 @@ from webapp.database import db, now
 from webapp.journeys.matching import assign, assign_data
 from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge, merge_texts
 from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
-from webapp.journeys.points import Quote, journey_view, load_evidence, state_of
+from webapp.journeys.point_views import Quote
+from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.reports import report_due
 from webapp.memories.engine.state import Evidence
 from webapp.memories.learning.guided import Guided, PointKey

@@ -15,7 +15,8 @@ from webapp.errors import Invalid
 from webapp.journeys import reports, service
 from webapp.journeys.api import pdf_response
 from webapp.journeys.downloads import wait_for_report
-from webapp.journeys.points import JourneyView, journey_view
+from webapp.journeys.point_views import JourneyView
+from webapp.journeys.points import journey_view
 from webapp.validation import MAX_ID
 from webapp.web import wants_partial
 

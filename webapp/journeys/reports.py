@@ -16,7 +16,8 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
 from webapp.journeys.models import ConversationReport, ReportEvidence
-from webapp.journeys.points import JourneyView, PointView, journey_view
+from webapp.journeys.point_views import JourneyView, PointView
+from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
 from webapp.memories.profile import get_profile
 

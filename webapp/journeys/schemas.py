@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 
 from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.points import JourneyView, PointView, Prefilled, Quote
+from webapp.journeys.point_views import JourneyView, PointView, Prefilled, Quote
 from webapp.journeys.reports import ReportState
 from webapp.validation import Id, Instant, Line
 

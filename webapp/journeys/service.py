@@ -13,7 +13,8 @@ from webapp.errors import Conflict, NotFound
 from webapp.journeys.assessment import hold_memory, write_state
 from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
-from webapp.journeys.points import JourneyView, PointView, journey_view, load_evidence, points_of, state_of
+from webapp.journeys.point_views import JourneyView, PointView
+from webapp.journeys.points import journey_view, load_evidence, points_of, state_of
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import get_memory
 from webapp.queueing import enqueue_after_commit

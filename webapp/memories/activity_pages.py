@@ -17,7 +17,7 @@ from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import redis
-from webapp.memories import dependents, history, reviewing, service, switches
+from webapp.memories import change_sets, dependents, reviewing, service, switches
 from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
@@ -70,7 +70,7 @@ def decide(memory_id: int):
 def changes():
     """The change log."""
     query = PageQuery(limit=20, cursor=request.args.get("cursor", "")[:500] or None)
-    page = history.list_change_sets(current_user_id(), query)
+    page = change_sets.list_change_sets(current_user_id(), query)
     template = "memories/_changes.html" if wants_partial() else "memories/changes.html"
     return render_template(template, changes=page.items, next_cursor=page.next_cursor)
 
@@ -79,7 +79,7 @@ def changes():
 @signed_in
 def change(change_set_id: int):
     """What one change did."""
-    view = history.get_change_set(current_user_id(), change_set_id)
+    view = change_sets.get_change_set(current_user_id(), change_set_id)
     if not wants_partial():
         return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True)
     return render_template("memories/_change_body.html", view=view)
@@ -92,12 +92,12 @@ def undo(change_set_id: int):
     user_id = current_user_id()
     refused: list[tuple[str, str, int | None]] = []
     try:
-        history.undo(user_id, change_set_id)
+        change_sets.undo(user_id, change_set_id)
     except Conflict as error:
         db.session.rollback()
         refused = _obstacles(user_id, error)
     db.session.commit()
-    view = history.get_change_set(user_id, change_set_id)
+    view = change_sets.get_change_set(user_id, change_set_id)
     shown = {"view": view, "refused": refused, "opened": True}
     if not wants_partial():
         if not refused:

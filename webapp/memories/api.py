@@ -9,7 +9,7 @@ from flask import current_app
 from webapp import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
-from webapp.memories import dependents, history, profile, reviewing, search, service
+from webapp.memories import change_sets, dependents, history, profile, reviewing, search, service
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.learning import extraction
@@ -163,7 +163,7 @@ def extract_memories(body: ExtractRequest):
     result = extraction.extract_now(user_id, body.conversation_id)
     change_set = None
     if result.change_set_id is not None:
-        change_set = _change_set(history.get_change_set(user_id, result.change_set_id))
+        change_set = _change_set(change_sets.get_change_set(user_id, result.change_set_id))
     return Extracted(change_set=change_set, counts=result.counts, title=result.title).model_dump(mode="json")
 
 
@@ -171,7 +171,7 @@ def extract_memories(body: ExtractRequest):
 @signed_in
 def list_changes(query: PageQuery):
     """What jobs and you did to memories, newest first."""
-    page = history.list_change_sets(current_user_id(), query)
+    page = change_sets.list_change_sets(current_user_id(), query)
     return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor).model_dump(
         mode="json"
     )
@@ -181,7 +181,7 @@ def list_changes(query: PageQuery):
 @signed_in
 def undo_changes(path: ChangeSetPath):
     """Undo a change set as a whole. 409 lists the memories that stand in the way."""
-    answer = _change_set(history.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
+    answer = _change_set(change_sets.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
     db.session.commit()
     return answer
 
@@ -235,5 +235,5 @@ def _report(forgotten: Forgotten) -> dict:
     return ForgetReport(memories=len(forgotten.memory_ids), **asdict(forgotten)).model_dump(mode="json")
 
 
-def _change_set(view: history.ChangeSetView) -> ChangeSetOut:
+def _change_set(view: change_sets.ChangeSetView) -> ChangeSetOut:
     return ChangeSetOut.of(view.row, view.title, view.contents)

@@ -13,7 +13,7 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
-from webapp.memories import history, service
+from webapp.memories import change_sets, history, service
 from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, wording
@@ -58,11 +58,11 @@ def read_filters(conversation: Conversation | None = None) -> Filters:
         return Filters(**{name: value for name, value in given.items() if name not in wrong})
 
 
-def remembered_under(message: Any) -> list[history.ChangeSetView]:
+def remembered_under(message: Any) -> list[change_sets.ChangeSetView]:
     """What was remembered from the turn of a reply; one query for all messages that a page shows from there on."""
     if current_identity() is None:
         return []
-    known: dict[int, list[history.ChangeSetView]] = g.setdefault("remembered", {})
+    known: dict[int, list[change_sets.ChangeSetView]] = g.setdefault("remembered", {})
     if message.message_id not in known:
         ids = [key for key in (message.reply_to_id, message.message_id) if key]
         found = cards.remembered_by(current_user_id(), ids)

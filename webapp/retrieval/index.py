@@ -6,22 +6,21 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
+from webapp.retrieval.filtering import allowed_rows, seconds
 from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.passages import KINDS, Filter, Hit, Key, Passage
-from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
 from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
-_IN_CONVERSATION = frozenset({"message", "chunk"})
 _SAME = 0.96
 _COLUMNS = {
     "kind": np.int8,
@@ -86,7 +85,7 @@ class UserIndex:
                 "shared": [p.shared for p in passages],
                 "archived": [p.archived for p in passages],
                 "quality": [p.quality for p in passages],
-                "time": [_seconds(p.created_at) for p in passages],
+                "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
                 "asking": [p.kind == "message" and asks(p.text) for p in passages],
             }
@@ -201,7 +200,7 @@ class UserIndex:
         with self._lock:
             if not self._rows or k <= 0:
                 return []
-            allowed = self._allowed(where)
+            allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
             found = self._keywords.search(query, prefix=prefix)
             cosines, z = self._similarity(vectors or {}, allowed)
             candidates = allowed & (found.scores > 0) if z is None else allowed
@@ -214,29 +213,6 @@ class UserIndex:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
             return [self._hit(row, float(scores[row]), found, best, cosines, z) for row in rows]
-
-    def _allowed(self, where: Filter) -> NDArray[np.bool_]:
-        columns = {name: column.values for name, column in self._columns.items()}
-        mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
-        if not where.archived:
-            mask &= ~columns["archived"]
-        if len(where.kinds) < len(KINDS):
-            mask &= np.isin(columns["kind"], [KINDS.index(kind) for kind in where.kinds])
-        if where.exclude_conversation is not None:
-            conversational = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
-            mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
-        if where.only_conversation is not None:
-            elsewhere = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
-            mask &= ~(elsewhere & (columns["group"] != where.only_conversation))
-        if where.verbatim is not None:
-            conversation_id, first_id = where.verbatim
-            shown = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)
-            mask &= ~(shown & (columns["id"] >= first_id))
-        if where.since is not None:
-            mask &= columns["time"] >= _seconds(where.since)
-        if where.until is not None:
-            mask &= columns["time"] < _seconds(where.until)
-        return mask
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines and z-scores by row, each from the first model given that has the row; None if none has."""
@@ -291,11 +267,6 @@ class UserIndex:
         previous = rows[place - 1] if place else NONE
         following = rows[place + 1] if place + 1 < len(rows) else NONE
         self._keywords.link(row, previous, following)
-
-
-def _seconds(when: datetime) -> int:
-    """Return seconds since 1970; a time without a zone is UTC."""
-    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
 def _has(rows: NDArray[np.int32], row: int) -> bool:

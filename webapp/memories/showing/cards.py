@@ -12,9 +12,10 @@ from sqlalchemy import Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.memories import history, listing, reviewing, service
+from webapp.memories import change_sets, history, listing, reviewing, service
+from webapp.memories.change_sets import ChangeSetView
 from webapp.memories.engine.health import Finding
-from webapp.memories.history import ChangeSetView, Quoted
+from webapp.memories.history import Quoted
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.memories.reviewing import Waiting
 from webapp.memories.schemas import Category, MemoryKind, MemoryQuery
@@ -131,7 +132,9 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
         filters,
         Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
         _contradictions_first(reviewing.with_quotes(pairs, quotes)),
-        history.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items if with_changes else [],
+        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items
+        if with_changes
+        else [],
         categories(user_id),
     )
 
@@ -199,7 +202,7 @@ def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[Ch
     """What the reading of each of these messages changed, by message; only what still has something to show."""
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
-    for view in history.view_change_sets(rows, with_titles=False):
+    for view in change_sets.view_change_sets(rows, with_titles=False):
         if wording.remembered(view.row.counts):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .conversation_title import title_of
-from .memory_rules import Finding, findings
+from .memory_findings import Finding
+from .memory_rules import findings
 from .request import TaskRequest
 
 NAME = "memory_operations"

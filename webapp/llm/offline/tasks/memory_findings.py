@@ -1,0 +1,182 @@
+"""How a matched phrase becomes a statement about the user, in the third person; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+_PETS = frozenset(["dog", "cat", "horse", "parrot", "hamster", "rabbit"])
+_TAIL = re.compile(
+    r"[\s,]*(?:\b(?:please|though|by the way|btw|now|nowadays|these days|currently|actually|too|as well|from now on|"
+    r"any ?more|after all|and you|if possible|thanks|thank you)\b|[.!,;:…。！]|:\)|\))+\s*$",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(r"(?:it|that|this|these|those|how|what|your|you|to\s+know|when|the\s+way)\b", re.IGNORECASE)
+# Where a name of a place or firm ends and the story goes on.
+_CUT = re.compile(
+    r"[.!;]\s|,?\s+(?:since|with|because|where|which|who|and|but|so|while|until|last|this|recently|a\s+\w+\s+ago|in\s+\d{4})\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement about the user, in the third person, as a memory operation needs it."""
+
+    content: str
+    memory_type: str = "fact"
+    category: str | None = None
+    fact_key: str | None = None
+    fact_value: str | None = None
+    confidence: float = 0.9
+    importance: float = 0.6
+    explicit_correction: bool = False
+
+
+Maker = Callable[[re.Match[str]], Iterator[Finding]]
+
+
+def tidy(text: str, words: int = 24) -> str:
+    """A phrase without filler and punctuation at its end; empty when it is too long to be a statement."""
+    trimmed = text.strip(" \t\"'“”")
+    while (shorter := _TAIL.sub("", trimmed)) != trimmed:
+        trimmed = shorter
+    return trimmed if len(trimmed.split()) <= words and len(trimmed) <= 240 else ""
+
+
+def as_third_person(text: str) -> str:
+    """ "my team" becomes "the user's team": statements must be understood away from the conversation."""
+    for pattern, replacement in _PERSPECTIVE:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+_PERSPECTIVE = tuple(
+    (re.compile(pattern, re.IGNORECASE), replacement)
+    for pattern, replacement in (
+        (r"\b(?:i am|i['’]m)\b", "the user is"),
+        (r"\b(?:i have|i['’]ve)\b", "the user has"),
+        (r"\b(?:my|our)\b", "the user's"),
+        (r"\b(?:mine|ours)\b", "the user's"),
+        (r"\b(?:me|i|us|myself)\b", "the user"),
+        (r"\bwe\b", "they"),
+    )
+)
+
+
+def _fact(key: str, value: str, content: str, importance: float = 0.6, confidence: float = 0.9) -> Iterator[Finding]:
+    value = tidy(value, words=10)
+    if value:
+        statement = content.format(value=value)
+        yield Finding(statement, "fact", key.split("/")[0], key, value, confidence, importance)
+
+
+def _plain(kind: str, category: str, content: str, importance: float, confidence: float = 0.9) -> Iterator[Finding]:
+    yield Finding(content, kind, category, confidence=confidence, importance=importance)
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"\W+", "_", text.casefold()).strip("_")[:40]
+
+
+def name(match: re.Match[str]) -> Iterator[Finding]:
+    name = tidy(match["name"], words=4)
+    if name and name.casefold() not in {"not", "a", "the", "hard", "on", "in", "difficult", "unusual", "too"}:
+        yield from _fact("identity/name", name, "The user's name is {value}.", 0.9, 1.0)
+
+
+def nickname(match: re.Match[str]) -> Iterator[Finding]:
+    yield from _fact("identity/preferred_name", match["name"], "The user prefers to be called {value}.", 0.9, 0.9)
+
+
+def call_me(match: re.Match[str]) -> Iterator[Finding]:
+    # Said in passing, it is a weak hint at the name: enough when none is known, never against one that is.
+    yield from _fact("identity/name", match["name"], "The user's name is {value}.", 0.9, 0.6)
+
+
+def relative(match: re.Match[str]) -> Iterator[Finding]:
+    relation = match["relation"].lower()
+    family = "pet" if relation in _PETS else "people"
+    content = f"The user's {relation} is called {{value}}."
+    for finding in _fact(f"{family}/{_slug(relation)}_name", match["name"], content, 0.7):
+        yield replace(finding, memory_type="entity")
+
+
+def allergies(match: re.Match[str]) -> Iterator[Finding]:
+    for item in re.split(r",\s*(?:and\s+)?|\s+and\s+|\s+or\s+", tidy(match["rest"], words=12)):
+        if item := tidy(item.removeprefix("to "), words=4):
+            yield from _fact(f"health/allergy_{_slug(item)}", item, "The user is allergic to {value}.", 1.0, 0.95)
+
+
+def diet(match: re.Match[str]) -> Iterator[Finding]:
+    yield from _fact("health/diet", match["rest"].lower(), "The user is {value}.", 0.9)
+
+
+def not_eaten(match: re.Match[str]) -> Iterator[Finding]:
+    if rest := tidy(match["rest"], words=6):
+        yield from _plain("fact", "health", f"The user does not {match['verb'].lower()} {rest}.", 0.8)
+
+
+def answer_language(match: re.Match[str]) -> Iterator[Finding]:
+    for finding in _fact("instruction/answer_language", match["language"], "The user wants answers in {value}.", 0.9):
+        yield replace(finding, memory_type="preference")
+
+
+def instruction(match: re.Match[str]) -> Iterator[Finding]:
+    if rest := tidy(match["rest"]):
+        how = match["how"].lower()
+        wish = f"always to {rest}" if how == "always" else f"never to {rest}"
+        content = f"The user asks the assistant {as_third_person(wish)}."
+        yield from _plain("preference", "instruction", content, 0.8)
+
+
+def preference(match: re.Match[str]) -> Iterator[Finding]:
+    if (rest := tidy(match["rest"])) and not re.match(r"(?:not\s+to\s+say|it|that|this)\b", rest, re.IGNORECASE):
+        yield from _plain("preference", "preference", f"The user prefers {as_third_person(rest)}.", 0.6)
+
+
+def taste(match: re.Match[str]) -> Iterator[Finding]:
+    verb, rest = " ".join(match["verb"].lower().replace("’", "'").split()), tidy(match["rest"], words=8)
+    if not rest or _VAGUE.match(rest):
+        return
+    third = {"can't stand": "cannot stand", "don't like": "does not like", "do not like": "does not like"}
+    yield from _plain(
+        "preference", "taste", f"The user {third.get(verb, verb + 's')} {as_third_person(rest)}.", 0.5, 0.85
+    )
+
+
+def favourite(match: re.Match[str]) -> Iterator[Finding]:
+    thing = match["thing"].lower()
+    key, content = f"preference/favourite_{_slug(thing)}", f"The user's favourite {thing} is {{value}}."
+    for finding in _fact(key, match["rest"], content, 0.6):
+        yield replace(finding, memory_type="preference")
+
+
+def keyed(key: str, content: str, importance: float = 0.7) -> Maker:
+    def make(match: re.Match[str]) -> Iterator[Finding]:
+        yield from _fact(key, _CUT.split(match["rest"])[0], content, importance)
+
+    return make
+
+
+def moved(match: re.Match[str]) -> Iterator[Finding]:
+    for finding in _fact("identity/location", _CUT.split(match["rest"])[0], "The user lives in {value}.", 0.8):
+        yield replace(finding, explicit_correction=True)
+
+
+def decision(match: re.Match[str]) -> Iterator[Finding]:
+    if rest := tidy(match["rest"], words=30):
+        who = "The user" if match["who"].lower() == "i" else "The user and their group"
+        verb = "agreed" if "agreed" in match["verb"].lower() else "decided"
+        yield from _plain("decision", "decision", f"{who} {verb} {as_third_person(rest)}.", 0.7)
+
+
+def project(match: re.Match[str]) -> Iterator[Finding]:
+    if rest := tidy(match["rest"]):
+        yield from _plain("project", "project", f"The user's project {as_third_person(rest)}.", 0.7)
+
+
+def works_on(match: re.Match[str]) -> Iterator[Finding]:
+    if rest := tidy(match["rest"]):
+        yield from _plain("project", "project", f"The user is {match['verb'].lower()} {as_third_person(rest)}.", 0.6)

@@ -1,0 +1,44 @@
+"""Which rows of an index a search may return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.retrieval.passages import KINDS, Filter
+from webapp.retrieval.scope import visible_rows
+
+_IN_CONVERSATION = frozenset({"message", "chunk"})
+
+
+def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:
+    """Which rows of an index a filter lets through (n); `columns` are those of `index`, n values each."""
+    mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])
+    if not where.archived:
+        mask &= ~columns["archived"]
+    if len(where.kinds) < len(KINDS):
+        mask &= np.isin(columns["kind"], [KINDS.index(kind) for kind in where.kinds])
+    if where.exclude_conversation is not None:
+        conversational = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+        mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
+    if where.only_conversation is not None:
+        elsewhere = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+        mask &= ~(elsewhere & (columns["group"] != where.only_conversation))
+    if where.verbatim is not None:
+        conversation_id, first_id = where.verbatim
+        shown = (columns["kind"] == KINDS.index("message")) & (columns["group"] == conversation_id)
+        mask &= ~(shown & (columns["id"] >= first_id))
+    if where.since is not None:
+        mask &= columns["time"] >= seconds(where.since)
+    if where.until is not None:
+        mask &= columns["time"] < seconds(where.until)
+    return mask
+
+
+def seconds(when: datetime) -> int:
+    """Return seconds since 1970; a time without a zone is UTC."""
+    return int((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
