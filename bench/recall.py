@@ -26,7 +26,6 @@ import numpy as np
 from bench.product import product
 from bench.report import percentile, table, verdict
 from webapp.accounts.models import User
-from webapp.chat.budget import estimate_tokens
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
@@ -34,6 +33,7 @@ from webapp.database import db, write_transaction
 from webapp.model_clients import embedder
 from webapp.retrieval.indexing import index_user
 from webapp.retrieval.service import search
+from webapp.text.tokens import estimate_tokens
 from webapp.text.words import stems, words
 
 FLOOR = 76.0

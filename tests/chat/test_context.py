@@ -15,8 +15,8 @@ from webapp.chat.context import (
     Message,
     Retrieved,
     build_context,
-    estimate_tokens,
 )
+from webapp.text.tokens import estimate_tokens
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -100,7 +100,7 @@ def test_lost_evidence_opens_the_point() -> None:
 @given(st.lists(st.text(max_size=20), max_size=6), st.lists(st.text(max_size=20), max_size=6))
 def test_texts_merge_into_the_same_set_in_any_order(one: list[str], other: list[str]) -> None:
     def forms(texts: list[str]) -> set[str]:
-        from webapp.memories.engine.normalise import canonical_statement
+        from webapp.text.canonical import canonical_statement
 
         return {canonical_statement(text) for text in texts}
 

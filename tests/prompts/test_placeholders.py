@@ -14,12 +14,12 @@ from webapp.prompts.placeholders import (
     NOT_AVAILABLE,
     Placeholder,
     block,
-    estimate_tokens,
     fill,
     find,
     malformed,
     snippet,
 )
+from webapp.text.tokens import estimate_tokens
 
 MEMORY = {
     "main_topics": ["photosynthesis", "plant biology", "gardening"],

@@ -16,7 +16,7 @@ from sqlalchemy import select
 
 from webapp.accounts.models import User
 from webapp.chat.assembly import compose
-from webapp.chat.budget import BudgetTooSmall, estimate_tokens
+from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.context_types import Chunk
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.config import Settings
@@ -32,6 +32,7 @@ from webapp.model_clients import completions
 from webapp.prompts import service as prompts
 from webapp.prompts.values import fill_for
 from webapp.summaries.service import chunks_of
+from webapp.text.tokens import estimate_tokens
 
 log = logging.getLogger(__name__)
 

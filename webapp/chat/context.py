@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from webapp.chat.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Count, Limits, estimate_tokens, shorten
+from webapp.chat.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Limits
 from webapp.chat.context_types import (
     Chunk,
     Context,
@@ -30,6 +30,8 @@ from webapp.chat.sections import (
     fit_summaries,
     split_messages,
 )
+from webapp.text.shortening import shorten
+from webapp.text.tokens import Count, estimate_tokens
 
 __all__ = [
     "BudgetTooSmall",
@@ -44,7 +46,6 @@ __all__ = [
     "Retrieved",
     "Section",
     "build_context",
-    "estimate_tokens",
 ]
 
 # The cut of a history that does not fit moves by this fraction of the prompt at a time.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from webapp.chat.budget import Count
 from webapp.chat.context_types import ContextInput, Known
 from webapp.chat.sections import Part, escape
+from webapp.text.tokens import Count
 
 
 def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from webapp.chat.budget import MESSAGE_OVERHEAD, Count, shorten
+from webapp.chat.budget import MESSAGE_OVERHEAD
 from webapp.chat.context_types import Chunk, ContextInput, Known, LeftOut, Message, ReceiptItem, Retrieved
+from webapp.text.shortening import shorten
+from webapp.text.tokens import Count
 
 _KNOWN_GROUPS = ("profile", "pinned", "fact", "space")
 _FINISHED = frozenset({"complete", "stopped", "interrupted"})

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.memories.engine.grounding import find_quote, user_words
+from webapp.text.words import stem
 
 SHARE = 0.6
 """Of a fact's telling words, by number, that one of the user's sentences must hold."""
@@ -70,12 +71,4 @@ def _shares(quote: str, content: str, about: str) -> bool:
 
 
 def _telling(text: str) -> set[str]:
-    return {_stem(word) for word in _WORD.findall(text.casefold()) if word not in _SMALL}
-
-
-def _stem(word: str) -> str:
-    """Enough of a word to meet its other forms."""
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+    return {stem(word) for word in _WORD.findall(text.casefold()) if word not in _SMALL}

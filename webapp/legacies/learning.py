@@ -16,7 +16,7 @@ from webapp.legacies.categories import category_of
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
 from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.normalise import CONTENT_MAX, plain_text
+from webapp.memories.engine.keys import CONTENT_MAX
 from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.engine.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
@@ -25,6 +25,7 @@ from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import MemoryChangeSet
 from webapp.model_clients import embedder
+from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
 

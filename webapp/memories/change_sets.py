@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.engine import undo as undoing
-from webapp.memories.engine.normalise import canonical_fact_key
+from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.keeping import versions

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from webapp.memories.engine.normalise import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX, plain_text
+from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.verdicts import Decision
+from webapp.text.canonical import plain_text
 from webapp.validation import Flag, Id, JsonObject, Line
 from webapp.web import PageQuery
 

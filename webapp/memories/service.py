@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories import listing
-from webapp.memories.engine.normalise import canonical_fact_key, category_of
+from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.state import Close, Draft
 from webapp.memories.engine.verdicts import place_by_hand

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Count = Callable[[str], int]
+from webapp.text.tokens import Count, estimate_tokens
 
 MEMORY_KEYS = ("main_topics", "action", "typical_observation")
 DIGEST = "CONVERSATION_MEMORY"
@@ -44,11 +44,6 @@ class Placeholder:
     keys: tuple[str, ...] = ()
     unknown_keys: tuple[str, ...] = ()
     budget: int | None = None
-
-
-def estimate_tokens(text: str) -> int:
-    """A cautious count of tokens without a tokenizer: a token for 3.5 bytes of UTF-8."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 7)
 
 
 def find(template: str) -> list[Placeholder]:

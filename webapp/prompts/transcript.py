@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from webapp.prompts.placeholders import estimate_tokens
+from webapp.text.shortening import shorten
+from webapp.text.tokens import Count, estimate_tokens
 
 MESSAGE_SHARE = 0.25
 """The part of the whole budget that one message may take."""
 _TAG = re.compile(r"<(?=\s*/?\s*(?:message|turn|msg|user|assistant)\b)", re.IGNORECASE)
-_MARK = " […] "
 
 
-def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Callable[[str], int] = estimate_tokens) -> str:
+def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Count = estimate_tokens) -> str:
     """The newest (role, text) that fit into `budget` tokens, oldest first; says how many earlier ones are left out."""
     longest = max(40, int(budget * MESSAGE_SHARE))
     rows: list[str] = []
     left = budget
     for role, text in reversed(messages):
-        row = f'<message role="{role}">{_TAG.sub("&lt;", _shortened(text.strip(), longest, count))}</message>'
+        row = f'<message role="{role}">{_TAG.sub("&lt;", shorten(text.strip(), longest, count))}</message>'
         left -= count(row) + 1
         if left < 0 and rows:
             break
@@ -28,11 +28,3 @@ def transcript(messages: Sequence[tuple[str, str]], budget: int, count: Callable
     if missing:
         rows.append(f"[{missing} earlier {'message is' if missing == 1 else 'messages are'} not shown]")
     return "\n".join(reversed(rows))
-
-
-def _shortened(text: str, limit: int, count: Callable[[str], int]) -> str:
-    """The head and the tail of a text that is too long, with a mark between them."""
-    if count(text) <= limit:
-        return text
-    keep = max(20, int(len(text) * limit / count(text)) - len(_MARK))
-    return f"{text[: keep - keep // 3].rstrip()}{_MARK}{text[-(keep // 3) :].lstrip()}"

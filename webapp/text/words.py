@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,6 +134,13 @@ def _stem_of(stemmer: Callable[[str], str], word: str) -> str:
             return ""
     word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
     return stemmer(word) if word.isascii() else word
+
+
+@lru_cache(maxsize=8_192)
+def stem(word: str) -> str:
+    """Return what the forms of a folded word share; stop words have one too."""
+    word = _IRREGULAR.get(word, word)
+    return Stemmer("english", 0).stemWord(word) if word.isascii() else word
 
 
 def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:

@@ -11,11 +11,11 @@ from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, cu
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.grounding import find_quote
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.state import AddEvidence, Close, Flag, Insert, KnownMemory, Revise, State
 from webapp.memories.engine.tombstones import Graveyard
+from webapp.text.canonical import canonical_statement
 
 
 def reasons(plan):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 
 from tests.memories.worlds import NAME, NOON, stored, worlds
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.engine.state import Draft, Insert, State, apply_effects
 from webapp.memories.engine.verdicts import Decision, Edit, Forget, ReviewConflict, place_by_hand, settle
+from webapp.text.canonical import canonical_statement
 
 LATER = NOON + timedelta(days=1)
 OLD = stored(7, "Likes tea")

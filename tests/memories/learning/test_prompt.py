@@ -17,9 +17,9 @@ from webapp.memories.learning.prompt import (
     ConversationLine,
     OpenPoint,
     build_extraction,
-    estimate_tokens,
     read_sections,
 )
+from webapp.text.tokens import estimate_tokens
 
 BASE = estimate_tokens(INSTRUCTIONS) + 40
 

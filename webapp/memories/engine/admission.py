@@ -8,11 +8,12 @@ from enum import StrEnum
 import numpy as np
 
 from webapp.memories.engine.grounding import find_quote, has_substance, injected_spans, is_borrowed
-from webapp.memories.engine.normalise import canonical_fact_key, canonical_statement, category_of, plain_text
+from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
+from webapp.text.canonical import canonical_statement, plain_text
 
 
 class Refusal(StrEnum):

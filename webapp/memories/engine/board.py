@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from webapp.memories.engine.admission import Claim, Refusal
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.engine.state import (
     AddEvidence,
     Close,
@@ -20,6 +19,7 @@ from webapp.memories.engine.state import (
     Revise,
     apply_effect,
 )
+from webapp.text.canonical import canonical_statement
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from webapp.memories.engine.admission import Claim, Refusal, admit
 from webapp.memories.engine.board import Board, Plan, Rejection
 from webapp.memories.engine.likeness import Likeness, compare, cosine
-from webapp.memories.engine.normalise import plain_text
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy, is_older
 from webapp.memories.engine.state import KnownMemory, Origin, State
+from webapp.text.canonical import plain_text
 
 DEFAULT_POLICY = Policy()
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from webapp.memories.engine.likeness import Likeness, compare
-from webapp.memories.engine.normalise import canonical_statement
+from webapp.text.canonical import canonical_statement
 
 
 class Finding(StrEnum):

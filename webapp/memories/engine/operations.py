@@ -11,7 +11,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.engine.normalise import CONTENT_MAX, KEY_MAX, VALUE_MAX, plain_text
+from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.text.canonical import plain_text
 
 SCHEMA_NAME = "memory_operations"
 QUOTE_MAX = 2000

@@ -15,7 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from webapp.memories.engine.normalise import canonical_fact_key, canonical_statement, canonical_value
+from webapp.memories.engine.keys import canonical_fact_key, canonical_value
+from webapp.text.canonical import canonical_statement
 
 MemoryRef = int
 Origin = Literal["user", "extraction", "tool", "import"]

@@ -22,7 +22,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from webapp.memories.engine.normalise import canonical_fact_key, canonical_statement, canonical_value
+from webapp.memories.engine.keys import canonical_fact_key, canonical_value
+from webapp.text.canonical import canonical_statement
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from webapp.memories.engine.normalise import canonical_fact_key
+from webapp.memories.engine.keys import canonical_fact_key
 
 
 class Obstacle(StrEnum):

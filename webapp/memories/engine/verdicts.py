@@ -8,8 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.engine.state import Close, Draft, Effect, Insert, KnownMemory, MemoryRef
+from webapp.text.canonical import canonical_statement
 
 
 class Decision(StrEnum):

@@ -16,8 +16,8 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.engine.grounding import find_quote
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.engine.tombstones import is_telling
+from webapp.text.canonical import canonical_statement
 
 GONE = "[forgotten]"
 

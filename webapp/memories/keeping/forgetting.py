@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
-from webapp.memories.engine.normalise import canonical_fact_key, canonical_value
+from webapp.memories.engine.keys import canonical_fact_key, canonical_value
 from webapp.memories.engine.tombstones import Graveyard, Tombstone
 from webapp.memories.keeping import copies, versions
 from webapp.memories.keeping.journal import statement_hash

@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import select
 
 from webapp.database import db, now
-from webapp.memories.engine.normalise import canonical_statement
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.spaces.versions import touch
+from webapp.text.canonical import canonical_statement
 
 TEXT_FIELDS = ("memory_type", "category", "content", "fact_key", "fact_value", "visibility", "origin")
 STATE_FIELDS = (

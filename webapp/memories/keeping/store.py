@@ -10,11 +10,12 @@ import numpy as np
 from sqlalchemy import or_, select
 
 from webapp.database import db
-from webapp.memories.engine.normalise import canonical_fact_key, canonical_statement
+from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.state import AddEvidence, Close, Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
+from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
 

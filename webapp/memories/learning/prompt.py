@@ -27,6 +27,7 @@ from typing import Any
 
 from webapp.memories.engine.state import KnownMemory, MemoryRef, SourceMessage
 from webapp.prompts.catalogue import default_text
+from webapp.text.tokens import Count, estimate_tokens
 
 PROFILE, MEMORIES, POINTS, CONVERSATION = "# Profile", "# Known memories", "# Open points", "# Conversation"
 SECTIONS = (PROFILE, MEMORIES, POINTS, CONVERSATION)
@@ -88,11 +89,6 @@ class ExtractionCall:
         return any(source.role == "user" for source in self.sources)
 
 
-def estimate_tokens(text: str) -> int:
-    """A cautious count of tokens without a tokenizer: a token for 3.5 bytes of UTF-8."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 7)
-
-
 def build_extraction(
     lines: Sequence[ConversationLine],
     memories: Sequence[KnownMemory] = (),
@@ -100,7 +96,7 @@ def build_extraction(
     points: Sequence[OpenPoint] = (),
     budget: int = 6000,
     instructions: str = INSTRUCTIONS,
-    count_tokens: Callable[[str], int] = estimate_tokens,
+    count_tokens: Count = estimate_tokens,
 ) -> ExtractionCall:
     """Fit the call into `budget` tokens.
 

@@ -1,0 +1,87 @@
+"""Where a quote stands in a text: verbatim, but for white space, case, quotation marks and Unicode forms."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from webapp.text.canonical import STRAIGHT
+
+# Scripts that part words by spaces: there a quote must not begin or end inside a word ("Al" in "Alexander").
+_SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
+
+
+class Span(NamedTuple):
+    """A half-open range of characters of the original message."""
+
+    start: int
+    end: int
+
+
+def places_of(quote: str, text: str) -> Iterator[Span]:
+    """Every place where `quote` stands verbatim in `text`; never inside a character, nor from or to inside a word."""
+    # Stripped before it is folded: there are characters that fold to a space and a mark, such as "¸".
+    needle, _ = _fold(quote.strip())
+    if not needle.strip():
+        return
+    haystack, origins = _fold(text)
+    at = haystack.find(needle)
+    while at >= 0:
+        end = at + len(needle)
+        if _on_boundaries(origins, at, end):
+            span = Span(origins[at][0], origins[end - 1][1])
+            if not _splits_word(text, span):
+                yield span
+        at = haystack.find(needle, at + 1)
+
+
+# All operations of a call quote the same few messages; the bound keeps what stays in memory small.
+@lru_cache(maxsize=16)
+def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The comparable form of `text` and, for each of its characters, the range of the original it came from."""
+    folded: list[str] = []
+    origins: list[tuple[int, int]] = []
+    index, size = 0, len(text)
+    while index < size:
+        end = index + 1
+        if text[index].isspace():
+            while end < size and text[end].isspace():
+                end += 1
+            piece = " "
+        else:
+            # A character and the marks on it are folded as one, so that composed and decomposed forms agree.
+            while end < size and unicodedata.combining(text[end]):
+                end += 1
+            piece = _fold_cluster(text[index:end])
+        folded.append(piece)
+        origins.extend([(index, end)] * len(piece))
+        index = end
+    return "".join(folded), origins
+
+
+def _fold_cluster(cluster: str) -> str:
+    if len(cluster) == 1 and cluster.isascii():
+        return cluster.lower()
+    decomposed = unicodedata.normalize("NFKD", cluster.translate(STRAIGHT))
+    return unicodedata.normalize("NFKD", decomposed.casefold())
+
+
+def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool:
+    begins = start == 0 or origins[start - 1] != origins[start]
+    ends = end == len(origins) or origins[end - 1] != origins[end]
+    return begins and ends
+
+
+def _splits_word(message: str, span: Span) -> bool:
+    return any(
+        0 < edge < len(message) and _in_spaced_word(message[edge - 1]) and _in_spaced_word(message[edge])
+        for edge in span
+    )
+
+
+def _in_spaced_word(char: str) -> bool:
+    if char.isascii():
+        return char.isalnum()
+    return char.isalnum() and unicodedata.name(char, "").startswith(_SPACED)
