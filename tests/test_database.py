@@ -15,7 +15,7 @@ from tests.support.people import Person
 from webapp import database
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, write_transaction
+from webapp.database import after_commit, db, now, write_transaction
 
 
 def test_instants_come_back_in_utc_to_the_microsecond(app: Flask, user: Person) -> None:
@@ -133,3 +133,25 @@ def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: 
         for _ in range(engine.pool.size() + 1):
             with engine.connect() as connection:
                 assert connection.scalar(text("SELECT CONNECTION_ID()")) != number
+
+
+def test_after_a_commit_everything_asked_for_happens_once_and_in_order_and_a_failure_stops_nothing(
+    app_context: Flask,
+) -> None:
+    done: list[str] = []
+    after_commit(lambda: done.append("first"))
+    savepoint = db.session.begin_nested()
+    after_commit(lambda: done.append("taken back"))
+    savepoint.rollback()
+    with db.session.begin_nested():
+        after_commit(lambda: 1 // 0)
+    after_commit(lambda: done.append("last"))
+    assert done == []
+    db.session.commit()
+    assert done == ["first", "last"]
+    after_commit(lambda: done.append("never"))
+    db.session.execute(text("SELECT 1"))
+    db.session.rollback()
+    db.session.execute(text("SELECT 1"))
+    db.session.commit()
+    assert done == ["first", "last"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -15,10 +16,12 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
 from sqlalchemy.schema import CreateTable
 from sqlalchemy.sql.expression import FunctionElement
 from sqlalchemy.types import TypeDecorator
+
+log = logging.getLogger(__name__)
 
 
 class Base(DeclarativeBase):
@@ -137,6 +140,57 @@ def write_transaction() -> Iterator[None]:
         raise
     finally:
         _writing.reset(token)
+
+
+_ACTIONS, _MARKS = "after_commit", "after_commit_marks"
+
+
+def after_commit(action: Callable[[], object]) -> None:
+    """Call this once the present transaction is committed, in the order of the asking.
+
+    Never when the transaction, or the SAVEPOINT in which it was asked for, is rolled back. An action that fails is
+    logged: what was committed stays, and nobody is told otherwise.
+    """
+    db.session.info.setdefault(_ACTIONS, []).append(action)
+
+
+def waiting_for_commit(session: Session) -> list[Callable[[], object]]:
+    """The actions that wait for the session's commit."""
+    return list(session.info.get(_ACTIONS, ()))
+
+
+def init_after_commit() -> None:
+    """Carry out what a committed transaction asked for, forget what a rolled-back one did."""
+    if event.contains(db.session, "after_commit", _committed):
+        return
+    event.listen(db.session, "after_commit", _committed)
+    event.listen(db.session, "after_rollback", _rolled_back)
+    event.listen(db.session, "after_transaction_create", _begun)
+
+
+def _committed(session: Session) -> None:
+    if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
+        return
+    session.info.pop(_MARKS, None)
+    for action in session.info.pop(_ACTIONS, ()):
+        try:
+            action()
+        except Exception:
+            log.exception("an action after a commit failed")
+
+
+def _begun(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.nested:
+        session.info.setdefault(_MARKS, {})[transaction] = len(session.info.get(_ACTIONS, ()))
+
+
+def _rolled_back(session: Session) -> None:
+    """Forget what was asked for since the transaction, or the SAVEPOINT, began."""
+    savepoint = session.get_nested_transaction()
+    before = session.info.get(_MARKS, {}).pop(savepoint, 0)
+    del session.info.get(_ACTIONS, [])[before:]
+    if savepoint is None:
+        session.info.pop(_MARKS, None)
 
 
 # MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.

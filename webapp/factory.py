@@ -30,7 +30,7 @@ from webapp.chat.runtime import init_chat
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.pages import blueprint as conversations_pages
-from webapp.database import db, engine_options, prepare_engine
+from webapp.database import db, engine_options, init_after_commit, prepare_engine
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
@@ -48,12 +48,10 @@ from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
 from webapp.memories.cli import register_commands as memories_commands
-from webapp.memories.keeping.forgetting import init_forgetting
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
-from webapp.queueing import init_queueing
 from webapp.retrieval.api import blueprint as retrieval_api
 from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
@@ -133,10 +131,9 @@ def _extend(app: Flask, settings: Settings) -> None:
     limiter.init_app(app)
     app.extensions["redis"] = make_redis(settings.redis_url)
     init_models(app, settings)
-    init_queueing()
+    init_after_commit()
     init_retrieval(app, settings)
     init_summaries()
-    init_forgetting()
     init_spaces()
     init_journeys(app)
     init_gate(app)

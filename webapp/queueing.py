@@ -7,12 +7,12 @@ process killed between commit and enqueue) is not lost: the sweep derives what i
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from redis.exceptions import RedisError
-from sqlalchemy import event
-from sqlalchemy.orm import Session, SessionTransaction
+from sqlalchemy.orm import Session
 
-from webapp.database import db
+from webapp.database import after_commit, waiting_for_commit
 from webapp.extensions import redis
 from webapp.jobspecs import JOBS, JobRequest, pending, push
 
@@ -39,42 +39,31 @@ def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:
     raise RuntimeError(f"{name} is neither queued nor to be queued")
 
 
+@dataclass(frozen=True, slots=True)
+class Push:
+    """A job to be put on its queue after a commit; with Redis away the sweep finds what is owed."""
+
+    request: JobRequest
+
+    def __call__(self) -> None:
+        """Put it there."""
+        try:
+            push(redis(), self.request)
+        except RedisError as error:
+            log.warning("job left to the sweep", extra={"job": self.request.name, "error": type(error).__name__})
+
+
 def enqueue_after_commit(name: str, *, turn_id: int | None = None, **ids: int | str | bool | None) -> None:
     """Put a job on its queue once the current transaction is committed; nothing happens if it is rolled back."""
     if name not in JOBS:
         raise KeyError(name)
-    db.session.info.setdefault("jobs", []).append(JobRequest(name, ids, turn_id))
+    after_commit(Push(JobRequest(name, ids, turn_id)))
 
 
-def init_queueing() -> None:
-    """Enqueue what a committed transaction asked for, forget what a rolled-back one did."""
-    if event.contains(db.session, "after_commit", _committed):
-        return
-    event.listen(db.session, "after_commit", _committed)
-    event.listen(db.session, "after_rollback", _rolled_back)
-    event.listen(db.session, "after_transaction_create", _begun)
-
-
-def _committed(session: Session) -> None:
-    if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
-        return
-    session.info.pop("jobs_before", None)
-    for request in session.info.pop("jobs", []):
-        try:
-            push(redis(), request)
-        except RedisError as error:
-            log.warning("job left to the sweep", extra={"job": request.name, "error": type(error).__name__})
-
-
-def _begun(session: Session, transaction: SessionTransaction) -> None:
-    if transaction.nested:
-        session.info.setdefault("jobs_before", {})[transaction] = len(session.info.get("jobs", []))
-
-
-def _rolled_back(session: Session) -> None:
-    """Forget what was asked for since the transaction, or the SAVEPOINT, began."""
-    savepoint = session.get_nested_transaction()
-    before = session.info.get("jobs_before", {}).pop(savepoint, 0)
-    del session.info.get("jobs", [])[before:]
-    if savepoint is None:
-        session.info.pop("jobs_before", None)
+def waiting(session: Session, name: str) -> list[JobRequest]:
+    """The requests for a job that wait for the session's commit."""
+    return [
+        action.request
+        for action in waiting_for_commit(session)
+        if isinstance(action, Push) and action.request.name == name
+    ]

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from webapp.config import Settings
 from webapp.database import db
 from webapp.memories.models import Memory
-from webapp.queueing import enqueue_after_commit
+from webapp.queueing import enqueue_after_commit, waiting
 from webapp.retrieval.cache import IndexCache
 from webapp.retrieval.changes import init_changes
 from webapp.retrieval.embedding import make_query_vectors
@@ -33,6 +33,6 @@ def _flushed(session: Session, _context: Any) -> None:
         for row in (*session.new, *session.dirty)
         if isinstance(row, Memory) and row.embedding is None and row.valid_to is None
     }
-    asked = {request.ids.get("user_id") for request in session.info.get("jobs", ()) if request.name == "index"}
+    asked = {request.ids.get("user_id") for request in waiting(session, "index")}
     for user_id in owners - asked:
         enqueue_after_commit("index", user_id=user_id)

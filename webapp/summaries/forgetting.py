@@ -11,7 +11,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.dates import in_full
 from webapp.memories.keeping.copies import replies_stripped
-from webapp.memories.keeping.forgetting import being_forgotten
+from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -76,7 +76,7 @@ def _replace_titles(user_id: int, told: Told) -> None:
             .order_by(Message.message_id)
             .limit(20)
         )
-        db.session.info.setdefault("texts_removed", []).extend(replies)
+        drop_streams(replies.all())
 
 
 def _replies_stripped(_sender: Any, *, user_id: int, message_ids: Sequence[int]) -> None:

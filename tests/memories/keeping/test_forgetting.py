@@ -3,11 +3,14 @@
 import re
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.learning.test_extraction import extract
-from webapp.database import db
+from webapp.chat.turnlog import fields, log_key
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
+from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
 
 SAID = "I'm allergic to walnuts"
@@ -176,3 +179,19 @@ def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_sli
     finally:
         extraction._write = write
     assert memories_of(app, user.user_id) == []
+
+
+def test_a_savepoint_rolled_back_later_keeps_no_forgotten_text_in_redis(app, user, client, model, walnuts) -> None:
+    talk, memory_id = walnuts
+    with app.app_context():
+        with write_transaction():
+            reply = db.session.scalar(
+                select(Message).where(Message.conversation_id == talk, Message.role == "assistant")
+            )
+            reply.content, turn_id = f"I know: {CONTENT}", reply.message_id
+        client_of_redis = app.extensions["redis"]
+        client_of_redis.xadd(log_key(turn_id), fields("delta", {"text": CONTENT}))
+        with write_transaction():
+            assert forgetting.forget(user.user_id, [memory_id]).memory_ids == [memory_id]
+            db.session.begin_nested().rollback()
+        assert not client_of_redis.exists(log_key(turn_id))

@@ -6,15 +6,15 @@ import hashlib
 import hmac
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from blinker import Signal
 from flask import current_app
-from sqlalchemy import delete, event, func, insert, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete, func, insert, or_, select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import after_commit, db
 from webapp.memories.engine.keys import canonical_fact_key, canonical_value
 from webapp.memories.engine.tombstones import Graveyard, Tombstone
 from webapp.memories.keeping import copies, versions
@@ -212,9 +212,14 @@ def _strip_revisions(user_id: int, said: Iterable[str], ids: Collection[int]) ->
 
 def _strip_copies(user_id: int, ids: Collection[int], texts: Collection[str]) -> int:
     replies = {*copies.strip_tool_calls(user_id, ids, texts), *copies.strip_replies(user_id, texts)}
-    if replies:
-        db.session.info.setdefault("texts_removed", []).extend(replies)
+    drop_streams(replies)
     return len(replies) + copies.strip_answers(user_id, ids, texts)
+
+
+def drop_streams(message_ids: Collection[int]) -> None:
+    """Tell who keeps the streams of these replies, once the transaction that forgot is committed."""
+    if message_ids:
+        after_commit(partial(texts_removed.send, None, message_ids=sorted(message_ids)))
 
 
 def _note(user_id: int, rows: Sequence[Memory], cause: str, conversation_id: int | None) -> int:
@@ -250,20 +255,3 @@ def resting_on(*conditions: Any) -> dict[int, bool]:
         ).all()
     )
     return {memory_id: count == total[memory_id] for memory_id, count in found.items()}
-
-
-def init_forgetting() -> None:
-    """Tell who keeps copies outside the database, once the transaction that forgot is committed."""
-    if event.contains(db.session, "after_commit", _committed):
-        return
-    event.listen(db.session, "after_commit", _committed)
-    event.listen(db.session, "after_rollback", _rolled_back)
-
-
-def _committed(session: Session) -> None:
-    if not session.in_nested_transaction() and (message_ids := session.info.pop("texts_removed", None)):
-        texts_removed.send(None, message_ids=message_ids)
-
-
-def _rolled_back(session: Session) -> None:
-    session.info.pop("texts_removed", None)
