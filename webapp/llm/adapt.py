@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from .alternation import alternating, without_system
 from .capabilities import Capabilities
 from .errors import ContextTooLong, error_fields, from_exception
 
@@ -15,6 +16,7 @@ _NAMES = {
     "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
     "base64": ("encoding_format", "base64"),
+    "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
 }
 # A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
 _REFUSAL = re.compile(
@@ -22,7 +24,7 @@ _REFUSAL = re.compile(
     r"|additional propert|not implemented|requires? -"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
-_SENT_AS = {"base64": "encoding_format"}
+_SENT_AS = {"base64": "encoding_format", "system": "messages"}
 
 
 def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
@@ -42,13 +44,15 @@ def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
 
 
 def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> dict[str, Any]:
-    """`body` without what this server and model are known to refuse."""
+    """`body` with messages in the order that every model takes, without what this server and model refuse."""
     model = body["model"]
 
     def drops(feature: str) -> bool:
         return _SENT_AS.get(feature, feature) in body and not capabilities.accepts(base_url, model, feature)
 
     result = dict(body)
+    if "messages" in result:
+        result["messages"] = alternating(result["messages"])
     if drops("tools"):
         result.pop("tools")
         result.pop("tool_choice", None)
@@ -58,4 +62,6 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
         result["encoding_format"] = "float"
     if drops("max_tokens"):  # newer models want the other name
         result["max_completion_tokens"] = result.pop("max_tokens")
+    if drops("system"):
+        result["messages"] = without_system(result["messages"])
     return result

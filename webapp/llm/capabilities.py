@@ -11,7 +11,7 @@ from typing import Protocol
 
 log = logging.getLogger(__name__)
 
-FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64"})
+FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system"})
 STRUCTURED_MODES = ("json_schema", "json_object", "text")
 _LIFETIME = 24 * 3600.0
 _RECHECK = 60.0

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from .pace import Flow, Pacer
 from .replies import reply_to
-from .script import Fault, Rule, Script
+from .script import Fault, Rule, Script, alternates
 from .tasks import run_task
 from .tasks.request import task_request
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
@@ -69,6 +69,10 @@ def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
         raise Refusal(400, error(text, code="unsupported_parameter", param="max_tokens"))
     if fault.refuse_base64 and body.get("encoding_format") == "base64":
         raise Refusal(400, error("encoding_format 'base64' is not supported", param="encoding_format"))
+    if fault.refuse_system and any(message["role"] == "system" for message in body.get("messages", ())):
+        raise Refusal(400, error("System role not supported"))
+    if fault.strict_roles and not alternates(body):
+        raise Refusal(400, error("Conversation roles must alternate user/assistant/user/assistant/..."))
     if kinds and wanted and (kinds is True or wanted.get("type") in kinds):
         raise Refusal(400, error(f"response_format type '{wanted.get('type')}' is unavailable now"))
     if fault.http_status:

@@ -34,6 +34,8 @@ class Fault:
     refuse_response_format: bool | list[str] = False  # or the types refused
     refuse_max_tokens: bool = False
     refuse_base64: bool = False
+    refuse_system: bool = False  # as Gemma's template does
+    strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
 
     def applies_only_to(self, body: dict[str, Any]) -> bool | None:
         """None for faults that always apply; otherwise whether the request has what this fault refuses."""
@@ -101,7 +103,21 @@ def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
         (fault.refuse_stream_options, "stream_options" in body),
         (fault.refuse_max_tokens, "max_tokens" in body),
         (fault.refuse_base64, body.get("encoding_format") == "base64"),
+        (fault.refuse_system, "system" in _roles(body)),
+        (fault.strict_roles, not alternates(body)),
     ]
+
+
+def alternates(body: dict[str, Any]) -> bool:
+    """Whether user and assistant speak in turn, the user first, after one system message at most."""
+    spoken = [role for role in _roles(body) if role != "tool"]
+    spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
+    has_tools = "tool" in _roles(body)
+    return has_tools or spoken == [("user", "assistant")[place % 2] for place in range(len(spoken))]
+
+
+def _roles(body: dict[str, Any]) -> list[str]:
+    return [message["role"] for message in body.get("messages") or ()]
 
 
 def _call(index: int, call: dict[str, Any]) -> dict[str, Any]:

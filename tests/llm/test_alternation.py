@@ -1,0 +1,88 @@
+"""Whatever a conversation holds, what is sent begins with the user and alternates, and says the same words in order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.llm.helpers import settings_for
+from webapp.llm.alternation import BEGINS, alternating, without_system
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.chat import ChatClient, TextDelta
+from webapp.llm.offline.testing import ServerHandle
+
+WORDS = st.text(alphabet="abc ", min_size=1, max_size=5)
+SPOKEN = st.builds(
+    lambda role, content: {"role": role, "content": content}, st.sampled_from(["user", "assistant"]), WORDS
+)
+SYSTEM = st.lists(st.builds(lambda content: {"role": "system", "content": content}, WORDS), max_size=2)
+
+
+def said(*turns: str) -> list[dict[str, Any]]:
+    names = {"s": "system", "u": "user", "a": "assistant"}
+    return [{"role": names[turn[0]], "content": turn[1:]} for turn in turns]
+
+
+@given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=12))
+def test_any_conversation_alternates_and_begins_with_the_user(system: list, spoken: list) -> None:
+    result = alternating([*system, *spoken])
+    roles = [message["role"] for message in result]
+    assert roles.count("system") == bool(system)
+    rest = roles[bool(system) :]
+    assert rest == [("user", "assistant")[place % 2] for place in range(len(rest))]
+    everything = "".join(message["content"] for message in result).replace(BEGINS, "")
+    assert everything.replace("\n\n", "") == "".join(message["content"] for message in [*system, *spoken])
+    assert alternating(result) == result
+
+
+@given(SYSTEM, st.lists(SPOKEN, min_size=1, max_size=10), SPOKEN)
+def test_one_more_message_leaves_the_beginning_as_it_was(system: list, spoken: list, more: dict) -> None:
+    """A provider's cache keeps what it has: only the last message may grow."""
+    before, after = alternating([*system, *spoken]), alternating([*system, *spoken, more])
+    assert after[: len(before) - 1] == before[:-1]
+    assert after[len(before) - 1]["content"].startswith(before[-1]["content"])
+
+
+def test_an_opening_question_and_messages_sent_in_a_row() -> None:
+    assert alternating(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
+        "sBe brief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
+    )
+
+
+def test_calls_of_tools_keep_their_answers() -> None:
+    calls = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "1"}]}
+    answers = [{"role": "tool", "tool_call_id": str(n), "content": "{}"} for n in (1, 2)]
+    sent = [*said("uHi"), calls, *answers]
+    assert alternating(sent) == sent
+    again = alternating([*said("uHi", "aSo"), calls, *answers])
+    assert again == [*said("uHi"), {**calls, "content": "So\n\nWait."}, *answers]
+
+
+def test_parts_and_words_are_joined_as_parts() -> None:
+    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:"}}]}
+    (joined,) = alternating([picture, *said("uWhat is it?")])
+    assert joined["content"] == [*picture["content"], {"type": "text", "text": "What is it?"}]
+
+
+def test_without_a_system_role_its_words_come_first() -> None:
+    assert without_system(said("sBe brief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
+
+
+def test_a_server_without_a_system_role_is_asked_again_without_one(server: ServerHandle) -> None:
+    server.script(fault={"refuse_system": True})
+    capabilities = Capabilities()
+
+    async def run() -> str:
+        client = ChatClient(settings_for(server), capabilities)
+        text = ""
+        async for event in client.stream(said("sBe brief.", "uHi")):
+            text += event.text if isinstance(event, TextDelta) else ""
+        await client.aclose()
+        return text
+
+    assert asyncio.run(run())
+    assert [call["messages"] for call in server.calls()] == [said("sBe brief.", "uHi"), said("uBe brief.\n\nHi")]
+    assert not capabilities.accepts(server.base_url, "test-chat", "system")
