@@ -28,6 +28,7 @@ DOMAINS = [
     "summaries",
     "journeys",
     "chat",
+    "sharing",
     "digests",
     "tasks",
     "internal",
@@ -131,6 +132,7 @@ def test_views_open_to_anybody_are_known(app):
         "openapi.document",
         "openapi.page",
         "service.healthz",
+        "sharing_pages.shared",
         "service.readyz",
         "service.metrics",
     }

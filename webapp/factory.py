@@ -56,6 +56,8 @@ from webapp.retrieval.api import blueprint as retrieval_api
 from webapp.retrieval.cli import register_commands as retrieval_commands
 from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.retrieval.setup import init_retrieval
+from webapp.sharing.api import blueprint as sharing_api
+from webapp.sharing.pages import blueprint as sharing_pages
 from webapp.spaces.api import blueprint as spaces_api
 from webapp.spaces.document_pages import blueprint as documents_pages
 from webapp.spaces.pages import blueprint as spaces_pages
@@ -173,9 +175,9 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api):
+    for api in (spaces_api, legacies_api, sharing_api):
         app.register_api(api)
-    for pages in (spaces_pages, documents_pages, legacies_pages):
+    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_points_api, chat_points_api):
         app.register_api(guided)

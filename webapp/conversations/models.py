@@ -53,6 +53,9 @@ class Conversation(Base):
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
+    # Until when a live link shows others what is added here; kept by webapp/sharing, so that a page need not ask.
+    shared_live_until: Mapped[datetime | None] = mapped_column(Timestamp)
+
     # Memory: read and written here at all; the last message the extraction has read; whether it owes us a look.
     uses_memory: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     extracted_through: Mapped[int | None]
@@ -63,6 +66,11 @@ class Conversation(Base):
     indexed_through: Mapped[int | None]
     index_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     summary_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
+    @property
+    def is_shared_live(self) -> bool:
+        """Whether others see what is added here."""
+        return self.shared_live_until is not None and self.shared_live_until > now()
 
 
 class Message(Base):

@@ -1,0 +1,222 @@
+"""Links by the API and as pages: who sees what, and that nothing but the messages goes out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.support.people import browser_client, post_form
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.sharing.models import ConversationShare
+from webapp.sharing.service import SHOWN_AT_ONCE
+
+
+@pytest.fixture
+def other(make_user):
+    """Somebody else."""
+    return make_user()
+
+
+@pytest.fixture
+def talk(app, user):
+    """A conversation of four messages; its id and theirs."""
+    with app.app_context(), write_transaction():
+        conversation = Conversation(user_id=user.user_id, title="Trip to Lisbon", message_count=4)
+        db.session.add(conversation)
+        db.session.flush()
+        ids = []
+        for number, role in enumerate(("user", "assistant", "user", "assistant"), 1):
+            row = Message(
+                conversation_id=conversation.conversation_id,
+                role=role,
+                content=f"Words {number}",
+                tool_calls=[{"tool_name": "remember", "input": {"content": "a secret of client"}}],
+                parent_id=ids[-1] if ids else None,
+            )
+            db.session.add(row)
+            db.session.flush()
+            ids.append(row.message_id)
+        return conversation.conversation_id, ids
+
+
+def _share(api, conversation_id, **body):
+    answer = api.post(f"/api/conversations/{conversation_id}/shares", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.get_json()
+
+
+def _page(client, url):
+    return client.get("/s/" + url.rpartition("/s/")[2])
+
+
+def _say(app, conversation_id, content, **more):
+    with app.app_context(), write_transaction():
+        row = Message(conversation_id=conversation_id, role="user", content=content, **more)
+        db.session.add(row)
+        db.session.flush()
+        return row.message_id
+
+
+def test_a_snapshot_stays_as_it_was_and_a_live_link_follows(app, client, talk):
+    conversation_id, _ = talk
+    snapshot, live = _share(client, conversation_id), _share(client, conversation_id, live=True)
+    _say(app, conversation_id, "Said later")
+    visitor = browser_client(app)
+    first, second = _page(visitor, snapshot["url"]), _page(visitor, live["url"])
+    for answer in (first, second):
+        assert answer.status_code == 200
+        assert "Words 4" in answer.text and "Trip to Lisbon" in answer.text
+        assert "a secret of client" not in answer.text
+        assert "noindex" in answer.headers["X-Robots-Tag"]
+    assert "Said later" not in first.text
+    assert "Said later" in second.text and "Live" in second.text
+
+
+def test_an_edited_message_leaves_a_live_link_and_stays_in_a_snapshot(app, client, talk):
+    conversation_id, ids = talk
+    snapshot, live = _share(client, conversation_id), _share(client, conversation_id, live=True)
+    with app.app_context(), write_transaction():
+        db.session.get(Message, ids[3]).superseded_by_id = ids[2]
+    visitor = browser_client(app)
+    assert "Words 4" in _page(visitor, snapshot["url"]).text
+    assert "Words 4" not in _page(visitor, live["url"]).text
+
+
+def test_a_range_shows_only_its_messages(app, client, talk):
+    conversation_id, ids = talk
+    for live in (False, True):
+        made = _share(client, conversation_id, live=live, **{"from": ids[1], "to": ids[2]})
+        assert (made["from"], made["to"]) == (ids[1], ids[2])
+        text = _page(browser_client(app), made["url"]).text
+        assert "Words 2" in text and "Words 3" in text
+        assert "Words 1" not in text and "Words 4" not in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"from": 999_999},
+        {"to": 2**31},
+        {"audience": "everybody"},
+        {"expires_at": "2001-01-01T00:00:00Z"},
+        {"expires_at": "2038-01-20T00:00:00Z"},
+        {"live": "yes"},
+    ],
+)
+def test_bad_wishes_are_422(client, talk, body):
+    assert client.post(f"/api/conversations/{talk[0]}/shares", json=body).status_code == 422
+
+
+def test_a_range_that_ends_before_it_begins_is_422(client, talk):
+    conversation_id, ids = talk
+    answer = client.post(f"/api/conversations/{conversation_id}/shares", json={"from": ids[2], "to": ids[1]})
+    assert answer.status_code == 422
+
+
+def test_nothing_to_share_and_temporary_conversations_are_409(client):
+    for fields in ({}, {"is_temporary": True}):
+        made = client.post("/api/conversations", json=fields).get_json()
+        assert client.post(f"/api/conversations/{made['conversation_id']}/shares", json={}).status_code == 409
+
+
+def test_revoked_expired_and_deleted_links_show_nothing(app, client, talk):
+    conversation_id, _ = talk
+    revoked, expired, gone = (_share(client, conversation_id, live=True) for _ in range(3))
+    assert client.delete(f"/api/shares/{revoked['share_id']}").status_code == 204
+    assert client.delete(f"/api/shares/{revoked['share_id']}").status_code == 404
+    with app.app_context(), write_transaction():
+        db.session.get(ConversationShare, expired["share_id"]).expires_at = now() - timedelta(seconds=1)
+    visitor = browser_client(app)
+    assert _page(visitor, revoked["url"]).status_code == 404
+    assert _page(visitor, expired["url"]).status_code == 404
+    assert _page(visitor, gone["url"]).status_code == 200
+    shares = client.get("/api/shares").get_json()["shares"]
+    assert [share["is_expired"] for share in shares] == [False, True]
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, conversation_id).deleted_at = now()
+    assert _page(visitor, gone["url"]).status_code == 404
+    assert client.get("/api/shares").get_json()["shares"] == []
+
+
+def test_people_with_an_account_only(app, client, talk, other):
+    made = _share(client, talk[0], audience="accounts")
+    answer = _page(browser_client(app), made["url"])
+    assert answer.status_code == 303 and "/login?next=/s/" in answer.location
+    assert "Words 1" in _page(browser_client(app, other), made["url"]).text
+
+
+def test_only_the_owner_makes_sees_and_revokes_links(app, client, api, make_user, other, talk):
+    made = _share(client, talk[0])
+    for stranger in (api(other), api(make_user(is_admin=True))):
+        assert stranger.post(f"/api/conversations/{talk[0]}/shares", json={}).status_code == 404
+        assert stranger.get("/api/shares").get_json()["shares"] == []
+        assert stranger.delete(f"/api/shares/{made['share_id']}").status_code == 404
+    anonymous = browser_client(app)
+    assert anonymous.get("/api/shares").status_code == 401
+    assert anonymous.get("/s/unknown").status_code == 404
+
+
+def test_the_same_key_makes_one_link(client, talk):
+    answers = [
+        client.post(f"/api/conversations/{talk[0]}/shares", json={}, headers={"Idempotency-Key": "once"}).get_json()
+        for _ in range(2)
+    ]
+    assert answers[0] == answers[1]
+    assert len(client.get("/api/shares").get_json()["shares"]) == 1
+
+
+def test_lists_are_paged(client, talk):
+    made = [_share(client, talk[0])["share_id"] for _ in range(3)]
+    page = client.get("/api/shares?limit=2").get_json()
+    rest = client.get(f"/api/shares?limit=2&cursor={page['next_cursor']}").get_json()
+    assert [share["share_id"] for share in page["shares"] + rest["shares"]] == made[::-1]
+    assert rest["next_cursor"] is None
+    assert client.get("/api/shares?cursor=nonsense").status_code == 422
+
+
+def test_long_conversations_come_in_parts(app, client, talk):
+    conversation_id, _ = talk
+    for number in range(SHOWN_AT_ONCE):
+        last = _say(app, conversation_id, f"Line {number}.")
+    for live in (False, True):
+        made = _share(client, conversation_id, live=live)
+        text = _page(browser_client(app), made["url"]).text
+        assert f"Line {SHOWN_AT_ONCE - 5}." in text and f"Line {SHOWN_AT_ONCE - 1}." not in text
+        rest = _page(browser_client(app), made["url"] + f"?after={last - 4}").text
+        assert f"Line {SHOWN_AT_ONCE - 1}." in rest and "From the beginning" in rest
+
+
+def test_links_are_made_and_revoked_on_their_page(app, user, talk):
+    browser = browser_client(app, user)
+    place = f"/c/{talk[0]}/share"
+    assert post_form(browser, place, page=place, kind="live", audience="accounts", expires="7").status_code == 303
+    page = browser.get(place).text
+    assert "Live link" in page and "People with an account" in page and "/s/" in page
+    with app.app_context():
+        share = db.session.scalars(db.select(ConversationShare)).one()
+        assert share.is_live and timedelta(days=6) < share.expires_at - now() < timedelta(days=8)
+        share_id = share.share_id
+    assert "Trip to Lisbon" in browser.get("/shares").text
+    assert post_form(browser, f"/shares/{share_id}/revoke", page="/shares").status_code == 303
+    assert "Nothing is shared" in browser.get("/shares").text
+
+
+def test_a_conversation_says_that_it_is_shown_live(app, user, client, talk):
+    browser = browser_client(app, user)
+    _share(client, talk[0])
+    assert "Shared live" not in browser.get(f"/c/{talk[0]}").text
+    live = _share(client, talk[0], live=True)
+    assert "Shared live" in browser.get(f"/c/{talk[0]}").text
+    client.delete(f"/api/shares/{live['share_id']}")
+    assert "Shared live" not in browser.get(f"/c/{talk[0]}").text
+
+
+def test_pages_of_links_are_the_owners(app, other, talk, client):
+    made = _share(client, talk[0])
+    stranger = browser_client(app, other)
+    assert stranger.get(f"/c/{talk[0]}/share").status_code == 404
+    assert post_form(stranger, f"/c/{talk[0]}/share", page="/shares").status_code == 404
+    assert post_form(stranger, f"/shares/{made['share_id']}/revoke", page="/shares").status_code == 404
+    assert browser_client(app).get("/shares").status_code == 303

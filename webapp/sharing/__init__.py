@@ -1,0 +1,1 @@
+"""Links that show a conversation, or a part of it, to others."""

@@ -1,0 +1,33 @@
+"""Shared links. A link holds no text: what it shows is read from the messages, so forgetting reaches it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+AUDIENCES = ("anyone", "accounts")
+
+
+class ConversationShare(Base):
+    """A link to a conversation. A live one follows the conversation; a snapshot names its messages."""
+
+    __tablename__ = "conversation_shares"
+    __table_args__ = (Index("ix_conversation_shares_listing", "user_id", "share_id"), Base.__table_args__)
+
+    share_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), index=True
+    )
+    token: Mapped[str] = mapped_column(Key(64), unique=True)
+    is_live: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="share_audience"), default="anyone")
+    first_message_id: Mapped[int | None]
+    last_message_id: Mapped[int | None]
+    message_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -1,0 +1,107 @@
+"""Pages of shared links: what visitors see, making a link, and the list of one's own."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_identity, current_user_id, public, signed_in
+from webapp.conversations.service import get_conversation
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid
+from webapp.extensions import limiter
+from webapp.sharing import service
+from webapp.sharing.api import limit_links, share_url
+from webapp.sharing.schemas import NewShare, ShareQuery
+from webapp.validation import MAX_ID
+
+blueprint = Blueprint("sharing_pages", __name__)
+
+EXPIRY_DAYS = {"": None, "1": 1, "7": 7, "30": 30}
+VISITS = "120 per minute"
+
+
+@blueprint.get("/s/<token>")
+@public
+@limiter.limit(VISITS)
+def shared(token: str) -> Any:
+    """A conversation as its owner shared it; nothing but its messages."""
+    after = request.args.get("after", 0, type=int)
+    found = service.open_share(token, is_signed_in=current_identity() is not None, after=min(max(0, after), MAX_ID))
+    if found is None:
+        return redirect(url_for("accounts_pages.login", next=request.path), 303)
+    response = make_response(render_template("sharing/shared.html", shared=found, token=token, is_first=after <= 0))
+    response.headers["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+    response.headers["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@blueprint.get("/c/<int:conversation_id>/share")
+@signed_in
+def share(conversation_id: int) -> str:
+    """Make a link to a conversation, beside those it has."""
+    return _share_page(conversation_id)
+
+
+@blueprint.post("/c/<int:conversation_id>/share")
+@signed_in
+@limit_links
+def create(conversation_id: int) -> Any:
+    """Make a link."""
+    days = EXPIRY_DAYS.get(request.form.get("expires", ""))
+    fields = NewShare(
+        live=request.form.get("kind") == "live",
+        audience="accounts" if request.form.get("audience") == "accounts" else "anyone",
+        expires_at=None if days is None else now() + timedelta(days=days),
+    )
+    try:
+        service.create_share(current_user_id(), conversation_id, fields)
+    except (Conflict, Invalid) as error:
+        return _share_page(conversation_id, error=error.detail), error.status
+    db.session.commit()
+    flash("Your link is ready.", "message")
+    return redirect(url_for(".share", conversation_id=conversation_id), 303)
+
+
+@blueprint.get("/shares")
+@signed_in
+def index() -> str:
+    """All links one has made."""
+    query = ShareQuery(cursor=request.args.get("cursor", "")[:500] or None)
+    page = service.list_shares(current_user_id(), query)
+    return render_template("sharing/index.html", shares=_rows(page.items), next_cursor=page.next_cursor)
+
+
+@blueprint.post("/shares/<int:share_id>/revoke")
+@signed_in
+def revoke(share_id: int) -> Response:
+    """End a link."""
+    row = service.get_share(current_user_id(), share_id)
+    back = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
+    service.revoke_share(current_user_id(), share_id)
+    db.session.commit()
+    flash("The link no longer works.", "message")
+    return redirect(back, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
+
+
+def _share_page(conversation_id: int, *, error: str = "") -> str:
+    conversation = get_conversation(current_user_id(), conversation_id)
+    page = service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100))
+    return render_template(
+        "sharing/share.html", conversation=conversation, shares=_rows(page.items), error=error, at=now()
+    )
+
+
+def _rows(items: list[Any]) -> list[dict[str, Any]]:
+    at = now()
+    return [
+        {
+            "share": row,
+            "title": title,
+            "url": share_url(row),
+            "is_expired": row.expires_at is not None and row.expires_at <= at,
+        }
+        for row, title in items
+    ]

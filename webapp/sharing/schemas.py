@@ -1,0 +1,80 @@
+"""What comes in and goes out about shared links."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.database import now
+from webapp.sharing.models import ConversationShare
+from webapp.validation import Flag, Id, Instant
+from webapp.web import PageQuery
+
+LATEST_YEAR = 2037  # TIMESTAMP ends in January 2038
+
+
+def _future(value: datetime) -> datetime:
+    """An instant to come, in UTC; one without a zone is taken to be UTC."""
+    at = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if at <= now():
+        raise ValueError("must be in the future")
+    if at.year > LATEST_YEAR:
+        raise ValueError(f"must be before {LATEST_YEAR + 1}")
+    return at
+
+
+class SharePath(BaseModel):
+    share_id: Id
+
+
+class ShareQuery(PageQuery):
+    conversation_id: Id | None = Field(None, description="Only the links of this conversation.")
+
+
+class NewShare(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
+    live: Flag = Field(False, description="Show what is added later, too.")
+    first: Id | None = Field(None, alias="from", description="The first message to show.")
+    last: Id | None = Field(None, alias="to", description="The last message to show.")
+    audience: Literal["anyone", "accounts"] = Field(
+        "anyone", description="Anyone with the link, or only people with an account here."
+    )
+    expires_at: Annotated[datetime, AfterValidator(_future)] | None = None
+
+
+class ShareOut(BaseModel):
+    share_id: int
+    url: str
+    conversation_id: int
+    title: str | None
+    live: bool
+    first: int | None = Field(serialization_alias="from")
+    last: int | None = Field(serialization_alias="to")
+    audience: str
+    created_at: Instant
+    expires_at: Instant | None
+    is_expired: bool
+
+    @classmethod
+    def of(cls, row: ConversationShare, *, title: str | None, url: str) -> ShareOut:
+        return cls(
+            share_id=row.share_id,
+            url=url,
+            conversation_id=row.conversation_id,
+            title=title,
+            live=row.is_live,
+            first=row.first_message_id,
+            last=row.last_message_id,
+            audience=row.audience,
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            is_expired=row.expires_at is not None and row.expires_at <= now(),
+        )
+
+
+class ShareList(BaseModel):
+    shares: list[ShareOut]
+    next_cursor: str | None

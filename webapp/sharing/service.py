@@ -1,0 +1,171 @@
+"""Links to conversations: make, list, revoke, and what a visitor gets to see. Only the owner makes and sees links."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import ColumnElement, select, update
+
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.sharing.models import ConversationShare
+from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
+from webapp.web import Cursor, Page
+
+SHOWN_AT_ONCE = 100
+MOST_MESSAGES = 5_000
+"""Messages that one snapshot names."""
+MOST_LINKS = 200
+"""Links to one conversation."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a visitor sees: a title, a part of the messages, and whether more will come."""
+
+    title: str | None
+    is_live: bool
+    messages: Sequence[Message]
+    next_after: int | None
+
+
+def create_share(user_id: int, conversation_id: int, fields: NewShare) -> ConversationShare:
+    """A new link. Raises NotFound, Invalid for a range that is not there, Conflict where nothing can be shared."""
+    conversation = get_conversation(user_id, conversation_id, lock=True)
+    if conversation.is_temporary:
+        raise Conflict("A temporary conversation cannot be shared.")
+    count = db.session.query(ConversationShare).filter_by(conversation_id=conversation_id).count()
+    if count >= MOST_LINKS:
+        raise Conflict(f"This conversation has {MOST_LINKS} links already. Revoke some first.")
+    shown = db.session.scalars(
+        select(Message.message_id)
+        .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
+        .order_by(Message.message_id)
+    ).all()
+    for name, edge in (("from", fields.first), ("to", fields.last)):
+        if edge is not None and edge not in shown:
+            raise Invalid.field(name, "is not a message of this conversation")
+    if fields.first is not None and fields.last is not None and fields.first > fields.last:
+        raise Invalid.field("to", "comes before the first message")
+    chosen = [i for i in shown if (fields.first or 0) <= i <= (fields.last or i)]
+    if not chosen:
+        raise Conflict("There is nothing to share yet.")
+    if len(chosen) > MOST_MESSAGES and not fields.live:
+        raise Invalid.field("from", f"leaves {len(chosen):,} messages; a snapshot holds {MOST_MESSAGES:,}")
+    row = ConversationShare(
+        user_id=user_id,
+        conversation_id=conversation_id,
+        token=secrets.token_urlsafe(24),
+        is_live=fields.live,
+        audience=fields.audience,
+        first_message_id=fields.first,
+        last_message_id=fields.last,
+        message_ids=None if fields.live else chosen,
+        expires_at=fields.expires_at,
+    )
+    db.session.add(row)
+    db.session.flush()
+    _note_live(conversation_id)
+    return row
+
+
+def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:
+    """The user's links with the titles of their conversations, newest first. Raises Invalid for a foreign cursor."""
+    statement = (
+        select(ConversationShare, Conversation.title)
+        .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
+        .where(ConversationShare.user_id == user_id, Conversation.deleted_at.is_(None))
+        .order_by(ConversationShare.share_id.desc())
+        .limit(query.limit + 1)
+    )
+    if query.conversation_id is not None:
+        statement = statement.where(ConversationShare.conversation_id == query.conversation_id)
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(ConversationShare.share_id < last_id)
+    rows = [(share, title) for share, title in db.session.execute(statement)]
+    return Page.of(rows, query.limit, lambda row: (row[0].share_id,))
+
+
+def get_share(user_id: int, share_id: int) -> ConversationShare:
+    """One of the user's links. Raises NotFound."""
+    row = db.session.scalar(
+        select(ConversationShare).where(ConversationShare.share_id == share_id, ConversationShare.user_id == user_id)
+    )
+    if row is None:
+        raise NotFound("There is no such link.")
+    return row
+
+
+def revoke_share(user_id: int, share_id: int) -> None:
+    """End a link at once. Raises NotFound."""
+    row = get_share(user_id, share_id)
+    db.session.delete(row)
+    db.session.flush()
+    _note_live(row.conversation_id)
+
+
+def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | None:
+    """What a link shows behind the message `after`; None when the visitor has to sign in first.
+
+    Raises NotFound for a link that is unknown, revoked or expired, or whose conversation is gone.
+    """
+    found = db.session.execute(
+        select(ConversationShare, Conversation.title)
+        .join(Conversation, Conversation.conversation_id == ConversationShare.conversation_id)
+        .where(ConversationShare.token == token, Conversation.deleted_at.is_(None))
+    ).one_or_none()
+    if found is None or (found[0].expires_at is not None and found[0].expires_at <= now()):
+        raise NotFound("This link does not exist any more.")
+    share, title = found
+    if share.audience == "accounts" and not is_signed_in:
+        return None
+    rows = _shown(share, after)
+    more = len(rows) > SHOWN_AT_ONCE
+    rows = rows[:SHOWN_AT_ONCE]
+    return Shared(title, share.is_live, rows, rows[-1].message_id if more else None)
+
+
+def _note_live(conversation_id: int) -> None:
+    """Keep on the conversation until when its live links work."""
+    never = datetime(LATEST_YEAR, 12, 31, tzinfo=UTC)
+    ends = db.session.scalars(
+        select(ConversationShare.expires_at).where(
+            ConversationShare.conversation_id == conversation_id, ConversationShare.is_live
+        )
+    ).all()
+    until = max((end or never for end in ends), default=None)
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.conversation_id == conversation_id)
+        .values(shared_live_until=until, updated_at=Conversation.updated_at)
+    )
+
+
+def _shown(share: ConversationShare, after: int) -> Sequence[Message]:
+    """Up to one more than SHOWN_AT_ONCE messages behind one."""
+    statement = select(Message).where(
+        Message.conversation_id == share.conversation_id, Message.message_id > after, _is_showable()
+    )
+    if share.is_live:
+        statement = statement.where(Message.superseded_by_id.is_(None))
+        if share.first_message_id is not None:
+            statement = statement.where(Message.message_id >= share.first_message_id)
+        if share.last_message_id is not None:
+            statement = statement.where(Message.message_id <= share.last_message_id)
+    else:
+        following = [i for i in share.message_ids or () if i > after]
+        statement = statement.where(Message.message_id.in_(following[: SHOWN_AT_ONCE + 1]))
+    return db.session.scalars(statement.order_by(Message.message_id).limit(SHOWN_AT_ONCE + 1)).all()
+
+
+def _is_showable() -> ColumnElement[bool]:
+    return (Message.content != "") & Message.status.in_(("complete", "stopped", "interrupted"))
