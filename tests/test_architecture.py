@@ -42,7 +42,7 @@ DOMAINS = [
 PURE = {
     "webapp": "dates errors jobspecs validation",
     "webapp.accounts": "emails passwords",
-    "webapp.chat": "budget context context_types sections",
+    "webapp.chat": "budget context context_types sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.memories.learning": "points prompt",
     "webapp.legacies": "categories grounding",

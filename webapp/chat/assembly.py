@@ -18,8 +18,8 @@ from webapp.chat.context import Context, ContextInput, build_context
 from webapp.chat.context_types import Chunk, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
-from webapp.chat.masking import kept, mask, mask_passages, mask_summaries
 from webapp.chat.opening_prompt import Opening, opening_of
+from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, place_of
 from webapp.chat.tools import TOOLS
 from webapp.config import Settings
@@ -29,7 +29,7 @@ from webapp.database import db
 from webapp.journeys.prompting import journey_prompt
 from webapp.memories.known import NEW, memory_is_on
 from webapp.prompts import service as prompts
-from webapp.prompts.values import fill_for
+from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
 from webapp.summaries.service import chunks_of
 
@@ -55,10 +55,9 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A prompt with what went into it: memories as (id, revision, text), what was looked up, and where it is for."""
+    """A prompt with what went into it: what was looked up, and where it is for."""
 
     context: Context
-    memories: list[tuple[int, int, str]]
     found: Result
     place: Place
 
@@ -98,7 +97,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         prompt_version=f"{label}, {opening.label}" if opening else label,
         step=Step(
             "context",
-            partial(_account, made.context, history, chunks, made.memories, opening),
+            partial(_account, made.context),
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
         tools=TOOLS if remembers and made.place.has_tools else [],
@@ -170,7 +169,9 @@ def compose(
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")
-    opens = [fill_for(conversation, prompt), *journey_prompt(conversation)]
+    pieces = pieces_for(conversation, prompt)
+    opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
+    opens += [[Segment(text)] for text in journey_prompt(conversation)]
     custom = str((owner.settings or {}).get("custom_instructions") or "")
     found = retrieve(question, settings.index_wait_seconds)
     # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
@@ -178,11 +179,13 @@ def compose(
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
     place = place_of(conversation, remembers=remembers, since=fixed_at, version=found.memory_version)
     if place.opens:
-        opens[0] = place.opens
+        opens[0] = [Segment(place.opens)]
     source = ContextInput(
-        prompt="\n\n".join(opens),
+        prompt=joined("\n\n", opens),
         space_instructions=place.instructions,
         directive=opening.text if opening else "",
+        # What was known of the point then is not kept: it may be forgotten one day.
+        directive_kept=opening.kept if opening else None,
         custom_instructions=custom,
         messages=history,
         known=[item for item in place.known if item.group != NEW],
@@ -192,9 +195,7 @@ def compose(
         retrieved=[*_learned(place), *_retrieved(found)],
         limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
-    memories = [(item.id, item.revision, item.content) for item in (*place.known, *place.facts)]
-    memories += [(item.id, item.revision or 0, item.content) for item in found.items if item.kind == "memory"]
-    return Composed(build_context(source), memories, found, place)
+    return Composed(build_context(source), found, place)
 
 
 def _question(
@@ -231,30 +232,12 @@ def _retrieved(found: Result) -> list[Retrieved]:
     ]
 
 
-def _account(
-    context: Context,
-    history: Sequence[ContextMessage],
-    chunks: Sequence[Chunk],
-    memories: Sequence[tuple[int, int, str]],
-    opening: Opening | None,
-) -> dict[str, Any]:
+def _account(context: Context) -> dict[str, Any]:
     """What is kept of a prompt: its sections, what was left out, its messages without what has a place elsewhere."""
-    stored = {(message.role, message.content): message.id for message in history}
-    passages = [(item.kind, item.id) for item in context.receipt if item.stage == "retrieved" and item.injected]
-    summaries = [(chunk.id, chunk.content) for chunk in chunks]
-    asked = next(((message.id, message.content) for message in reversed(history) if message.role == "user"), None)
-
-    def hide(text: str) -> str:
-        return mask_passages(mask_summaries(mask(text, memories), summaries), passages)
-
-    prompt = [kept(message, stored, asked, hide) for message in context.messages]
-    if opening and "content" in prompt[-1]:
-        # What was known of the point then is not kept here: it may be forgotten one day.
-        prompt[-1]["content"] = opening.kept
     return {
         "tokens": context.tokens,
         "budget": context.budget,
         "sections": [asdict(section) for section in context.sections],
         "left_out": [asdict(item) for item in context.left_out],
-        "prompt": prompt,
+        "prompt": context.kept(),
     }

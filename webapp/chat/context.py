@@ -7,6 +7,7 @@ retrieved for a turn, so consecutive prompts share all but their end and a provi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from webapp.chat.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Limits
 from webapp.chat.context_types import (
@@ -30,6 +31,7 @@ from webapp.chat.sections import (
     fit_summaries,
     split_messages,
 )
+from webapp.chat.segments import PromptMessage, Segment, joined
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
 
@@ -68,6 +70,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
+    task = Segment(directive, source.directive_kept)
     stable = [instructions, known, facts, summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
@@ -78,7 +81,8 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
         present = known.injected | facts.injected | summaries.injected | history.injected
         found = fit_retrieved(source, found_budget, present, count)
-        messages = _assemble(stable, history, found, directive, len(tail), len(summaries.left_out))
+        made_of = _assemble(stable, history, found, task, len(tail), len(summaries.left_out))
+        messages = [message.sent() for message in made_of]
         tokens = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages)
         if tokens <= limits.prompt:
             break
@@ -90,11 +94,12 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     sections = [Section(part.name, part.tokens, part.budget, len(part.injected)) for part in parts]
     sections.append(Section("overhead", tokens - sum(part.tokens for part in parts), 0, 0))
     return Context(
+        made_of=made_of,
         messages=messages,
         sections=sections,
         left_out=[*excluded, *(item for part in parts for item in part.left_out)],
         receipt=[item for part in parts for item in part.receipt],
-        verbatim=[message.id for message, text in history.shown if text == message.content],
+        verbatim=[shown.message.id for shown in history.shown if shown.shortened_to is None],
         tokens=tokens,
         budget=limits.prompt,
     )
@@ -105,18 +110,22 @@ def _missing_note(messages: int, summaries: int) -> str:
 
 
 def _assemble(
-    stable: Sequence[Part], history: Part, found: Part, directive: str, tail: int, summaries: int
-) -> list[dict[str, str]]:
+    stable: Sequence[Part], history: Part, found: Part, task: Segment, tail: int, summaries: int
+) -> list[PromptMessage]:
     """Make the chat messages: one system message, the history, and what was retrieved in the last user message."""
-    system = [part.text for part in stable if part.text]
+    system = [part.segments for part in stable]
     missing = tail - len(history.shown)
     if missing or summaries:
-        system.append(_missing_note(missing, summaries))
-    messages = [{"role": "system", "content": "\n\n".join(system)}] if system else []
-    messages += [{"role": message.role, "content": text} for message, text in history.shown]
-    extra = "\n\n".join(text for text in (found.text, directive) if text)
-    if extra and history.shown and history.shown[-1][0].role == "user":
-        messages[-1] = {"role": "user", "content": f"{extra}\n\n{messages[-1]['content']}"}
+        system.append([Segment(_missing_note(missing, summaries))])
+    opens = joined("\n\n", system)
+    messages = [PromptMessage("system", tuple(opens))] if opens else []
+    messages += [
+        PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to)
+        for shown in history.shown
+    ]
+    extra = joined("\n\n", (found.segments, [task]))
+    if extra and history.shown and messages[-1].role == "user":
+        messages[-1] = replace(messages[-1], segments=(*extra, Segment("\n\n")))
     elif extra:
-        messages.append({"role": "user", "content": extra})
+        messages.append(PromptMessage("user", tuple(extra)))
     return messages

@@ -1,12 +1,14 @@
-"""What goes into the context of a reply and what comes out: plain values, no behaviour."""
+"""What goes into the context of a reply and what comes out: plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from webapp.chat.budget import Limits
+from webapp.chat.segments import Line, PromptMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,12 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact about the person of a legacy: its line in the prompt, and in it what the memory says."""
+    """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle."""
 
     id: int
-    line: str
+    before: str
+    said: str
+    after: str
     revision: int = 1
     content: str = ""
     is_others: bool = False
@@ -68,9 +72,12 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class ContextInput:
-    """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts."""
+    """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
 
-    prompt: str
+    Of the directive the account of the reply keeps `directive_kept`.
+    """
+
+    prompt: str | Line
     messages: Sequence[Message] = ()
     space_instructions: str = ""
     custom_instructions: str = ""
@@ -80,6 +87,7 @@ class ContextInput:
     chunks: Sequence[Chunk] = ()
     retrieved: Sequence[Retrieved] = ()
     directive: str = ""
+    directive_kept: str | None = None
     limits: Limits = field(default_factory=Limits)
 
 
@@ -120,8 +128,12 @@ class ReceiptItem:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A prompt ready to send, with its account. `verbatim` are the ids of the messages shown in full."""
+    """A prompt ready to send, with its account: `messages` as they are sent, `kept()` as they are stored.
 
+    `verbatim` are the ids of the messages shown in full.
+    """
+
+    made_of: list[PromptMessage]
     messages: list[dict[str, str]]
     sections: list[Section]
     left_out: list[LeftOut]
@@ -129,3 +141,7 @@ class Context:
     verbatim: list[int]
     tokens: int
     budget: int
+
+    def kept(self) -> list[dict[str, Any]]:
+        """The messages with marks for what has a place elsewhere."""
+        return [message.kept() for message in self.made_of]

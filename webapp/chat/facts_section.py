@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp.chat.context_types import ContextInput, Known
 from webapp.chat.sections import Part, escape
+from webapp.chat.segments import Line, Segment, joined, memory_mark, sent
 from webapp.text.tokens import Count
 
 
@@ -12,10 +13,14 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
     part = Part("facts", budget)
     title = escape(source.facts_heading)
     left = budget - count(f"{title}\n") - 1
-    shown: list[str] = []
+    shown: list[Line] = []
     for rank, fact in enumerate(sorted(source.facts, key=lambda fact: -fact.id), 1):
-        line = escape(fact.line)
-        tokens = count(line) + 1
+        line = [
+            Segment(escape(fact.before)),
+            Segment(escape(fact.said), memory_mark(fact.id, fact.revision)),
+            Segment(escape(fact.after)),
+        ]
+        tokens = count(sent(line)) + 1
         fits = tokens <= left
         item = Known(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
         part.account(item, rank, tokens, "" if fits else "over the section's budget")
@@ -23,6 +28,5 @@ def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
             shown.insert(0, line)
             left -= tokens
     if shown:
-        # The last line ends like the others, which is what masking goes by.
-        part.set_text("\n".join([title, *shown]) + "\n", count)
+        part.set_text([*joined("\n", [[Segment(title)], *shown]), Segment("\n")], count)
     return part

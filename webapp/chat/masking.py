@@ -1,140 +1,90 @@
-"""Keeps what memories, summaries and documents say out of stored prompts: they are named there, and filled in for a
-reader.
-
-A forgotten memory thus leaves no copy in the account of a reply.
-"""
+"""Fills in, for a reader, what a stored prompt only names (`webapp/chat/segments.py`): it says what may be read now."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from sqlalchemy import or_
+from sqlalchemy import or_, select
 
 from webapp.chat.sections import escape
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.service import readable
+from webapp.prompts.values import fill_for
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.service import scope_of
+from webapp.summaries.service import chunks_of
+from webapp.text.shortening import shorten
 
 GONE = "[forgotten]"
 DELETED = "[deleted]"
-_ITEM = re.compile(r'(<item n="(\d+)" kind="[a-z]+")(?: source="[^"]*")?>.*?</item>', re.DOTALL)
-_PASSAGE = re.compile(r"\[\[(message|chunk|document) (\d{1,10})\]\]")
-_SUMMARY = re.compile(r"\[\[summary (\d{1,10})\]\]")
-_MARK = re.compile(r"\[\[memory (\d{1,10}) revision (\d{1,10})\]\]")
+_MARK = re.compile(
+    r"\[\[(?:memory (?P<memory>\d{1,10}) revision (?P<revision>\d{1,10})"
+    r"|summary (?P<summary>\d{1,10})"
+    r"|(?P<kind>message|chunk|document) (?P<passage>\d{1,10})"
+    r"|filled (?P<placeholder>\{\{[A-Za-z0-9_|]{1,200}\}\}))\]\]"
+)
 
 
-def mask(text: str, memories: Iterable[tuple[int, int, str]]) -> str:
-    """A prompt's text with each of these memories (id, revision, content), where it stands, replaced by a mark."""
-    for memory_id, revision, content in memories:
-        mark = f"[[memory {memory_id} revision {revision}]]"
-        text = text.replace(f"- {_line(content)}\n", f"- {mark}\n").replace(f">{escape(content.strip())}<", f">{mark}<")
-        text = text.replace(f"] {_line(content)} (", f"] {mark} (")  # a line of facts
-    return text
+def unmask(user_id: int, conversation: Conversation, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of a stored prompt of a conversation as its owner may read them now.
 
-
-def mask_passages(text: str, items: Sequence[tuple[str, int]]) -> str:
-    """A prompt's text with its n-th reference item, if it is no memory, replaced by a mark of the n-th of `items`.
-
-    What was said in a conversation that is deleted later thus leaves no copy either.
+    What was filled in is not looked at again: a mark that stands in somebody's words stays as it is.
     """
+    fill = _filler(user_id, conversation, [str(message.get("content") or "") for message in prompt])
+    said = _messages(conversation, [message["message_id"] for message in prompt if "message_id" in message])
+    whole = []
+    for message in prompt:
+        shown = dict(message)
+        limit = shown.pop("shortened_to", None)
+        if isinstance(shown.get("content"), str):
+            shown["content"] = _MARK.sub(fill, shown["content"])
+        if "message_id" in shown:
+            text = said.get(shown["message_id"], DELETED)
+            shown["content"] = (shown.get("content") or "") + (shorten(text, limit) if limit else text)
+        whole.append(shown)
+    return whole
+
+
+def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> Callable[[re.Match[str]], str]:
+    """What stands for each mark of some texts."""
+    marks = [found for text in texts for found in _MARK.finditer(text)]
+    memories = _memories(user_id, {int(found["memory"]) for found in marks if found["memory"]})
+    wanted = {(found["kind"], int(found["passage"])) for found in marks if found["kind"]}
+    passages = load_passages(wanted, scope_of(user_id)) if wanted else {}
+    chunks = chunks_of(conversation.conversation_id) if any(found["summary"] for found in marks) else ()
+    summaries = {chunk.chunk_id: chunk.content for chunk in chunks}
 
     def fill(found: re.Match[str]) -> str:
-        place = int(found[2]) - 1
-        if place >= len(items) or items[place][0] == "memory":
-            return found[0]
-        kind, number = items[place]
-        return f"{found[1]}>[[{kind} {number}]]</item>"
+        if found["memory"]:
+            text = memories.get((int(found["memory"]), int(found["revision"])), GONE)
+            return escape(" ".join(text.split()))
+        if found["summary"]:
+            return escape(summaries.get(int(found["summary"]), DELETED).strip())
+        if found["kind"]:
+            passage = passages.get((found["kind"], int(found["passage"])))
+            return escape(passage.content) if passage else DELETED
+        return fill_for(conversation, found["placeholder"])
 
-    return _ITEM.sub(fill, text)
-
-
-def mask_summaries(text: str, summaries: Iterable[tuple[int, str]]) -> str:
-    """A prompt's text with each of the conversation's summaries (chunk id, content) replaced by a mark."""
-    for chunk_id, content in summaries:
-        text = text.replace(f"- {escape(content.strip())}\n", f"- [[summary {chunk_id}]]\n")
-    return text
+    return fill
 
 
-def unmask_summaries(prompt: list[dict[str, Any]], summaries: Mapping[int, str]) -> list[dict[str, Any]]:
-    """Stored prompt messages with the marks of summaries filled in, by chunk id, with what they say now."""
-
-    def fill(found: re.Match[str]) -> str:
-        said = summaries.get(int(found[1]))
-        return escape(said.strip()) if said is not None else DELETED
-
-    return [
-        {**item, "content": _SUMMARY.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
-        for item in prompt
-    ]
-
-
-def kept(
-    message: Mapping[str, Any],
-    stored: Mapping[tuple[str, str], int],
-    asked: tuple[int, str] | None,
-    hide: Callable[[str], str],
-) -> dict[str, Any]:
-    """A message of a prompt as it is stored: one of the conversation's, by (role, content), is named by its id.
-
-    Of the message `asked` (id, content) only what the prompt puts before it is kept, with `hide`, as is all of others.
-    """
-    role, text = message["role"], message["content"]
-    if message_id := stored.get((role, text)):
-        return {"role": role, "message_id": message_id}
-    if asked and role == "user" and asked[1] and text.endswith(asked[1]):
-        return {"role": role, "message_id": asked[0], "content": hide(text.removesuffix(asked[1]))}
-    return {"role": role, "content": hide(text)}
-
-
-def unmask_passages(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored prompt messages with the marks of passages filled in with what the user may see of them now."""
-    wanted = {
-        (found[1], int(found[2])) for item in prompt for found in _PASSAGE.finditer(str(item.get("content") or ""))
-    }
-    if not wanted:
-        return prompt
-    there = load_passages(wanted, scope_of(user_id))
-
-    def fill(found: re.Match[str]) -> str:
-        passage = there.get((found[1], int(found[2])))
-        return escape(passage.content) if passage else DELETED
-
-    return [
-        {**item, "content": _PASSAGE.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
-        for item in prompt
-    ]
-
-
-def unmask(user_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored prompt messages with the marks filled in from what the user may read now.
+def _memories(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
+    """What memories that the user may read said, by id and revision.
 
     Of others' memories only the revision that they share now: what they said before is theirs.
     """
-    wanted = {int(found[1]) for item in prompt for found in _MARK.finditer(str(item.get("content") or ""))}
-    if not wanted:
-        return prompt
-    said = _said(user_id, wanted)
-
-    def fill(found: re.Match[str]) -> str:
-        return _line(said.get((int(found[1]), int(found[2])), GONE))
-
-    return [
-        {**item, "content": _MARK.sub(fill, item["content"])} if isinstance(item.get("content"), str) else item
-        for item in prompt
-    ]
-
-
-def _said(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]:
-    """What memories that the user may read said, by id and revision."""
+    ids = list(memory_ids)
+    if not ids:
+        return {}
     rows = db.session.execute(
         readable(user_id)
         .join(MemoryRevision, MemoryRevision.memory_id == Memory.memory_id)
         .where(
-            Memory.memory_id.in_(memory_ids),
+            Memory.memory_id.in_(ids),
             or_(Memory.user_id == user_id, MemoryRevision.revision == Memory.revision),
         )
         .with_only_columns(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot)
@@ -142,5 +92,11 @@ def _said(user_id: int, memory_ids: Iterable[int]) -> dict[tuple[int, int], str]
     return {(memory_id, revision): fields.get("content") or GONE for memory_id, revision, fields in rows}
 
 
-def _line(content: str) -> str:
-    return escape(" ".join(content.split()))
+def _messages(conversation: Conversation, message_ids: Iterable[int]) -> dict[int, str]:
+    """What messages of the conversation say, by id."""
+    rows = db.session.execute(
+        select(Message.message_id, Message.content).where(
+            Message.conversation_id == conversation.conversation_id, Message.message_id.in_(list(message_ids))
+        )
+    )
+    return dict(rows.all())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from webapp.chat.budget import MESSAGE_OVERHEAD
 from webapp.chat.context_types import Chunk, ContextInput, Known, LeftOut, Message, ReceiptItem, Retrieved
+from webapp.chat.segments import Line, Segment, joined, kept, memory_mark, passage_mark, sent, summary_mark
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count
 
@@ -33,8 +34,17 @@ def _attribute(text: str) -> str:
     return " ".join(escape(text).replace('"', "'").replace(">", " ").split())[:120]
 
 
-def _block(name: str, note: str, lines: Sequence[str]) -> str:
-    return "\n".join((f"<{name}>", note, *lines, f"</{name}>"))
+def _block(name: str, note: str, lines: Sequence[Line]) -> list[Segment]:
+    return joined("\n", ([Segment(f"<{name}>\n{note}")], *lines, [Segment(f"</{name}>")]))
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A message of the conversation in a prompt; `shortened_to` is set, in tokens, where it is not shown in full."""
+
+    message: Message
+    text: str
+    shortened_to: int | None = None
 
 
 @dataclass(slots=True)
@@ -43,9 +53,9 @@ class Part:
 
     name: str
     budget: int
-    text: str = ""
+    segments: Line = ()
     tokens: int = 0
-    shown: list[tuple[Message, str]] = field(default_factory=list)
+    shown: list[ShownMessage] = field(default_factory=list)
     injected: dict[tuple[str, int], None] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
     receipt: list[ReceiptItem] = field(default_factory=list)
@@ -65,11 +75,11 @@ class Part:
             self.injected[kind, item.id] = None
         self.receipt.append(ReceiptItem(kind, item.id, revision, self.name, rank, score, reason, not why_not))
 
-    def set_text(self, text: str, count: Count) -> None:
+    def set_text(self, segments: Line, count: Count) -> None:
         """Set the section's text and count it."""
-        self.text, self.tokens = text, count(text)
+        self.segments, self.tokens = segments, count(sent(segments))
 
-    def close(self, block: str, note: str, lines: Sequence[str], count: Count) -> Part:
+    def close(self, block: str, note: str, lines: Sequence[Line], count: Count) -> Part:
         """Set the text to a block of the lines, if there are any, and return the section."""
         if lines:
             self.set_text(_block(block, note, lines), count)
@@ -94,25 +104,43 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Lef
 def fit_instructions(source: ContextInput, count: Count) -> Part:
     """Join the prompt, the space's and the user's instructions; what is too long is shortened, last part first."""
     part = Part("instructions", source.limits.of("instructions"))
-    texts = [source.prompt.strip()]
+    texts: list[Line] = [_stripped(source.prompt)]
     if source.space_instructions.strip():
-        texts.append(f"Instructions for this space:\n{source.space_instructions.strip()}")
+        texts.append([Segment(f"Instructions for this space:\n{source.space_instructions.strip()}")])
     if source.custom_instructions.strip():
-        texts.append(f"The user's own instructions:\n{source.custom_instructions.strip()}")
-    part.set_text("\n\n".join(text for text in texts if text), count)
+        texts.append([Segment(f"The user's own instructions:\n{source.custom_instructions.strip()}")])
+    part.set_text(joined("\n\n", texts), count)
     for index in reversed(range(len(texts))):
         excess = part.tokens - part.budget
         if excess <= 0:
             break
         # No part is squeezed out entirely by the ones before it: each may lose at most three quarters.
-        size = count(texts[index])
+        size = count(sent(texts[index]))
         keep = part.budget if index == 0 and len(texts) == 1 else max(size - excess - 2, size // 4, 1)
-        texts[index] = shorten(texts[index], keep, count)
+        texts[index] = _shortened(texts[index], keep, count)
         part.left_out.append(LeftOut("instructions", index, part.name, size - keep, "shortened"))
-        part.set_text("\n\n".join(text for text in texts if text), count)
+        part.set_text(joined("\n\n", texts), count)
     if part.tokens > part.budget:
-        part.set_text(shorten(part.text, part.budget, count), count)
+        part.set_text(_shortened(part.segments, part.budget, count), count)
     return part
+
+
+def _stripped(prompt: str | Line) -> Line:
+    """A prompt without white space around it."""
+    if isinstance(prompt, str):
+        return [Segment(prompt.strip())]
+    segments = [segment for segment in prompt if segment.text]
+    if segments:
+        segments[0] = segments[0]._replace(text=segments[0].text.lstrip())
+        segments[-1] = segments[-1]._replace(text=segments[-1].text.rstrip())
+    return segments
+
+
+def _shortened(text: Line, limit: int, count: Count) -> Line:
+    """A text cut to a number of tokens. Marks do not survive that: what the account keeps is cut by itself."""
+    whole = sent(text)
+    cut = shorten(whole, limit, count)
+    return text if cut == whole else [Segment(cut, shorten(kept(text), limit, count))]
 
 
 def fit_known(source: ContextInput, count: Count) -> Part:
@@ -120,11 +148,12 @@ def fit_known(source: ContextInput, count: Count) -> Part:
     part = Part("known", source.limits.of("known"))
     order = {group: rank for rank, group in enumerate(_KNOWN_GROUPS)}
     ranked = sorted(source.known, key=lambda m: (order.get(m.group, len(order)), -m.importance, m.id))
-    lines: list[str] = []
-    left = part.budget - count(_block("known", _KNOWN_NOTE, []))
+    lines: list[Line] = []
+    left = part.budget - count(sent(_block("known", _KNOWN_NOTE, [])))
     for rank, memory in enumerate(ranked, 1):
-        line = f"- {escape(' '.join(memory.content.split()))}"
-        tokens = count(line) + 1
+        said = escape(" ".join(memory.content.split()))
+        line = [Segment("- "), Segment(said, memory_mark(memory.id, memory.revision))]
+        tokens = count(sent(line)) + 1
         fits = tokens <= left
         part.account(memory, rank, tokens, "" if fits else "over the section's budget")
         if fits:
@@ -136,12 +165,12 @@ def fit_known(source: ContextInput, count: Count) -> Part:
 def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     """Fit the newest unbroken run of summaries, shown oldest first."""
     part = Part("summaries", budget)
-    lines: list[str] = []
-    left = budget - count(_block("summaries", _SUMMARIES_NOTE, []))
+    lines: list[Line] = []
+    left = budget - count(sent(_block("summaries", _SUMMARIES_NOTE, [])))
     full = False
     for rank, chunk in enumerate(sorted(source.chunks, key=lambda c: (c.start, c.end, c.id), reverse=True), 1):
-        line = f"- {escape(chunk.content.strip())}"
-        tokens = count(line) + 1
+        line = [Segment("- "), Segment(escape(chunk.content.strip()), summary_mark(chunk.id))]
+        tokens = count(sent(line)) + 1
         full = full or tokens > left
         part.account(chunk, rank, tokens, "over the section's budget" if full else "")
         if not full:
@@ -157,14 +186,15 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
     for some turns and the prompt's prefix with it.
     """
     part = Part("messages", room)
-    texts, costs = [], []
+    texts, costs, caps = [], [], []
     for index, message in enumerate(tail):
         cap = room // 2 - MESSAGE_OVERHEAD
         if index == len(tail) - 1:
             # The question itself may take all the room; if it must be shortened anyway, some history stays.
             fits = count(message.content) <= room - MESSAGE_OVERHEAD
             cap = (room if fits else room * 3 // 4) - MESSAGE_OVERHEAD
-        texts.append(shorten(message.content, max(1, cap), count))
+        caps.append(max(1, cap))
+        texts.append(shorten(message.content, caps[-1], count))
         costs.append(count(texts[-1]) + MESSAGE_OVERHEAD)
     over = sum(costs) - room
     cut, passed, first = -(-over // step) * step if over > 0 else 0, 0, 0
@@ -178,10 +208,11 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
         if index < first:
             part.left_out.append(LeftOut("message", message.id, part.name, costs[index], "older than what fits"))
             continue
-        part.shown.append((message, texts[index]))
+        is_whole = texts[index] == message.content
+        part.shown.append(ShownMessage(message, texts[index], None if is_whole else caps[index]))
         part.injected["message", message.id] = None
         part.tokens += costs[index] - MESSAGE_OVERHEAD
-        if texts[index] != message.content:
+        if not is_whole:
             part.left_out.append(LeftOut("message", message.id, part.name, count(message.content), "shortened"))
     return part
 
@@ -189,15 +220,14 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
 def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, int], None], count: Count) -> Part:
     """Fit what was retrieved, by rank; what is in the prompt already is not repeated."""
     part = Part("retrieved", budget)
-    lines: list[str] = []
-    left = budget - count(_block("reference", _REFERENCE_NOTE, []))
+    lines: list[Line] = []
+    left = budget - count(sent(_block("reference", _REFERENCE_NOTE, [])))
     for rank, item in enumerate(source.retrieved, 1):
         content = item.content.strip()
         if item.kind in ("message", "document"):
             content = shorten(content, max(1, budget // 2), count, whole_sentences=True)
-        from_where = f' source="{_attribute(item.source)}"' if item.source else ""
-        line = f'<item n="{len(lines) + 1}" kind="{_attribute(item.kind)}"{from_where}>{escape(content)}</item>'
-        tokens = count(line) + 1
+        line = _item(item, content, len(lines) + 1)
+        tokens = count(sent(line)) + 1
         why_not = ""
         if (item.kind, item.id) in present or (item.kind, item.id) in part.injected:
             why_not = "in the prompt already"
@@ -208,3 +238,17 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
             lines.append(line)
             left -= tokens
     return part.close("reference", _REFERENCE_NOTE, lines, count)
+
+
+def _item(item: Retrieved, content: str, number: int) -> Line:
+    """A reference item. Its source is not kept: a conversation's title goes with the conversation."""
+    is_memory = item.kind == "memory"
+    source = f' source="{_attribute(item.source)}"' if item.source else ""
+    mark = memory_mark(item.id, item.revision or 0) if is_memory else passage_mark(item.kind, item.id)
+    return [
+        Segment(f'<item n="{number}" kind="{_attribute(item.kind)}"'),
+        Segment(source, None if is_memory else ""),
+        Segment(">"),
+        Segment(escape(content), mark),
+        Segment("</item>"),
+    ]

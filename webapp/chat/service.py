@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import select
 
 from webapp.chat import turnlog
-from webapp.chat.masking import unmask, unmask_passages, unmask_summaries
+from webapp.chat.masking import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.runtime import runtime
 from webapp.conversations import messages
@@ -23,7 +23,6 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.retrieval.service import anticipate
-from webapp.summaries.service import chunks_of
 
 log = logging.getLogger(__name__)
 
@@ -204,35 +203,17 @@ def reply_to(user_id: int, message_id: int) -> Message:
 
 
 def pipeline_steps(user_id: int, message_id: int) -> list[PipelineStep]:
-    """The steps that made a reply, with the prompt's messages filled in from the conversation. Raises NotFound."""
+    """The steps that made a reply, with what the prompt's account only names filled in. Raises NotFound."""
     message = messages.get_message(user_id, message_id)
+    conversation = get_conversation(user_id, message.conversation_id)
     steps = db.session.scalars(
         select(PipelineStep).where(PipelineStep.message_id == message.message_id).order_by(PipelineStep.ordinal)
     ).all()
     for step in steps:
         db.session.expunge(step)
         if "prompt" in step.data:
-            prompt = unmask_passages(user_id, unmask(user_id, step.data["prompt"]))
-            said = {chunk.chunk_id: chunk.content for chunk in chunks_of(message.conversation_id)}
-            step.data = {**step.data, "prompt": _with_content(message.conversation_id, unmask_summaries(prompt, said))}
+            step.data = {**step.data, "prompt": unmask(user_id, conversation, step.data["prompt"])}
     return list(steps)
-
-
-def _with_content(conversation_id: int, prompt: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    ids = [item["message_id"] for item in prompt if "message_id" in item]
-    stored = dict(
-        db.session.execute(
-            select(Message.message_id, Message.content).where(
-                Message.conversation_id == conversation_id, Message.message_id.in_(ids)
-            )
-        ).all()
-    )
-    return [
-        item
-        if "message_id" not in item
-        else {**item, "content": item.get("content", "") + stored.get(item["message_id"], "[deleted]")}
-        for item in prompt
-    ]
 
 
 def _reply(user_id: int, reply_id: int, *, lock: bool = True) -> tuple[Message, Conversation]:

@@ -45,11 +45,11 @@ def heading(name: str) -> str:
     return f"Known facts about {' '.join(name.split())} from conversations:"
 
 
-def fact_line(fact: KnownFact) -> str:
-    """A fact's line in a prompt: the documented form, and after it who else said so."""
+def fact_line(fact: KnownFact) -> tuple[str, str, str]:
+    """A fact's line in a prompt: what stands before it, the fact, and behind it who may see it and who else said so."""
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
-    return f"- [{fact.category}] {' '.join(fact.content.split())} {source}{by}"
+    return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{by}"
 
 
 def fact_task(name: str) -> str:

@@ -70,10 +70,21 @@ def fill(
     `digest` is the conversation's memory or None, `blocks` are lists of lines by name, `texts` whole texts that go in
     as they are. Placeholders of other names are left alone.
     """
+    return "".join(text for text, _ in pieces(template, digest=digest, blocks=blocks, texts=texts, count=count))
+
+
+def pieces(
+    template: str,
+    *,
+    digest: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, Sequence[str]] | None = None,
+    texts: Mapping[str, str] | None = None,
+    count: Count = estimate_tokens,
+) -> list[tuple[str, str | None]]:
+    """What `fill` joins: the template's own text with None, and each filled placeholder's with the placeholder."""
     blocks, texts = blocks or {}, texts or {}
 
-    def replace(match: re.Match[str]) -> str:
-        found = _read(match)
+    def filling(found: Placeholder) -> str | None:
         if found.name == DIGEST:
             return snippet(digest, found.keys)
         if found.name == DIGEST_JSON:
@@ -82,9 +93,17 @@ def fill(
             return texts[found.name]
         if found.name in blocks:
             return block(blocks[found.name], found.budget, count)
-        return match[0]
+        return None
 
-    return _TOKEN.sub(replace, template)
+    made: list[tuple[str, str | None]] = []
+    end = 0
+    for match in _TOKEN.finditer(template):
+        filled = filling(_read(match))
+        if filled is not None:
+            made += [(template[end : match.start()], None), (filled, match[0])]
+            end = match.end()
+    made.append((template[end:], None))
+    return [piece for piece in made if piece[0]]
 
 
 def snippet(digest: Mapping[str, Any] | None, keys: Sequence[str] = MEMORY_KEYS) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.conversations.models import Conversation
 from webapp.prompts.catalogue import BLOCKS
-from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, fill, find
+from webapp.prompts.placeholders import DIGEST, DIGEST_JSON, find, pieces
 
 Lines = Callable[[Conversation], Sequence[str]]
 Digest = Callable[[Conversation], Mapping[str, Any] | None]
@@ -34,7 +34,14 @@ def digest_source(source: Digest) -> Digest:
 
 def fill_for(conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None) -> str:
     """A prompt's text with its placeholders filled for a conversation; only what it mentions is looked up."""
+    return "".join(text for text, _ in pieces_for(conversation, template, texts=texts))
+
+
+def pieces_for(
+    conversation: Conversation, template: str, *, texts: Mapping[str, str] | None = None
+) -> list[tuple[str, str | None]]:
+    """What `fill_for` joins: the template's own text with None, and each filled placeholder's with the placeholder."""
     names = {placeholder.name for placeholder in find(template)}
     digest = _digest[0](conversation) if _digest and names & {DIGEST, DIGEST_JSON} else None
     blocks = {name: _lines[name](conversation) if name in _lines else () for name in BLOCKS if name in names}
-    return fill(template, digest=digest, blocks=blocks, texts=texts)
+    return pieces(template, digest=digest, blocks=blocks, texts=texts)
