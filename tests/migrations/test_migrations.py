@@ -43,7 +43,7 @@ MESSAGES = {
 MEMORIES = {
     "memory_id": ("int", "NO", None, "auto_increment"),
     "user_id": ("int", "NO", None, ""),
-    "memory_type": ("enum('fact','preference','entity','project','decision')", "NO", None, ""),
+    "memory_type": ("enum('fact','preference','entity','project','decision','instruction')", "NO", None, ""),
     "category": ("varchar(100)", "YES", None, ""),
     "content": ("text", "NO", None, ""),
     "source_conversation_id": ("int", "YES", None, ""),

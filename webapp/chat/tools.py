@@ -14,6 +14,7 @@ from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.errors import ModelError
+from webapp.memories.engine.kinds import MEMORY_TYPES
 from webapp.memories.learning import tools as toolbox
 from webapp.model_clients import embedder
 
@@ -38,7 +39,7 @@ TOOLS = [
         ["content", "quote"],
         content={**_TEXT, "description": "One short statement, understandable by itself, in the user's language."},
         quote={**_TEXT, "description": "The user's own words that say it, verbatim."},
-        memory_type={"type": "string", "enum": ["fact", "preference", "entity", "project", "decision"]},
+        memory_type={"type": "string", "enum": list(MEMORY_TYPES)},
         fact_key={**_TEXT, "description": "`namespace/attribute` for what has one value at a time: identity/location."},
         fact_value={**_TEXT, "description": "The value of fact_key."},
         importance={"type": "number", "description": "0 to 1: how much it matters later."},

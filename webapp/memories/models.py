@@ -23,8 +23,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.sql.expression import ColumnElement
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.memories.engine.kinds import MEMORY_TYPES
 
-MEMORY_TYPES = ("fact", "preference", "entity", "project", "decision")
 VISIBILITIES = ("private", "shared")
 ORIGINS = ("user", "extraction", "tool", "import")
 
@@ -72,6 +72,7 @@ class Memory(Base):
         Index("ix_memories_waiting", *_LISTED, "needs_review", "updated_at", "memory_id"),
         Index("ix_memories_recent", "user_id", "created_at", "memory_id"),
         Index("ix_memories_source", "source_conversation_id"),
+        Index("ix_memories_only_conversation_id", "only_conversation_id"),
         Index("ix_memories_space", "space_id", "visibility"),
         Index("ix_memories_statement", "user_id", "statement_hash"),
         Base.__table_args__,
@@ -95,6 +96,10 @@ class Memory(Base):
     embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
 
     space_id: Mapped[int | None]
+    # Of a standing instruction: the one conversation in which it applies.
+    only_conversation_id: Mapped[int | None] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE")
+    )
     visibility: Mapped[str] = mapped_column(
         one_of(*VISIBILITIES, name="memory_visibility"), default="private", server_default="private"
     )

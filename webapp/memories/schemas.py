@@ -13,7 +13,7 @@ from webapp.text.canonical import plain_text
 from webapp.validation import Flag, Id, JsonObject, Line
 from webapp.web import PageQuery
 
-MemoryKind = Literal["fact", "preference", "entity", "project", "decision"]
+MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
 Visibility = Literal["private", "shared"]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 

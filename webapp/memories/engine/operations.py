@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.engine.kinds import MemoryType
 from webapp.text.canonical import plain_text
 
 SCHEMA_NAME = "memory_operations"
@@ -26,16 +27,6 @@ class Action(StrEnum):
     UPDATE = "update"
     SUPERSEDE = "supersede"
     RETRACT = "retract"
-
-
-class MemoryType(StrEnum):
-    """The documented kinds of memory."""
-
-    FACT = "fact"
-    PREFERENCE = "preference"
-    ENTITY = "entity"
-    PROJECT = "project"
-    DECISION = "decision"
 
 
 class ExtractionUnreadable(ValueError):

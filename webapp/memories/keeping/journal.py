@@ -22,6 +22,7 @@ STATE_FIELDS = (
     "needs_review",
     "edited_by_user",
     "space_id",
+    "only_conversation_id",
     "superseded_by_id",
     "contradicts_id",
     "settled_with",

@@ -10,6 +10,7 @@ KINDS = {
     "entity": "person or thing",
     "project": "project",
     "decision": "decision",
+    "instruction": "instruction",
 }
 
 SHOWN = {
