@@ -64,7 +64,7 @@ from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Environment
-from webapp.web import Problem
+from webapp.web import BoundedRequest, Problem
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -88,6 +88,7 @@ def build(settings: Settings | None = None) -> Flask:
         instance_path=str(settings.var_dir.absolute()),
     )
     app.jinja_environment = Environment
+    app.request_class = BoundedRequest
     _configure(app, settings)
     _extend(app, settings)
     _register(app)

@@ -9,10 +9,19 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
+_ID_DIGITS = len(str(MAX_ID))
 MAX_TEXT_BYTES = 65_535  # TEXT, as documented
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions end at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses
+
+
+def parse_id(text: str | None) -> int | None:
+    """The row's id that a text names; None for what no row can have."""
+    if text is None or not text.isascii() or not text.isdecimal() or len(text) > _ID_DIGITS:
+        return None
+    number = int(text)
+    return number if 1 <= number <= MAX_ID else None
 
 
 def _encodable(value: str) -> str:

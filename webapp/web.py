@@ -8,13 +8,15 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from flask import current_app, request
+from flask import Request, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from htmx_flask import request as htmx_request
 from pydantic import BaseModel, ConfigDict, Field
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.datastructures import ImmutableMultiDict
+from werkzeug.exceptions import NotFound, RequestEntityTooLarge
 
 from webapp.errors import DomainError, UnsupportedMediaType
+from webapp.validation import MAX_ID
 
 T = TypeVar("T")
 
@@ -33,6 +35,30 @@ def wants_partial() -> bool:
     """Whether to answer with the fragment alone: an HTMX request that is not a boosted page load."""
     htmx = htmx_request.htmx
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+class BoundedValues(ImmutableMultiDict[str, str]):
+    """Parameters, fields or cookies; a number that no column can hold is as if it were not there."""
+
+    def get(self, key: str, default: Any = None, type: Callable[[str], Any] | None = None) -> Any:  # noqa: A002
+        """The first value of this name, converted by `type`; the default where that fails."""
+        found = super().get(key, default, type)
+        return default if type is int and found is not None and abs(found) > MAX_ID else found
+
+
+class BoundedRequest(Request):
+    """A request whose parameters, fields and cookies hold no number that the database would refuse."""
+
+    parameter_storage_class = BoundedValues
+    dict_storage_class = BoundedValues
+
+
+def check_ids() -> None:
+    """Answer a page's address with an id that no row can have as unknown; the JSON API's models say so themselves."""
+    if isinstance(current_app.blueprints.get(request.blueprint or ""), APIBlueprint):
+        return
+    if any(isinstance(value, int) and value > MAX_ID for value in (request.view_args or {}).values()):
+        raise NotFound("There is nothing at this address.")
 
 
 class Problem(BaseModel):

@@ -134,3 +134,15 @@ def test_somebody_elses_token_is_unknown(login, user, make_user):
     page = login(user).get("/settings").text
     path = re.search(r"/settings/tokens/\d+/revoke", page)[0]
     assert post_form(other, path, "/settings").status_code == 404
+
+
+def test_a_token_makes_no_token(client, user, app) -> None:
+    from webapp.accounts import tokens
+
+    for path, fields in (
+        ("/settings/tokens", {"data": {"token_name": "more"}}),
+        ("/api/account/tokens", {"json": {"name": "more"}}),
+    ):
+        assert client.post(path, **fields).status_code == 403
+    with app.app_context():
+        assert len(tokens.list_tokens(user.user_id)) == 1

@@ -140,3 +140,24 @@ def test_what_is_gone_is_not_found(browser):
     assert browser.get("/admin/rq/0/data/job/gone.json").status_code == 404
     assert browser.get("/admin/rq/1/view/queues").status_code == 404
     assert browser.post("/admin/rq/job/gone/requeue", headers=HERE).status_code == 404
+
+
+HOSTILE = "x');fetch('//evil.example');('"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"/0/view/jobs/{HOSTILE}/failed/8/asc/1",
+        f"/0/view/jobs/turn/{HOSTILE}/8/asc/1",
+        f"/0/view/jobs/turn/failed/8/{HOSTILE}/1",
+        "/0/view/jobs/unknown/failed/8/asc/1",
+        f"/0/data/jobs/{HOSTILE}/failed/8/asc/1.json",
+        f"/0/data/jobs/turn/failed/{HOSTILE}/asc/1.json",
+        f"/0/view/job/{HOSTILE}",
+    ],
+)
+def test_a_name_in_the_address_is_known_or_not_found(page, browser, failed_job):
+    answer = browser.get(f"/admin/rq{page}")
+    assert answer.status_code == 404
+    assert HOSTILE not in answer.text

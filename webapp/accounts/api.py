@@ -33,7 +33,6 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.database import db
-from webapp.errors import Forbidden
 from webapp.web import api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
@@ -94,11 +93,9 @@ def list_tokens():
 
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
-@signed_in
+@signed_in(session_only=True)
 def create_token(body: NewToken):
     """Make an API token. It is shown in this answer and never again; only a signed-in session may make one."""
-    if _via() != "session":
-        raise Forbidden("A token cannot make tokens: one that leaked could never be ended. Sign in and make it there.")
     token, secret = tokens.create_token(current_user_id(), body)
     answer = CreatedToken(token=secret, details=TokenOut.of(token)).model_dump(mode="json")
     db.session.commit()

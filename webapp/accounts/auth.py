@@ -21,8 +21,8 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, Unauthenticated
 from webapp.extensions import csrf, login
-from webapp.validation import MAX_ID
-from webapp.web import check_json_request, wants_json, wants_partial
+from webapp.validation import parse_id
+from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 
 log = logging.getLogger(__name__)
 View = TypeVar("View", bound=Callable[..., Any])
@@ -60,14 +60,18 @@ def public(view: View) -> View:
     return _marked(view, "public")
 
 
-def signed_in(view: View | None = None, *, writes: bool = False, services: bool = False) -> Any:
+def signed_in(
+    view: View | None = None, *, writes: bool = False, services: bool = False, session_only: bool = False
+) -> Any:
     """Any user may call this view; a service token only where `services` says so.
 
     `writes`: the view writes although its method is a safe one.
+    `session_only`: no token may call it, however much it may do otherwise.
     """
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
+        function.session_only = session_only  # type: ignore[attr-defined]
         return _marked(function, "user", writes=writes)
 
     return mark(view) if view else mark
@@ -153,8 +157,10 @@ def _admit() -> Response | None:
         g.identity = _whoever(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
+        _check_session(view, g.identity)
         _check_csrf(g.identity)
         _note(g.identity)
+    check_ids()
     check_json_request()
     return None
 
@@ -195,6 +201,12 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
             raise Forbidden("A service token cannot be used for this.")
         raise Forbidden("Only admins can do this.")
     return None
+
+
+def _check_session(view: Callable[..., Any], identity: Identity | None) -> None:
+    """A leaked token must not be able to make another, or to outlive its revocation in any other way."""
+    if getattr(view, "session_only", False) and identity is not None and identity.via != "session":
+        raise Forbidden("A token cannot do this. Sign in, and do it there.")
 
 
 def _to_login() -> Response:
@@ -252,7 +264,7 @@ def _from_session(session_id: str) -> Identity | None:
     if _bearer(request) is not None:
         return None  # whoever sends a token means the token
     user_id, _, version = session_id.partition(":")
-    if not user_id.isdecimal() or not version.isdecimal() or max(len(user_id), len(version)) > len(str(MAX_ID)):
+    if parse_id(user_id) is None or parse_id(version) is None:
         return None
     user = db.session.scalar(
         select(User).where(User.user_id == int(user_id), User.auth_version == int(version), User.is_active)

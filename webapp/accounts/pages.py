@@ -159,7 +159,7 @@ def password():
 
 
 @blueprint.post("/settings/tokens")
-@signed_in
+@signed_in(session_only=True)
 def create_token():
     """Make an API token; the answer is the only page that ever shows it."""
     try:

@@ -17,7 +17,9 @@ from rq.serializers import JSONSerializer
 from rq_dashboard import web
 from werkzeug.exceptions import MethodNotAllowed, NotFound
 
+from webapp.jobspecs import Queue
 from webapp.problems import present
+from webapp.validation import parse_id
 
 URL_PREFIX = "/admin/rq"
 
@@ -26,6 +28,12 @@ POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+# Its pages print these names into their scripts as they are.
+_KNOWN = {
+    "queue_name": {queue.value for queue in Queue},
+    "registry_name": {"queued", "started", "finished", "failed", "deferred", "scheduled", "canceled"},
+    "order": {"asc", "dsc"},
+}
 _ESCAPES = str.maketrans({"<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
@@ -61,7 +69,12 @@ def init_dashboard(app: Flask) -> None:
 
 def _guard() -> None:
     """One Redis only, and no change of state by GET."""
-    if (request.view_args or {}).get("instance_number"):
+    given = {name: str(value) for name, value in (request.view_args or {}).items() if value is not None}
+    if given.get("instance_number", "0") != "0":
+        raise NotFound
+    if any(given[name] not in known for name, known in _KNOWN.items() if name in given):
+        raise NotFound
+    if any(parse_id(given[name]) is None for name in ("per_page", "page") if name in given):
         raise NotFound
     if request.endpoint == "rq_dashboard.requeue_all" and request.method != "POST":
         raise MethodNotAllowed(valid_methods=["POST"])

@@ -14,12 +14,11 @@ from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
 from webapp.admin import overview as state
 from webapp.admin import users as people
 from webapp.database import db
-from webapp.errors import Invalid, NotFound
+from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.forms import read_form, sentences
 from webapp.retrieval.embedding import query_vectors
 from webapp.service_endpoints import readiness
-from webapp.validation import MAX_ID
 from webapp.web import wants_partial
 
 blueprint = Blueprint("admin_pages", __name__)
@@ -78,14 +77,14 @@ def add_user():
 @admin_only
 def user(user_id: int):
     """One account, and what can be done about it."""
-    return _render_user(service.get_user(_existing(user_id)))
+    return _render_user(service.get_user(user_id))
 
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
 @admin_only
 def set_admin(user_id: int):
     """Make or unmake an admin."""
-    changed = people.change(current_user_id(), _existing(user_id), UserChanges(is_admin=_switch("admin")))
+    changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
     said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is not an admin any more."
     return _changed(user_id, said)
 
@@ -94,7 +93,7 @@ def set_admin(user_id: int):
 @admin_only
 def set_active(user_id: int):
     """Switch an account off or on."""
-    changed = people.change(current_user_id(), _existing(user_id), UserChanges(is_active=_switch("active")))
+    changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
     said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is switched off."
     return _changed(user_id, said)
 
@@ -103,7 +102,7 @@ def set_active(user_id: int):
 @admin_only
 def reset_password(user_id: int):
     """Give somebody a new password, shown once."""
-    changed, password = people.reset_password(current_user_id(), _existing(user_id))
+    changed, password = people.reset_password(current_user_id(), user_id)
     answer = _render_user(changed, password=password)
     db.session.commit()
     return answer
@@ -114,7 +113,7 @@ def reset_password(user_id: int):
 def delete_user(user_id: int):
     """Delete an account and all that is theirs, for good."""
     try:
-        email = people.delete(current_user_id(), _existing(user_id), request.form.get("email", ""))
+        email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
     except Invalid as error:
         errors = sentences(error, {"email": "What you typed"})
         return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
@@ -152,10 +151,3 @@ def _switch(name: str) -> bool:
     if value not in ("0", "1"):
         raise Invalid.field(name, "must be 0 or 1")
     return value == "1"
-
-
-def _existing(user_id: int) -> int:
-    """An id that a row can have: a larger number is refused by some databases. Raises NotFound."""
-    if not 1 <= user_id <= MAX_ID:
-        raise NotFound("There is no such account.")
-    return user_id

@@ -17,7 +17,7 @@ from webapp.errors import Invalid
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
-from webapp.validation import MAX_ID, MAX_TEXT_BYTES
+from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
 from webapp.web import wants_partial
 
 blueprint = Blueprint("conversations_pages", __name__)
@@ -242,4 +242,4 @@ def _open_now() -> int | None:
     """The conversation that the page an HTMX request comes from shows."""
     path = request.headers.get("HX-Current-URL", "").partition("?")[0].partition("#")[0]
     last = path.rpartition("/c/")[2]
-    return int(last) if "/c/" in path and last.isdecimal() else None
+    return parse_id(last) if "/c/" in path else None

@@ -16,7 +16,7 @@ from webapp.legacies import facts, moving
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
 from webapp.spaces import choosing, service
-from webapp.validation import MAX_ID
+from webapp.validation import parse_id
 from webapp.web import wants_partial
 
 blueprint = Blueprint("legacies_pages", __name__)
@@ -79,7 +79,7 @@ def ask(conversation_id: int):
     """Where a conversation may be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
-    chosen, to = "to" in request.args, _space_id(request.args.get("to", ""))
+    chosen, to = "to" in request.args, parse_id(request.args.get("to", ""))
     move = moving.plan_move(user_id, conversation_id, to) if chosen else None
     spaces = choosing.spaces_to_choose(user_id)
     return render_template(
@@ -97,17 +97,13 @@ def ask(conversation_id: int):
 @signed_in
 def move(conversation_id: int):
     """Move a conversation; the form has said what happens to memories."""
-    to = _space_id(request.form.get("to", ""))
+    to = parse_id(request.form.get("to", ""))
     confirmed = request.form.get("confirm") == "1"
     changes = ConversationChanges(space_id=to, confirm=confirmed)
     conversations.update_conversation(current_user_id(), conversation_id, changes)
     db.session.commit()
     flash("Moved.", "message")
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
-
-
-def _space_id(text: str) -> int | None:
-    return int(text) if text.isdecimal() and 1 <= int(text[:11]) <= MAX_ID else None
 
 
 def _index(space_id: int, **shown: Any) -> str:

@@ -25,6 +25,7 @@ from webapp.memories.pages import CHANGED
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.rendering import reader_zone
+from webapp.validation import parse_id
 from webapp.web import PageQuery, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
@@ -181,7 +182,7 @@ def keep_one(memory_id: int):
     """Archive the other memories of a group of duplicates."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
-    others = {int(number) for number in request.form.getlist("others") if number.isdecimal()} - {memory_id}
+    others = {number for text in request.form.getlist("others") if (number := parse_id(text))} - {memory_id}
     for other in sorted(others):
         service.archive_memory(user_id, other)
     db.session.commit()

@@ -11,7 +11,7 @@ from sqlalchemy import Select, bindparam, select
 from webapp.database import db
 from webapp.spaces.models import MEMBER_STATUSES, Space, SpaceMember
 from webapp.spaces.service import spaces_of
-from webapp.validation import MAX_ID
+from webapp.validation import parse_id
 
 COOKIE = "space"
 COOKIE_SECONDS = 365 * 86_400
@@ -21,9 +21,10 @@ MOST = 100
 def chosen_space(user_id: int) -> Space | None:
     """The space that was chosen, as long as the user belongs to it; None for everything."""
     wish = request.args.get("into") or request.cookies.get(COOKIE, "")
-    if not wish.isdecimal() or not 1 <= int(wish[:11]) <= MAX_ID:
+    space_id = parse_id(wish)
+    if space_id is None:
         return None
-    return db.session.scalar(select(Space).where(Space.space_id == int(wish), Space.space_id.in_(spaces_of(user_id))))
+    return db.session.scalar(select(Space).where(Space.space_id == space_id, Space.space_id.in_(spaces_of(user_id))))
 
 
 def remember_choice(response: Response, space_id: int | None) -> Response:

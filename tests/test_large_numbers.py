@@ -1,0 +1,96 @@
+"""Ids and numbers that no row can have are unknown or ignored, wherever they stand: never a failure of the server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from werkzeug.routing import Rule
+
+from tests.support.people import csrf_token
+
+ROOT = Path(__file__).resolve().parent.parent
+HUGE = (2**31, 2**63, 10**40, "9" * 5_000, "0" * 12 + "1" + "9" * 30, "²", "٣" * 40)
+"""Past INT, past 64 bits, past what Python converts, small in its first digits only, digits that are none."""
+
+
+def number_names() -> list[str]:
+    """Every parameter and field that a view reads, by name."""
+    source = "".join(path.read_text() for path in sorted((ROOT / "webapp").rglob("*.py")))
+    return sorted(set(re.findall(r"request\.(?:args|form)\.get(?:list)?\(\s*\"(\w+)\"", source)))
+
+
+def page_rules(app: Flask) -> Iterator[tuple[Rule, str]]:
+    """Every rule with each of its methods; what is static is left out."""
+    for rule in app.url_map.iter_rules():
+        if "static" in rule.endpoint or "favicon" in rule.endpoint:
+            continue
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield rule, method
+
+
+def address(rule: Rule, number: object) -> str:
+    """The rule's address with this number for every id, and something plain for every name."""
+    shown = re.sub(r"<int:\w+>", str(number), rule.rule)
+    shown = re.sub(r"<any\(([^,)]+)[^>]*>", r"\1", shown)
+    shown = re.sub(r"<uuid:\w+>", "00000000-0000-0000-0000-000000000000", shown)
+    return re.sub(r"<[^>]+>", "x", shown)
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**40, "9" * 5_000])
+def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
+    browser = login(make_user(is_admin=True))
+    headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Origin": "http://localhost"}
+    wrong = []
+    for rule, method in page_rules(app):
+        if "<int:" not in rule.rule:
+            continue
+        for partial in ({}, {"HX-Request": "true"}):
+            answer = browser.open(address(rule, number), method=method, headers={**headers, **partial})
+            if answer.status_code not in (404, 405, 409, 415, 422):
+                wrong.append((method, rule.rule, answer.status_code))
+    assert not wrong
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
+def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> None:
+    browser = login(make_user(is_admin=True))
+    query = dict.fromkeys([*number_names(), "conversation_id", "space_id", "limit", "cursor", "version"], str(number))
+    wrong = []
+    for rule, method in page_rules(app):
+        if method != "GET" or "stream" in rule.rule:
+            continue
+        for partial in ({}, {"HX-Request": "true"}):
+            answer = browser.get(address(rule, 1), query_string=query, headers=partial)
+            if answer.status_code >= 500:
+                wrong.append((rule.rule, answer.status_code))
+    assert not wrong
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
+def test_numbers_in_forms(app: Flask, login, make_user, number: object) -> None:
+    browser = login(make_user(is_admin=True))
+    headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Origin": "http://localhost"}
+    form = dict.fromkeys([*number_names(), "content", "space_id", "name"], str(number))
+    wrong = []
+    for rule, method in page_rules(app):
+        if method != "POST" or rule.rule.startswith(("/api/", "/logout", "/settings/password")):
+            continue
+        answer = browser.post(address(rule, 1), data=form, headers=headers)
+        if answer.status_code >= 500:
+            wrong.append((rule.rule, answer.status_code))
+    assert not wrong
+
+
+@pytest.mark.parametrize("number", HUGE, ids=lambda number: str(number)[:8])
+def test_numbers_in_cookies_and_headers(login, user, number: object) -> None:
+    browser = login(user)
+    if str(number).isascii():
+        browser.set_cookie("space", str(number)[:3_000])
+    headers = {"HX-Request": "true", "HX-Current-URL": f"http://localhost/c/{number}"}
+    for path in ("/", "/spaces", "/memory", "/find?q=x"):
+        assert browser.get(path).status_code == 200
+        assert browser.get(path, headers={} if not str(number).isascii() else headers).status_code == 200
