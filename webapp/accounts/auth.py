@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Request, Response, current_app, g, redirect, request, session
@@ -16,6 +15,8 @@ from sqlalchemy import Row, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts import service, throttle, tokens
+from webapp.accounts.access import admin_only, public, service_only, signed_in
+from webapp.accounts.identity import Identity, current_identity, current_user_id
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
@@ -24,82 +25,27 @@ from webapp.extensions import csrf, login
 from webapp.validation import parse_id
 from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 
+__all__ = [
+    "Identity",
+    "admin_only",
+    "count_attempt",
+    "current_identity",
+    "current_user_id",
+    "end_session",
+    "forgive_attempts",
+    "init_auth",
+    "public",
+    "safe_next",
+    "service_only",
+    "signed_in",
+    "start_session",
+]
+
 log = logging.getLogger(__name__)
-View = TypeVar("View", bound=Callable[..., Any])
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 TOKEN_USE_NOTED_EVERY = timedelta(minutes=1)
 VISIT_NOTED_EVERY = timedelta(minutes=5)
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who is asking; a copy, so that nothing loads behind a view's back. Templates know it as `current_user`."""
-
-    user_id: int
-    is_admin: bool
-    is_service: bool
-    via: Literal["token", "session"]
-    email: str = ""
-    name: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-    auth_version: int = 0
-
-    # What Flask-Login asks of a user
-    is_authenticated = True
-    is_active = True
-    is_anonymous = False
-
-    def get_id(self) -> str:
-        """What the session cookie holds: the user, and the version of their credentials it was made under."""
-        return f"{self.user_id}:{self.auth_version}"
-
-
-def public(view: View) -> View:
-    """Anybody may call this view."""
-    return _marked(view, "public")
-
-
-def signed_in(
-    view: View | None = None, *, writes: bool = False, services: bool = False, session_only: bool = False
-) -> Any:
-    """Any user may call this view; a service token only where `services` says so.
-
-    `writes`: the view writes although its method is a safe one.
-    `session_only`: no token may call it, however much it may do otherwise.
-    """
-
-    def mark(function: View) -> View:
-        function.services = services  # type: ignore[attr-defined]
-        function.session_only = session_only  # type: ignore[attr-defined]
-        return _marked(function, "user", writes=writes)
-
-    return mark(view) if view else mark
-
-
-def admin_only(view: View) -> View:
-    """Only admins may call this view."""
-    return _marked(view, "admin")
-
-
-def service_only(view: View) -> View:
-    """Only service tokens and admins may call this view."""
-    return _marked(view, "service")
-
-
-def current_identity() -> Identity | None:
-    """Who is asking; None for nobody in particular."""
-    return g.get("identity")
-
-
-def current_user_id() -> int:
-    """The user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
-    identity = current_identity()
-    if identity is None:
-        raise Unauthenticated("Sign in first.")
-    if identity.is_service:
-        raise Forbidden("A service token is nobody in particular and has no data of its own.")
-    return identity.user_id
 
 
 def start_session(user: User) -> None:
@@ -303,9 +249,3 @@ def _identity_of(user: User | Row[Any], *, via: Literal["token", "session"], is_
         settings=UserSettings.of(user.settings).model_dump(mode="json"),
         auth_version=user.auth_version,
     )
-
-
-def _marked(view: View, access: str, *, writes: bool = False) -> View:
-    view.access = access  # type: ignore[attr-defined]
-    view.writes = writes  # type: ignore[attr-defined]
-    return view

@@ -1,0 +1,46 @@
+"""The access rule of a view: a mark under its route, read by webapp/accounts/auth.py before the view runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def public(view: View) -> View:
+    """Anybody may call this view."""
+    return _marked(view, "public")
+
+
+def signed_in(
+    view: View | None = None, *, writes: bool = False, services: bool = False, session_only: bool = False
+) -> Any:
+    """Any user may call this view; a service token only where `services` says so.
+
+    `writes`: the view writes although its method is a safe one.
+    `session_only`: no token may call it, however much it may do otherwise.
+    """
+
+    def mark(function: View) -> View:
+        function.services = services  # type: ignore[attr-defined]
+        function.session_only = session_only  # type: ignore[attr-defined]
+        return _marked(function, "user", writes=writes)
+
+    return mark(view) if view else mark
+
+
+def admin_only(view: View) -> View:
+    """Only admins may call this view."""
+    return _marked(view, "admin")
+
+
+def service_only(view: View) -> View:
+    """Only service tokens and admins may call this view."""
+    return _marked(view, "service")
+
+
+def _marked(view: View, access: str, *, writes: bool = False) -> View:
+    view.access = access  # type: ignore[attr-defined]
+    view.writes = writes  # type: ignore[attr-defined]
+    return view
