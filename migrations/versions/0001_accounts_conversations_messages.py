@@ -11,7 +11,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from webapp.database import Key, Timestamp, current_timestamp, one_of
+from migrations.columns import Key, Timestamp, current_timestamp, one_of
 
 revision = "0001"
 down_revision = None

@@ -9,8 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from webapp.database import Key, Timestamp, current_timestamp, one_of
-from webapp.memories.models import MEMORY_TYPES, ORIGINS, VISIBILITIES, current_slot
+from migrations.columns import Key, Timestamp, current_slot, current_timestamp, one_of
 
 revision = "0002"
 down_revision = "0001"
@@ -25,7 +24,11 @@ def upgrade() -> None:
         "memories",
         sa.Column("memory_id", sa.Integer, primary_key=True, autoincrement=True),
         sa.Column("user_id", sa.Integer, nullable=False),
-        sa.Column("memory_type", one_of(*MEMORY_TYPES, name="memory_type"), nullable=False),
+        sa.Column(
+            "memory_type",
+            one_of("fact", "preference", "entity", "project", "decision", name="memory_type"),
+            nullable=False,
+        ),
         sa.Column("category", sa.String(100)),
         sa.Column("content", sa.Text, nullable=False),
         sa.Column("source_conversation_id", sa.Integer),
@@ -39,7 +42,10 @@ def upgrade() -> None:
         sa.Column("embedding", sa.LargeBinary(65_535)),
         sa.Column("space_id", sa.Integer),
         sa.Column(
-            "visibility", one_of(*VISIBILITIES, name="memory_visibility"), nullable=False, server_default="private"
+            "visibility",
+            one_of("private", "shared", name="memory_visibility"),
+            nullable=False,
+            server_default="private",
         ),
         sa.Column("fact_key", Key(120)),
         sa.Column("fact_value", sa.String(500)),
@@ -50,7 +56,12 @@ def upgrade() -> None:
         sa.Column("contradicts_id", sa.Integer),
         sa.Column("settled_with", sa.JSON),
         sa.Column("needs_review", sa.Boolean, nullable=False, server_default=sa.text("0")),
-        sa.Column("origin", one_of(*ORIGINS, name="memory_origin"), nullable=False, server_default="user"),
+        sa.Column(
+            "origin",
+            one_of("user", "extraction", "tool", "import", name="memory_origin"),
+            nullable=False,
+            server_default="user",
+        ),
         sa.Column("edited_by_user", sa.Boolean, nullable=False, server_default=sa.text("0")),
         sa.Column("asserted_at", Timestamp),
         sa.Column("embedding_model", sa.String(200)),

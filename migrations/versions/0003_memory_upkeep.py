@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from webapp.database import Timestamp, current_timestamp
+from migrations.columns import Timestamp, current_timestamp
 
 revision = "0003"
 down_revision = "0002"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from webapp.database import Timestamp, current_timestamp, one_of
+from migrations.columns import Timestamp, current_timestamp, one_of
 
 revision = "0004"
 down_revision = "0003"

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
-from webapp.database import Key, Timestamp, current_timestamp
+from migrations.columns import Key, Timestamp, current_timestamp
 
 revision = "0006"
 down_revision = "0005"

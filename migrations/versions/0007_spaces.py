@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
-from webapp.database import Key, Timestamp, current_timestamp, one_of
+from migrations.columns import Key, Timestamp, current_timestamp, one_of
 
 revision = "0007"
 down_revision = "0006"
