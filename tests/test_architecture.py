@@ -32,10 +32,20 @@ DOMAINS = [
     "digests",
     "tasks",
     "internal",
-    "transfer",
     "admin",
     "openapi",
 ]
+
+# The rooms that are no domain: anybody may use them, and they use no domain.
+SHARED_ROOMS = {
+    "cli",  # set-up and launcher: the standard library only
+    "llm",
+    "markdown",
+    "text",
+}
+
+# The only reasons for which a test may be skipped: set-up installs every program that a test needs.
+SKIPS = {"about MySQL", "the database is not ours to stop"}
 
 # What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
 # but nobody relies on it.
@@ -176,6 +186,44 @@ def test_domains_import_only_those_before_them():
             theirs = domain_of(other)
             if theirs and DOMAINS.index(theirs) > DOMAINS.index(mine):
                 wrong.append(f"{name} imports {other}")
+    assert not wrong
+
+
+def test_every_folder_is_a_domain_or_a_shared_room():
+    folders = {path.name for path in (ROOT / "webapp").iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    assert folders == {*DOMAINS, *SHARED_ROOMS}
+
+
+def test_shared_rooms_use_no_domain():
+    rooms = tuple(f"webapp.{room}" for room in SHARED_ROOMS)
+    wrong = [
+        f"{name} imports {other}"
+        for name, imported in IMPORTS.items()
+        for other in imported
+        if name.startswith(rooms) and domain_of(other)
+    ]
+    assert not wrong
+
+
+def test_no_test_is_skipped_for_a_missing_program():
+    unknown = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(), str(path))):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name.rpartition(".")[2] not in ("skip", "skipif", "importorskip"):
+                continue
+            words = {leaf.value for leaf in ast.walk(node) if isinstance(leaf, ast.Constant)}
+            if not words & SKIPS:
+                unknown.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert not unknown
+
+
+def test_migrations_stand_alone():
+    """A migration says what a table was then: the models move on."""
+    wrong = []
+    for path in sorted((ROOT / "migrations" / "versions").glob("*.py")):
+        tree = ast.parse(path.read_text(), str(path))
+        wrong += [f"{path.name} imports {name}" for name in imports(path.stem, ast.walk(tree)) if "webapp" in name]
     assert not wrong
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from tests.support.live import LiveServer
 from tests.support.people import Person
+from webapp.cli.prepare.machine import find_chromium
 
 AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
@@ -31,9 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def chromium() -> Iterator[Browser]:
     """One browser for all tests; each gets contexts of its own."""
     with sync_playwright() as playwright:
-        installed = Path("/usr/bin/chromium")
         browser = playwright.chromium.launch(
-            executable_path=str(installed) if installed.exists() else None,
+            executable_path=find_chromium(),
             args=["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
         )
         yield browser

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.processes import ROOT
 from webapp.cli.launch.plan import read_env_file
-from webapp.cli.prepare import packages, servers, shell, venv
+from webapp.cli.prepare import database, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
@@ -43,29 +43,87 @@ def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(
     assert "mysqlclient is left out" in capsys.readouterr().out
 
 
-def test_a_mysql_database_without_headers_is_refused_with_the_remedy(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(packages, "VENV", tmp_path)
-    monkeypatch.setattr(packages, "_can_compile_mysqlclient", lambda: False)
-    monkeypatch.setattr(packages, "apt_install", lambda *_: False)
-    with pytest.raises(SetupError, match="sudo apt-get install libmariadb-dev"):
-        packages._install_mysqlclient(needed=True)
-
-
 def test_an_old_python_is_told_what_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(venv.sys, "version_info", (3, 9, 2))
     with pytest.raises(SetupError, match=r"needs Python 3\.11 or newer"):
         venv.ensure_venv()
 
 
-def test_missing_test_servers_are_named_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TEST_DATABASE_URL", raising=False)
-    monkeypatch.delenv("CHROMIUM", raising=False)
-    monkeypatch.setattr(servers, "find_program", lambda *_: None)
-    monkeypatch.setattr(servers, "apt_install", lambda *_: False)
-    with pytest.raises(SetupError, match="sudo apt-get install mariadb-server-core chromium"):
-        servers.install_test_servers()
+@pytest.fixture
+def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A machine on which no program is found, nothing is installed, and nothing may be; the folder on its PATH."""
+    for name in ("TEST_DATABASE_URL", "CHROMIUM", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for module in (packages, venv):
+        monkeypatch.setattr(module, "VENV", tmp_path / ".venv")
+        monkeypatch.setattr(module, "PYTHON", tmp_path / ".venv" / "bin" / "python")
+    for name in ("_has_ensurepip", "_pip_wheels"):
+        monkeypatch.setattr(venv, name, list)
+    monkeypatch.setattr(venv.sys, "executable", str(tmp_path / "no-python"))
+    monkeypatch.setattr(database, "TEMPLATES", tmp_path / "templates")
+    monkeypatch.setattr(machine, "_try_emoji", lambda: "no font")
+    monkeypatch.setattr(machine, "apt_install", lambda *_: False)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+
+    def find(*names: str) -> str | None:
+        return next((str(path) for name in names if (path := programs / name).exists()), None)
+
+    for module in (machine, database, venv):
+        monkeypatch.setattr(module, "find_program", find)
+    return programs
+
+
+def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine: Path) -> None:
+    line = (
+        rf"sudo apt-get install python{venv.VERSION}-venv libmariadb-dev pkg-config gcc libc6-dev "
+        rf"python{venv.VERSION}-dev mariadb-server-core mariadb-client-core chromium fonts-noto-color-emoji "
+        r"poppler-utils curl\n"
+    )
+    with pytest.raises(SetupError, match=line):
+        machine.install_system_packages(for_tests=True)
+
+
+def test_running_asks_for_less(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SetupError, match=rf"apt-get install python{venv.VERSION}-venv\n"):
+        machine.install_system_packages(for_tests=False)
+    monkeypatch.setattr(venv, "_has_ensurepip", lambda: True)
+    machine.install_system_packages(for_tests=False)
+    monkeypatch.setenv("DATABASE_URL", "mysql://root@localhost/commonplace")
+    with pytest.raises(SetupError, match="apt-get install libmariadb-dev"):
+        machine.install_system_packages(for_tests=False)
+
+
+def program(folder: Path, name: str, code: int) -> None:
+    """A program that only ends with `code`."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\necho 'mariadbd  Ver 10.11'\nexit {code}\n")
+    path.chmod(0o755)
+
+
+def test_a_program_that_is_there_and_does_not_run_is_missing(bare_machine: Path) -> None:
+    """Like Ubuntu's chromium, which only says that it is a snap, and Debian's mariadb-install-db by itself."""
+    for name in ("chromium", "pdftotext", "curl", "mariadb-install-db"):
+        program(bare_machine, name, 1)
+    program(bare_machine, "mariadbd", 0)
+    assert "last words" in machine._try_mariadb()
+    assert "snap" in machine._try_chromium()
+    with pytest.raises(SetupError, match="mariadb-client-core chromium fonts-noto-color-emoji poppler-utils curl"):
+        machine.install_system_packages(for_tests=True)
+
+
+def test_what_was_installed_and_still_does_not_run_is_named(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "apt_install", lambda *_: True)
+    with pytest.raises(SetupError, match="curl is installed, yet curl does not run"):
+        machine.install_system_packages(for_tests=True)
+
+
+def test_this_machine_has_all_that_the_tests_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "apt_install", lambda *_: pytest.fail("nothing should be missing"))
+    machine.install_system_packages(for_tests=True)
 
 
 def test_every_requirement_is_pinned() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -30,8 +29,6 @@ from webapp.upkeep import purge
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 DAY = date(2026, 11, 21)
 PLACE, WISH = "a balcony of six square metres", "tomatoes and basil"
-
-needs_poppler = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
 
 
 def text_of(pdf: bytes, folder: Path) -> str:
@@ -60,7 +57,6 @@ def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Cal
     return conversation_id
 
 
-@needs_poppler
 def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClient, tmp_path: Path) -> None:
     base = f"/memory/conversation/{complete}/summary"
     status = client.get(f"{base}/status/").json
@@ -117,7 +113,6 @@ def test_a_summary_in_between_is_made_when_asked_for(
     assert client.get(f"{path}/download/").data.startswith(b"%PDF-")
 
 
-@needs_poppler
 def test_it_follows_what_changes(
     complete: int,
     client: ApiClient,
@@ -158,7 +153,6 @@ def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_
     assert client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"] == first
 
 
-@needs_poppler
 def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
     answer = Answer(
         "Τόπος · Место · 場所",
@@ -182,7 +176,6 @@ def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
         assert words in text
 
 
-@needs_poppler
 def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(3_000))
     answer = Answer("Long", "", [words, "x" * 400], [Quotation(words, AT)])

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
-from .processes import ROOT, answers, end, find_server, spawn, wait_until
+from webapp.cli.prepare.database import data_directory_template, mariadb_program, run_as
 
-TEMPLATES = ROOT / "var" / "test"
+from .processes import answers, end, spawn, wait_until
 
 # Nothing here has to survive a power cut, and everything has to be quick.
 OPTIONS = (
@@ -47,11 +44,11 @@ class MariaDB:
     def start(self) -> None:
         """Start, making the data directory first if there is none; returns once it takes connections."""
         if not self.data.exists():
-            shutil.copytree(_template(), self.data, symlinks=True)
+            shutil.copytree(data_directory_template(), self.data, symlinks=True)
         command = [
-            find_server("mariadbd"),
+            mariadb_program("mariadbd"),
             "--no-defaults",
-            *_as_user(),
+            *run_as(),
             f"--datadir={self.data}",
             f"--socket={self.socket}",
             f"--pid-file={self.directory / 'db.pid'}",
@@ -69,26 +66,3 @@ class MariaDB:
     def is_running(self) -> bool:
         """True between start and stop."""
         return self._process is not None and self._process.poll() is None
-
-
-def _as_user() -> list[str]:
-    # The server refuses to run as root unless told to; the user mysql exists only where the package made it.
-    return ["--user=root"] if os.geteuid() == 0 else []
-
-
-def _template() -> Path:
-    """A data directory fresh from mariadb-install-db, made once per version (4 s) and copied from then on (0.06 s)."""
-    server = find_server("mariadbd")
-    version = subprocess.run([server, "--no-defaults", "--version"], capture_output=True, text=True, check=True).stdout
-    name = "mariadb-" + re.sub(r"[^0-9A-Za-z]+", "-", version.partition("Ver ")[2][:24])
-    TEMPLATES.mkdir(parents=True, exist_ok=True)
-    finished, unfinished = TEMPLATES / name, TEMPLATES / f"{name}.unfinished"
-    with (TEMPLATES / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not finished.exists():
-            shutil.rmtree(unfinished, ignore_errors=True)
-            installer = [find_server("mariadb-install-db"), "--no-defaults", *_as_user(), f"--datadir={unfinished}"]
-            installer += ["--auth-root-authentication-method=normal", "--skip-test-db"]
-            subprocess.run(installer, check=True, capture_output=True)
-            unfinished.rename(finished)
-    return finished

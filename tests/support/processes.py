@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -17,15 +16,6 @@ START_SECONDS = 60.0  # Generous: it only ever matters when something is broken.
 
 class ServerFailed(RuntimeError):
     """A server of the test run ended or never answered; the text holds its last words."""
-
-
-def find_server(*names: str) -> str:
-    """The first of these programs there is, sbin folders included. Raises ServerFailed."""
-    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"])
-    for name in names:
-        if found := shutil.which(name, path=path):
-            return found
-    raise ServerFailed(f"none of {', '.join(names)} is installed; make setup installs what the tests need")
 
 
 def spawn(command: list[str], log: Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

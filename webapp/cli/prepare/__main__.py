@@ -7,16 +7,16 @@ import sys
 from webapp.cli.launch.plan import read_env_file
 
 from .assets import build_assets
+from .machine import install_system_packages
 from .packages import install_packages
-from .servers import install_test_servers
 from .shell import ROOT, SetupError
 from .venv import ensure_venv
 
 
 def prepare(purpose: str) -> None:
     """Do every step the purpose needs; steps that are done already cost next to nothing."""
-    if purpose == "test":
-        install_test_servers()
+    if purpose in ("run", "test"):
+        install_system_packages(for_tests=purpose == "test")
     ensure_venv()
     install_packages(development=purpose == "test")
     build_assets()

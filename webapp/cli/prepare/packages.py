@@ -1,18 +1,19 @@
 """Python packages: the pinned requirements, and the two that not every machine can have."""
 
 import os
-import shutil
 import subprocess
+import sysconfig
 import tempfile
 from pathlib import Path
 
 from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, find_program, is_stamped, run, say, succeeds
+from .venv import VERSION
 
 RUNTIME = ROOT / "requirements.txt"
 DEVELOPMENT = ROOT / "requirements-dev.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
 PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-MYSQL_HEADERS = ["libmariadb-dev", "pkg-config", "gcc", "libc6-dev", "python3-dev"]
+MYSQL_HEADERS = ("libmariadb-dev", "pkg-config", "gcc", "libc6-dev", f"python{VERSION}-dev")
 LEFT_OUT = (
     "mysqlclient is left out (it is compiled, and there is no compiler or no MariaDB headers): SQLite works, MySQL "
     f"does not. To have it: sudo apt-get install {' '.join(MYSQL_HEADERS)}"
@@ -24,7 +25,7 @@ def install_packages(*, development: bool) -> None:
     _install_requirements(RUNTIME, "Python packages")
     if development:
         _install_requirements(DEVELOPMENT, "test tools")
-    _install_mysqlclient(needed=development or os.environ.get("DATABASE_URL", "").startswith(("mysql", "mariadb")))
+    _install_mysqlclient(needed=development or wants_mysql())
     _install_redis()
 
 
@@ -52,12 +53,21 @@ def pin_of(package: str) -> str:
     return next(line.partition(";")[0].strip() for line in lines if line.startswith(package))
 
 
+def wants_mysql() -> bool:
+    """Whether the settings name a MySQL or MariaDB database."""
+    return os.environ.get("DATABASE_URL", "").startswith(("mysql", "mariadb"))
+
+
+def try_mysqlclient() -> str:
+    """Empty if mysqlclient is installed and runs or can be compiled, else what is missing."""
+    return "" if _has_mysqlclient() or _can_compile_mysqlclient() else "mysqlclient cannot be compiled."
+
+
 def _install_mysqlclient(*, needed: bool) -> None:
-    pin = pin_of("mysqlclient")
-    installed = list(VENV.glob(f"lib/python*/site-packages/mysqlclient-{pin.partition('==')[2]}.dist-info"))
-    if installed:
+    if _has_mysqlclient():
         return
-    if not _can_compile_mysqlclient() and not (needed and apt_install(MYSQL_HEADERS, "to compile mysqlclient")):
+    pin = pin_of("mysqlclient")
+    if not _can_compile_mysqlclient():
         if needed:
             raise SetupError(
                 "A MySQL database needs mysqlclient, which is compiled here. Once:\n"
@@ -66,22 +76,31 @@ def _install_mysqlclient(*, needed: bool) -> None:
         say(LEFT_OUT)
         return
     say(f"compiling {pin}")
-    if not run([*PIP, pin]):
+    if not run([*PIP, "--force-reinstall", "--no-deps", pin]):
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's last words stand above.")
         say(LEFT_OUT)
 
 
+def _has_mysqlclient() -> bool:
+    version = pin_of("mysqlclient").partition("==")[2]
+    installed = any(VENV.glob(f"lib/python*/site-packages/mysqlclient-{version}.dist-info"))
+    return installed and succeeds([PYTHON, "-c", "import MySQLdb"])
+
+
 def _can_compile_mysqlclient() -> bool:
-    include = subprocess.run(
-        [PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    if not (shutil.which("cc") or shutil.which("gcc")) or not (Path(include) / "Python.h").is_file():
-        return False
-    return any(succeeds(["pkg-config", "--exists", name]) for name in ("mysqlclient", "mariadb", "libmariadb"))
+    """Try it on the headers: mysqlclient itself takes pip half a minute."""
+    source = "#include <Python.h>\n#include <mysql.h>\n"
+    headers = f"-I{sysconfig.get_path('include')}"
+    for name in ("mysqlclient", "mariadb", "libmariadb"):
+        try:
+            flags = subprocess.run(["pkg-config", "--cflags", name], capture_output=True, text=True, check=True).stdout
+            compiler = ["gcc", "-fsyntax-only", headers, *flags.split(), "-x", "c", "-"]
+            subprocess.run(compiler, input=source, capture_output=True, text=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        return True
+    return False
 
 
 def _install_redis() -> None:

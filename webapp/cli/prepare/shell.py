@@ -79,7 +79,8 @@ def apt_install(packages: Sequence[str], why: str) -> bool:
     say(f"installing {' '.join(packages)} ({why})")
     settings = [f"{name}={value}" for name, value in APT_ENVIRONMENT.items()]
     apt = [*prefix, "env", *settings, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
-    install = [*apt, "install", "-y", "--no-install-recommends", *packages]
+    # MySQL's packages and MariaDB's exclude each other: nobody's server is removed for our tests.
+    install = [*apt, "install", "-y", "--no-install-recommends", "--no-remove", *packages]
     if succeeds(install):
         return True
     # A fresh image has no package lists, an old one has stale ones: either way the first try fails.

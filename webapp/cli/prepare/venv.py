@@ -4,9 +4,10 @@ import glob
 import shutil
 import sys
 
-from .shell import PYTHON, VENV, SetupError, apt_install, find_program, run, say, succeeds
+from .shell import PYTHON, VENV, SetupError, find_program, run, say, succeeds
 
 MINIMUM = (3, 11)
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def ensure_venv() -> None:
@@ -16,29 +17,41 @@ def ensure_venv() -> None:
             f"Commonplace needs Python {MINIMUM[0]}.{MINIMUM[1]} or newer and found {sys.version.split()[0]}. "
             "Install a newer one and say which: make run PYTHON=python3.12"
         )
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    right_version = f"import sys, pip; sys.exit('%d.%d' % sys.version_info[:2] != '{version}')"
-    if PYTHON.exists() and succeeds([PYTHON, "-c", right_version]):
+    if _works():
         return
     if VENV.exists():
         say("the virtual environment is broken or of another Python version: making it anew")
         shutil.rmtree(VENV)
     say("making the virtual environment")
-    if not _make_venv(version):
+    made = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
+    if not made:
         shutil.rmtree(VENV, ignore_errors=True)
         raise SetupError(
-            "Python's venv module is incomplete here, and neither pip nor root was found to make up for it. Once:\n"
-            f"    sudo apt-get install python{version}-venv\nThen run the same command again."
+            "Python's venv module is incomplete here, and no pip was found to make up for it. Once:\n"
+            f"    sudo apt-get install python{VERSION}-venv\nThen run the same command again."
         )
 
 
-def _make_venv(version: str) -> bool:
-    if not succeeds([sys.executable, "-c", "import ensurepip; ensurepip.version()"]):
-        # Debian splits ensurepip off into python3-venv.
-        if apt_install([f"python{version}-venv"], "Python's venv module is incomplete"):
-            return run([sys.executable, "-m", "venv", VENV])
-        return _make_without_ensurepip()
-    return run([sys.executable, "-m", "venv", VENV])
+def try_venv() -> str:
+    """Empty if there is a virtual environment or what it takes to make one, else what is missing."""
+    others = ([sys.executable, "-m", "virtualenv", "--version"], [sys.executable, "-m", "pip", "--version"])
+    if _works() or _has_ensurepip() or find_program("virtualenv") or _pip_wheels() or any(map(succeeds, others)):
+        return ""
+    return "Python's venv module is incomplete."
+
+
+def _works() -> bool:
+    right_version = f"import sys, pip; sys.exit('%d.%d' % sys.version_info[:2] != '{VERSION}')"
+    return PYTHON.exists() and succeeds([PYTHON, "-c", right_version])
+
+
+def _has_ensurepip() -> bool:
+    # Debian splits ensurepip off into python3-venv.
+    return succeeds([sys.executable, "-c", "import ensurepip; ensurepip.version()"])
+
+
+def _pip_wheels() -> list[str]:
+    return sorted(glob.glob("/usr/share/python-wheels/pip-*.whl"))
 
 
 def _make_without_ensurepip() -> bool:
@@ -51,5 +64,5 @@ def _make_without_ensurepip() -> bool:
         return False
     if succeeds([sys.executable, "-m", "pip", "--python", PYTHON, "install", "-q", "pip"]):
         return True
-    wheels = sorted(glob.glob("/usr/share/python-wheels/pip-*.whl"))
+    wheels = _pip_wheels()
     return bool(wheels) and succeeds([PYTHON, f"{wheels[-1]}/pip", "install", "-q", "--no-index", wheels[-1]])

@@ -1,0 +1,89 @@
+"""What the machine itself has to have, and the one apt line that brings it.
+
+A program counts as there when it runs, not when a file of its name exists: a package may be split (Debian keeps
+`my_print_defaults`, which `mariadb-install-db` calls, in the client's), and a file may only point to a snap.
+The package names are those of Debian 12 and 13 and of Ubuntu 24.04 and later.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import packages, venv
+from .database import data_directory_template
+from .shell import SetupError, apt_install, find_program, succeeds
+
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True)
+class Need:
+    """Debian packages, and a trial that tells whether they are needed: empty if all is well, else what went wrong."""
+
+    packages: tuple[str, ...]
+    trial: Callable[[], str]
+
+
+def install_system_packages(*, for_tests: bool) -> None:
+    """Install by apt what is missing. Raises SetupError with the one line to type. Nothing installed gets started."""
+    missing = [need for need in _needs(for_tests=for_tests) if need.trial()]
+    if not missing:
+        return
+    names = [name for need in missing for name in need.packages]
+    if not apt_install(names, "for the tests" if for_tests else "to run"):
+        raise SetupError(
+            f"{'The tests need' if for_tests else 'Commonplace needs'} what is not on this machine. Once:\n"
+            f"    sudo apt-get install {' '.join(names)}\nThen run the same command again."
+        )
+    faults = [(" ".join(need.packages), fault) for need in missing if (fault := need.trial())]
+    if faults:
+        raise SetupError("\n".join(f"{names} is installed, yet {fault}" for names, fault in faults))
+
+
+def _needs(*, for_tests: bool) -> Iterator[Need]:
+    yield Need((f"python{venv.VERSION}-venv",), venv.try_venv)
+    if for_tests or packages.wants_mysql():
+        yield Need(packages.MYSQL_HEADERS, packages.try_mysqlclient)
+    if not for_tests:
+        return
+    if not os.environ.get("TEST_DATABASE_URL"):
+        yield Need(("mariadb-server-core", "mariadb-client-core"), _try_mariadb)
+    yield Need(("chromium",), _try_chromium)
+    yield Need(("fonts-noto-color-emoji",), _try_emoji)
+    yield Need(("poppler-utils",), lambda: _try_program("pdftotext", "-v"))
+    yield Need(("curl",), lambda: _try_program("curl", "--version"))
+
+
+def _try_program(name: str, argument: str) -> str:
+    program = find_program(name)
+    return "" if program and succeeds([program, argument]) else f"{name} does not run."
+
+
+def _try_mariadb() -> str:
+    try:
+        data_directory_template()
+    except SetupError as error:
+        return str(error)
+    return ""
+
+
+def _try_chromium() -> str:
+    if find_chromium():
+        return ""
+    return (
+        "no Chromium runs. On Ubuntu, chromium is a snap that containers cannot run: put a Chromium on the PATH, or "
+        "name it in CHROMIUM."
+    )
+
+
+def find_chromium() -> str | None:
+    """The Chromium that CHROMIUM names, else the first on the PATH that runs."""
+    candidates = [os.environ.get("CHROMIUM"), *map(find_program, CHROMIUMS)]
+    return next((path for path in candidates if path and succeeds([path, "--version"])), None)
+
+
+def _try_emoji() -> str:
+    fonts = Path("/usr/share/fonts")
+    there = fonts.is_dir() and any(fonts.rglob("NotoColorEmoji*"))
+    return "" if there else f"no NotoColorEmoji font is below {fonts}."
