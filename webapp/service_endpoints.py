@@ -21,20 +21,21 @@ from webapp.database import db
 from webapp.errors import Forbidden
 from webapp.extensions import migrate, redis
 from webapp.jobspecs import Queue, rq_queue
+from webapp.web import ViewResult
 
 blueprint = Blueprint("service", __name__)
 
 
 @blueprint.get("/healthz")
 @public
-def healthz():
+def healthz() -> ViewResult:
     """The process answers."""
     return {"status": "ok"}
 
 
 @blueprint.get("/readyz")
 @public
-def readyz():
+def readyz() -> ViewResult:
     """Every dependency answers and the schema is current; 503 names what is not."""
     parts = readiness()
     ready = all(state == "ok" for state in parts.values())
@@ -57,7 +58,7 @@ def readiness() -> dict[str, str]:
 
 @blueprint.get("/metrics")
 @public
-def metrics():
+def metrics() -> ViewResult:
     """Prometheus metrics, for loopback and for service tokens."""
     identity = current_identity()
     if not (identity and (identity.is_service or identity.is_admin)) and not _from_loopback():

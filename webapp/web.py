@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from flask import Request, current_app, request
@@ -14,11 +14,16 @@ from htmx_flask import request as htmx_request
 from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
+from werkzeug.wrappers import Response
 
 from webapp.errors import DomainError, UnsupportedMediaType
 from webapp.validation import MAX_ID
 
 T = TypeVar("T")
+
+# What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
+Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
+ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
 JSON_PREFIXES = ("/api/", "/memory/", "/healthz", "/readyz", "/metrics")
 

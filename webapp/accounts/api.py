@@ -33,21 +33,21 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.database import db
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
 
 
 @blueprint.get("/account", responses={200: AccountOut})
 @signed_in
-def get_account():
+def get_account() -> ViewResult:
     """Your account."""
     return AccountOut.of(service.get_user(current_user_id())).model_dump(mode="json")
 
 
 @blueprint.put("/account", responses={200: AccountOut})
 @signed_in
-def update_account(body: AccountChanges):
+def update_account(body: AccountChanges) -> ViewResult:
     """Change your name or settings."""
     user = service.update_account(current_user_id(), body)
     answer = AccountOut.of(user).model_dump(mode="json")
@@ -57,7 +57,7 @@ def update_account(body: AccountChanges):
 
 @blueprint.delete("/account", responses={204: None})
 @signed_in
-def delete_account(body: PasswordProof):
+def delete_account(body: PasswordProof) -> ViewResult:
     """Delete your account and everything that is yours, for good."""
     user_id = _proving()
     service.delete_account(user_id, body.password)
@@ -67,7 +67,7 @@ def delete_account(body: PasswordProof):
 
 @blueprint.post("/account/password", responses={204: None})
 @signed_in
-def change_password(body: PasswordChange):
+def change_password(body: PasswordChange) -> ViewResult:
     """Change your password; your other sessions end."""
     user = service.change_password(_proving(), body)
     _carry_on(user)
@@ -76,7 +76,7 @@ def change_password(body: PasswordChange):
 
 @blueprint.post("/account/email", responses={200: AccountOut})
 @signed_in
-def change_email(body: EmailChange):
+def change_email(body: EmailChange) -> ViewResult:
     """Change the address you sign in with; your other sessions end."""
     user = service.change_email(_proving(), body)
     answer = AccountOut.of(user).model_dump(mode="json")
@@ -86,7 +86,7 @@ def change_email(body: EmailChange):
 
 @blueprint.get("/account/tokens", responses={200: TokenList})
 @signed_in
-def list_tokens():
+def list_tokens() -> ViewResult:
     """Your API tokens that can still be used."""
     rows = tokens.list_tokens(current_user_id())
     return TokenList(tokens=[TokenOut.of(row) for row in rows]).model_dump(mode="json")
@@ -94,7 +94,7 @@ def list_tokens():
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
 @signed_in(session_only=True)
-def create_token(body: NewToken):
+def create_token(body: NewToken) -> ViewResult:
     """Make an API token. It is shown in this answer and never again; only a signed-in session may make one."""
     token, secret = tokens.create_token(current_user_id(), body)
     answer = CreatedToken(token=secret, details=TokenOut.of(token)).model_dump(mode="json")
@@ -104,7 +104,7 @@ def create_token(body: NewToken):
 
 @blueprint.delete("/account/tokens/<int:token_id>", responses={204: None})
 @signed_in
-def revoke_token(path: TokenPath):
+def revoke_token(path: TokenPath) -> ViewResult:
     """Revoke one of your API tokens."""
     tokens.revoke_token(current_user_id(), path.token_id)
     db.session.commit()
@@ -113,7 +113,7 @@ def revoke_token(path: TokenPath):
 
 @blueprint.get("/users", responses={200: UserList})
 @admin_only
-def list_users(query: UserQuery):
+def list_users(query: UserQuery) -> ViewResult:
     """List all accounts, oldest first."""
     page = service.list_users(query)
     return UserList(users=[UserOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")
@@ -121,7 +121,7 @@ def list_users(query: UserQuery):
 
 @blueprint.post("/users", responses={201: UserOut})
 @admin_only
-def create_user(body: Registration):
+def create_user(body: Registration) -> ViewResult:
     """Make an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
     answer = UserOut.of(user).model_dump(mode="json")
@@ -131,7 +131,7 @@ def create_user(body: Registration):
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})
 @admin_only
-def update_user(path: UserPath, body: UserChanges):
+def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Make or unmake an admin; stop or restore an account. A stopped account's sessions and tokens stop at once."""
     user = service.update_user(path.user_id, body)
     answer = UserOut.of(user).model_dump(mode="json")
@@ -141,14 +141,14 @@ def update_user(path: UserPath, body: UserChanges):
 
 @blueprint.get("/site", responses={200: SiteOut})
 @admin_only
-def get_site():
+def get_site() -> ViewResult:
     """The settings of the site."""
     return SiteOut(registration_open=site.registration_is_open()).model_dump(mode="json")
 
 
 @blueprint.put("/site", responses={200: SiteOut})
 @admin_only
-def update_site(body: SiteChanges):
+def update_site(body: SiteChanges) -> ViewResult:
     """Open or close registration."""
     service.set_registration_open(body.registration_open)
     db.session.commit()

@@ -237,7 +237,9 @@ def _note_if_due(last: datetime | None, every: timedelta, note: Callable[[int, d
         g.note_use = lambda: note(row, before)
 
 
-def _identity_of(user: User | Row[Any], *, via: Literal["token", "session"], is_service: bool = False) -> Identity:
+def _identity_of(
+    user: User | Row[*tuple[Any, ...]], *, via: Literal["token", "session"], is_service: bool = False
+) -> Identity:
     return Identity(
         user_id=user.user_id,
         # A service token has the rights of a service, not those of the admin who made it.

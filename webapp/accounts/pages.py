@@ -22,7 +22,7 @@ from webapp.database import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.forms import read_form, sentences
 from webapp.rendering import THEMES
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("accounts_pages", __name__)
 
@@ -35,7 +35,7 @@ THEME_COOKIE_SECONDS = 365 * 86_400
 
 @blueprint.get("/login")
 @public
-def login():
+def login() -> ViewResult:
     """The sign-in form; the very first visitor makes the first account instead."""
     if current_identity() is not None:
         return redirect(auth.safe_next(request.args.get("next")), 303)
@@ -46,7 +46,7 @@ def login():
 
 @blueprint.post("/login")
 @public
-def sign_in():
+def sign_in() -> ViewResult:
     """Sign in and go where the visitor wanted to."""
     email = request.form.get("email", "")
     auth.count_attempt("login", email)
@@ -63,7 +63,7 @@ def sign_in():
 
 @blueprint.get("/register")
 @public
-def register():
+def register() -> ViewResult:
     """The form for a new account."""
     if current_identity() is not None:
         return redirect("/", 303)
@@ -72,7 +72,7 @@ def register():
 
 @blueprint.post("/register")
 @public
-def make_account():
+def make_account() -> ViewResult:
     """Make an account and sign in with it."""
     auth.count_attempt("register", request.form.get("email", ""))
     try:
@@ -91,7 +91,7 @@ def make_account():
 
 @blueprint.post("/logout")
 @public
-def logout():
+def logout() -> ViewResult:
     """Sign out in this browser."""
     auth.end_session()
     return redirect(url_for(".login"), 303)
@@ -99,14 +99,14 @@ def logout():
 
 @blueprint.get("/settings")
 @signed_in
-def settings():
+def settings() -> ViewResult:
     """All settings of a user on one page."""
     return _settings()
 
 
 @blueprint.post("/settings/profile")
 @signed_in
-def profile():
+def profile() -> ViewResult:
     """Change the name and the instructions for every reply."""
     try:
         changes = read_form(SettingsChanges, {"custom_instructions": "instructions"})
@@ -127,7 +127,7 @@ def profile():
 
 @blueprint.post("/settings/appearance")
 @signed_in
-def appearance():
+def appearance() -> ViewResult:
     """Choose the theme, for this browser and as the account's default."""
     theme = request.form.get("theme", "")
     if theme not in THEMES:
@@ -142,7 +142,7 @@ def appearance():
 
 @blueprint.post("/settings/password")
 @signed_in
-def password():
+def password() -> ViewResult:
     """Change the password; every other session ends."""
     identity = current_identity()
     auth.count_attempt("password", identity.email if identity else "")
@@ -160,7 +160,7 @@ def password():
 
 @blueprint.post("/settings/tokens")
 @signed_in(session_only=True)
-def create_token():
+def create_token() -> ViewResult:
     """Make an API token; the answer is the only page that ever shows it."""
     try:
         token, secret = tokens.create_token(current_user_id(), read_form(NewToken, {"name": "token_name"}))
@@ -174,7 +174,7 @@ def create_token():
 
 @blueprint.post("/settings/tokens/<int:token_id>/revoke")
 @signed_in
-def revoke_token(token_id: int):
+def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
     db.session.commit()

@@ -56,7 +56,7 @@ def revoke_token(user_id: int, token_id: int) -> None:
         raise NotFound("There is no such token.")
 
 
-def find_by_secret(secret: str) -> Row[Any] | None:
+def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
     """The usable token with this secret and its active owner: what a request has to know of them, by name."""
     if not secret.startswith((PREFIX, SERVICE_PREFIX)):
         return None
@@ -64,7 +64,7 @@ def find_by_secret(secret: str) -> Row[Any] | None:
 
 
 @cache
-def _by_hash() -> Select[Any]:
+def _by_hash() -> Select[*tuple[Any, ...]]:
     # Built once, and columns rather than rows of both classes, which take three times as long: every call of the API
     # asks for it.
     return (

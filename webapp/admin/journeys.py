@@ -14,6 +14,7 @@ from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import view_as_admin
 from webapp.validation import MAX_ID
+from webapp.web import ViewResult
 
 blueprint = Blueprint("admin_journeys", __name__)
 
@@ -22,7 +23,7 @@ SHOWN = 50
 
 @blueprint.get("/admin/users/<int:user_id>/memory")
 @admin_only
-def look(user_id: int):
+def look(user_id: int) -> ViewResult:
     """What is known of a user: profile, points by journey, memories."""
     page = view_as_admin(current_user_id(), _existing(user_id), MemoryQuery(limit=SHOWN))
     shown = render_template(
@@ -42,7 +43,7 @@ look.writes = True  # every look is recorded
 
 @blueprint.post("/admin/users/<int:user_id>/journeys/<journey>/<point>/reset")
 @admin_only
-def reset(user_id: int, journey: str, point: str):
+def reset(user_id: int, journey: str, point: str) -> ViewResult:
     """Forget what is known of a point and read the journey's conversations again."""
     user = get_user(_existing(user_id))
     count = service.reset_point(user.user_id, journey, point)

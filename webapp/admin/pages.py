@@ -19,7 +19,7 @@ from webapp.extensions import redis
 from webapp.forms import read_form, sentences
 from webapp.retrieval.embedding import query_vectors
 from webapp.service_endpoints import readiness
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("admin_pages", __name__)
 
@@ -28,7 +28,7 @@ PAGE_LENGTH = 50
 
 @blueprint.get("/admin")
 @admin_only
-def overview():
+def overview() -> ViewResult:
     """The state of the site, and the switch for registration."""
     return render_template(
         "admin/overview.html",
@@ -43,7 +43,7 @@ def overview():
 
 @blueprint.post("/admin/registration")
 @admin_only
-def registration():
+def registration() -> ViewResult:
     """Open or close registration."""
     is_open = _switch("open")
     service.set_registration_open(is_open)
@@ -54,14 +54,14 @@ def registration():
 
 @blueprint.get("/admin/users")
 @admin_only
-def users():
+def users() -> ViewResult:
     """All accounts; for HTMX only the rows, so that a search or the next page can be put in place."""
     return _render_users(partial=wants_partial())
 
 
 @blueprint.post("/admin/users")
 @admin_only
-def add_user():
+def add_user() -> ViewResult:
     """Make an account for somebody; its password is shown once."""
     try:
         user, password = people.add(read_form(NewUser))
@@ -75,14 +75,14 @@ def add_user():
 
 @blueprint.get("/admin/users/<int:user_id>")
 @admin_only
-def user(user_id: int):
+def user(user_id: int) -> ViewResult:
     """One account, and what can be done about it."""
     return _render_user(service.get_user(user_id))
 
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
 @admin_only
-def set_admin(user_id: int):
+def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
     said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is not an admin any more."
@@ -91,7 +91,7 @@ def set_admin(user_id: int):
 
 @blueprint.post("/admin/users/<int:user_id>/active")
 @admin_only
-def set_active(user_id: int):
+def set_active(user_id: int) -> ViewResult:
     """Switch an account off or on."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
     said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is switched off."
@@ -100,7 +100,7 @@ def set_active(user_id: int):
 
 @blueprint.post("/admin/users/<int:user_id>/password")
 @admin_only
-def reset_password(user_id: int):
+def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
     changed, password = people.reset_password(current_user_id(), user_id)
     answer = _render_user(changed, password=password)
@@ -110,7 +110,7 @@ def reset_password(user_id: int):
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @admin_only
-def delete_user(user_id: int):
+def delete_user(user_id: int) -> ViewResult:
     """Delete an account and all that is theirs, for good."""
     try:
         email = people.delete(current_user_id(), user_id, request.form.get("email", ""))

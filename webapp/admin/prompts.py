@@ -20,14 +20,14 @@ from webapp.prompts.catalogue import changes_the_prefix
 from webapp.prompts.diffing import compare as compare_texts
 from webapp.prompts.schemas import NewPromptVersion
 from webapp.validation import MAX_ID
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("admin_prompts", __name__, url_prefix="/admin/prompts")
 
 
 @blueprint.get("")
 @admin_only
-def index():
+def index() -> ViewResult:
     """Every prompt, with the version in use."""
     states = service.list_prompts()
     return render_template("prompts/index.html", prompts=states, people=_people(state.activated_by for state in states))
@@ -35,14 +35,14 @@ def index():
 
 @blueprint.get("/<name>")
 @admin_only
-def editor(name: str):
+def editor(name: str) -> ViewResult:
     """One prompt: its text to edit, its versions, and what can be tried with it."""
     return _render(name, version=_number(request.args.get("version")))
 
 
 @blueprint.post("/<name>/versions")
 @admin_only
-def save(name: str):
+def save(name: str) -> ViewResult:
     """Save the text as a new version, and put it into use if that was the button."""
     try:
         data = read_form(NewPromptVersion)
@@ -61,7 +61,7 @@ def save(name: str):
 
 @blueprint.post("/<name>/versions/<int:version>/activate")
 @admin_only
-def activate(name: str, version: int):
+def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
     service.activate(current_user_id(), name, _existing(version))
     db.session.commit()
@@ -71,7 +71,7 @@ def activate(name: str, version: int):
 
 @blueprint.get("/<name>/compare")
 @admin_only
-def compare(name: str):
+def compare(name: str) -> ViewResult:
     """What changed between two versions."""
     before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
@@ -83,7 +83,7 @@ def compare(name: str):
 
 @blueprint.post("/<name>/preview")
 @admin_only
-def preview(name: str):
+def preview(name: str) -> ViewResult:
     """What would be sent for a conversation with the text as it stands in the editor."""
     found = service.definition(name)
     text = _draft()
@@ -101,7 +101,7 @@ def preview(name: str):
 
 @blueprint.post("/<name>/replay")
 @admin_only
-def replay(name: str):
+def replay(name: str) -> ViewResult:
     """One stored reply made again with two versions, side by side."""
     if service.definition(name).name != "chat":
         raise NotFound("Only replies can be made again.")

@@ -38,7 +38,7 @@ from webapp.database import db
 from webapp.extensions import limiter, redis
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat")
 
@@ -62,7 +62,7 @@ def limit_turns(view: Callable[..., Any]) -> Callable[..., Any]:
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def send_message(path: ConversationPath, body: NewMessage):
+def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
     """Send a message; the reply is written in the background."""
     started = service.start_turn(
         current_user_id(),
@@ -78,7 +78,7 @@ def send_message(path: ConversationPath, body: NewMessage):
 @signed_in
 @limit_turns
 @idempotency.idempotent(replay=lambda answer, _status: _stream(answer["assistant_message_id"]))
-def chat_stream(body: ChatRequest, query: FollowOnly):
+def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
     """Send a message, in a new conversation if none is named, and stream the reply."""
     started = service.start_turn(
         current_user_id(),
@@ -95,7 +95,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly):
 
 @blueprint.get("/chat/turns/<int:turn_id>/stream", responses=STREAM)
 @signed_in
-def resume_stream(path: TurnPath, query: FollowQuery):
+def resume_stream(path: TurnPath, query: FollowQuery) -> ViewResult:
     """The events of a turn, from `Last-Event-ID` or `after` on, or from the start."""
     reply = messages.get_message(current_user_id(), path.turn_id)
     return _stream(reply.message_id, Cursor.parse(request.headers.get("Last-Event-ID") or query.after))
@@ -103,7 +103,7 @@ def resume_stream(path: TurnPath, query: FollowQuery):
 
 @blueprint.post("/chat/turns/<int:turn_id>/stop", responses={202: ResponseStarted})
 @signed_in
-def stop(path: TurnPath):
+def stop(path: TurnPath) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), path.turn_id)
     return {"response_id": reply.message_id}, 202
@@ -113,7 +113,7 @@ def stop(path: TurnPath):
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def retry(path: TurnPath):
+def retry(path: TurnPath) -> ViewResult:
     """Answer again where a reply failed, was interrupted or was stopped."""
     return _accepted(service.retry_turn(current_user_id(), path.turn_id))
 
@@ -122,7 +122,7 @@ def retry(path: TurnPath):
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def regenerate(path: TurnPath):
+def regenerate(path: TurnPath) -> ViewResult:
     """Write another version of a reply; the earlier one is kept."""
     return _accepted(service.regenerate(current_user_id(), path.turn_id))
 
@@ -131,14 +131,14 @@ def regenerate(path: TurnPath):
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def edit_message(path: MessagePath, body: EditedMessage):
+def edit_message(path: MessagePath, body: EditedMessage) -> ViewResult:
     """Change a message of yours and have it answered anew; what followed is superseded, not lost."""
     return _accepted(service.edit_message(current_user_id(), path.message_id, body.content))
 
 
 @blueprint.get("/messages/<int:message_id>/versions", responses={200: Versions})
 @signed_in
-def list_versions(path: MessagePath):
+def list_versions(path: MessagePath) -> ViewResult:
     """The versions of a message, oldest first."""
     message = messages.get_message(current_user_id(), path.message_id)
     return Versions(
@@ -151,7 +151,7 @@ def list_versions(path: MessagePath):
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore", responses={200: Restored})
 @signed_in
-def restore_version(path: VersionPath):
+def restore_version(path: VersionPath) -> ViewResult:
     """Put an earlier version back, with what followed it then."""
     row = service.restore_version(current_user_id(), path.message_id, path.version_id)
     answer = Restored(message=MessageOut.of(row)).model_dump(mode="json")
@@ -161,7 +161,7 @@ def restore_version(path: VersionPath):
 
 @blueprint.get("/messages/<int:message_id>/response", responses={200: MessageOut, 202: StillWriting})
 @signed_in
-def get_response(path: MessagePath, query: WaitQuery):
+def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
     """The reply to a message once it is complete, waiting for it if asked to."""
     user_id = current_user_id()
     reply = service.reply_to(user_id, path.message_id)
@@ -180,7 +180,7 @@ def get_response(path: MessagePath, query: WaitQuery):
 
 @blueprint.get("/messages/<int:message_id>/pipeline_steps", responses={200: PipelineSteps})
 @signed_in
-def get_pipeline_steps(path: MessagePath):
+def get_pipeline_steps(path: MessagePath) -> ViewResult:
     """How a reply was made: the prompt as it was sent, its sections with token counts, the model, durations."""
     steps = service.pipeline_steps(current_user_id(), path.message_id)
     return PipelineSteps(

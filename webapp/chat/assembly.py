@@ -115,7 +115,7 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
 
 
 @cache
-def _beginning() -> Select[Any]:
+def _beginning() -> Select[*tuple[Any, ...]]:
     """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
     and text."""
     asked = aliased(Message)

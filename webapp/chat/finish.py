@@ -120,7 +120,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _conversation_of() -> Select[tuple[Conversation]]:
+def _conversation_of() -> Select[Conversation]:
     of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
         select(Conversation)
@@ -147,7 +147,7 @@ def _conversation_of() -> Select[tuple[Conversation]]:
 
 
 @cache
-def _reply_and_owner() -> Select[tuple[Message, User]]:
+def _reply_and_owner() -> Select[Message, User]:
     return (
         select(Message, User)
         .join(User, User.user_id == bindparam("owner"))

@@ -14,7 +14,7 @@ from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.database import db
 from webapp.errors import NotFound
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("inspector", __name__)
 
@@ -65,7 +65,7 @@ def looked_up(message_id: int | None) -> dict[str, Any]:
 
 @blueprint.get("/messages/<int:message_id>/prompt")
 @signed_in
-def prompt(message_id: int):
+def prompt(message_id: int) -> ViewResult:
     """What the model was sent for a reply."""
     user_id = current_user_id()
     reply = messages.get_message(user_id, message_id)

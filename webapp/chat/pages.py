@@ -34,7 +34,7 @@ from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis
 from webapp.forms import read_form, sentences
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
 
@@ -68,7 +68,7 @@ def _started_again(answer: dict[str, Any], _status: int) -> Any:
 @signed_in
 @limit_turns
 @idempotency.idempotent(replay=_started_again)
-def start():
+def start() -> ViewResult:
     """The first message of a new conversation."""
     try:
         body = read_form(NewMessage)
@@ -84,7 +84,7 @@ def start():
 @signed_in
 @limit_turns
 @idempotency.idempotent(replay=_started_again)
-def send(conversation_id: int):
+def send(conversation_id: int) -> ViewResult:
     """A further message."""
     try:
         body = read_form(NewMessage)
@@ -96,7 +96,7 @@ def send(conversation_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/news")
 @signed_in
-def news(conversation_id: int):
+def news(conversation_id: int) -> ViewResult:
     """What was said elsewhere since a page whose last message is `shown` was drawn; 204 when there is nothing new."""
     if not wants_partial():
         return redirect(_place(conversation_id), 303)
@@ -113,7 +113,7 @@ def news(conversation_id: int):
 
 @blueprint.get("/turns/<int:message_id>/events")
 @signed_in
-def events(message_id: int):
+def events(message_id: int) -> ViewResult:
     """The HTML stream of a reply: from where it stands, to its end and the end of what follows it.
 
     With `settling` it is for a page that shows the finished reply and waits for what follows it.
@@ -135,7 +135,7 @@ def events(message_id: int):
 
 @blueprint.post("/turns/<int:message_id>/stop")
 @signed_in
-def stop(message_id: int):
+def stop(message_id: int) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), message_id)
     if wants_partial():
@@ -148,7 +148,7 @@ def stop(message_id: int):
 @blueprint.post("/turns/<int:message_id>/retry")
 @signed_in
 @limit_turns
-def retry(message_id: int):
+def retry(message_id: int) -> ViewResult:
     """Answer again where a reply was not finished."""
     return _launch(service.retry_turn(current_user_id(), message_id), redraw=True)
 
@@ -156,14 +156,14 @@ def retry(message_id: int):
 @blueprint.post("/turns/<int:message_id>/regenerate")
 @signed_in
 @limit_turns
-def regenerate(message_id: int):
+def regenerate(message_id: int) -> ViewResult:
     """Write another version of a reply."""
     return _launch(service.regenerate(current_user_id(), message_id), redraw=True)
 
 
 @blueprint.get("/messages/<int:message_id>")
 @signed_in
-def message(message_id: int):
+def message(message_id: int) -> ViewResult:
     """A message where it stands."""
     found = messages.get_message(current_user_id(), message_id)
     if not wants_partial():
@@ -173,7 +173,7 @@ def message(message_id: int):
 
 @blueprint.get("/messages/<int:message_id>/edit")
 @signed_in
-def edit(message_id: int):
+def edit(message_id: int) -> ViewResult:
     """A message of the user's, to be edited."""
     found = messages.get_message(current_user_id(), message_id)
     if found.role != "user":
@@ -184,7 +184,7 @@ def edit(message_id: int):
 @blueprint.post("/messages/<int:message_id>/edit")
 @signed_in
 @limit_turns
-def resend(message_id: int):
+def resend(message_id: int) -> ViewResult:
     """Send an edited message; what followed is superseded, not lost."""
     try:
         body = read_form(EditedMessage)
@@ -197,7 +197,7 @@ def resend(message_id: int):
 
 @blueprint.get("/messages/<int:message_id>/versions/<int:version_id>")
 @signed_in
-def version(message_id: int, version_id: int):
+def version(message_id: int, version_id: int) -> ViewResult:
     """An earlier or later version, shown in the place of the message."""
     found = messages.get_message(current_user_id(), message_id)
     wanted = next((row for row in messages.versions_of(found) if row.message_id == version_id), None)
@@ -209,7 +209,7 @@ def version(message_id: int, version_id: int):
 
 @blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
 @signed_in
-def restore(message_id: int, version_id: int):
+def restore(message_id: int, version_id: int) -> ViewResult:
     """Put an earlier version back, with what followed it then."""
     restored = service.restore_version(current_user_id(), message_id, version_id)
     db.session.commit()

@@ -8,7 +8,7 @@ from webapp.chat import openings, service
 from webapp.chat.api import limit_turns
 from webapp.chat.schemas import ResponseStarted
 from webapp.journeys.schemas import PointPath
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefix="/memory")
 
@@ -21,7 +21,7 @@ blueprint = api_blueprint("chat_points_api", __name__, tag="Journeys", url_prefi
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def initiate_point(path: PointPath):
+def initiate_point(path: PointPath) -> ViewResult:
     """Have the assistant ask about a point; a second click before the answer gives the question that is there."""
     started, is_new = openings.start_point(current_user_id(), path.conversation_id, path.point_slug)
     answer = {"response_id": started.reply.message_id}

@@ -12,7 +12,7 @@ from webapp.conversations.pages import CHANGED
 from webapp.database import db
 from webapp.journeys.pages import DEFAULT_QUESTIONS
 from webapp.journeys.service import find_point
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_points_pages", __name__)
 
@@ -20,7 +20,7 @@ blueprint = Blueprint("chat_points_pages", __name__)
 @blueprint.post("/c/<int:conversation_id>/points/<slug>")
 @signed_in
 @limit_turns
-def initiate(conversation_id: int, slug: str):
+def initiate(conversation_id: int, slug: str) -> ViewResult:
     """Have the assistant ask about a point; a click on the point whose question is there shows that question."""
     user_id = current_user_id()
     started, is_new = openings.start_point(user_id, conversation_id, slug)

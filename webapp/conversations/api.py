@@ -19,14 +19,14 @@ from webapp.conversations.schemas import (
     NewConversation,
 )
 from webapp.database import db
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations")
 
 
 @blueprint.get("/conversations", responses={200: ConversationList})
 @signed_in
-def list_conversations(query: ConversationQuery):
+def list_conversations(query: ConversationQuery) -> ViewResult:
     """List conversations, newest activity first."""
     page = service.list_conversations(current_user_id(), query)
     return ConversationList(
@@ -37,7 +37,7 @@ def list_conversations(query: ConversationQuery):
 @blueprint.post("/conversations", responses={201: ConversationOut})
 @signed_in
 @idempotency.idempotent
-def create_conversation(body: NewConversation):
+def create_conversation(body: NewConversation) -> ViewResult:
     """Create a conversation."""
     row = service.create_conversation(current_user_id(), body)
     return idempotency.commit(ConversationOut.of(row).model_dump(mode="json"), 201), 201
@@ -45,7 +45,7 @@ def create_conversation(body: NewConversation):
 
 @blueprint.get("/conversations/current", responses={200: ConversationOut})
 @signed_in(writes=True)
-def current_conversation():
+def current_conversation() -> ViewResult:
     """The active conversation, created if there is none."""
     row = service.current_conversation(current_user_id())
     answer = ConversationOut.of(row).model_dump(mode="json")
@@ -55,7 +55,7 @@ def current_conversation():
 
 @blueprint.get("/conversations/<int:conversation_id>", responses={200: ConversationWithMessages})
 @signed_in
-def get_conversation(path: ConversationPath, query: ConversationLimit):
+def get_conversation(path: ConversationPath, query: ConversationLimit) -> ViewResult:
     """A conversation with its newest messages."""
     row = service.get_conversation(current_user_id(), path.conversation_id)
     page = messages.list_messages(row.conversation_id, MessagesQuery(limit=query.limit))
@@ -68,7 +68,7 @@ def get_conversation(path: ConversationPath, query: ConversationLimit):
 
 @blueprint.put("/conversations/<int:conversation_id>", responses={200: ConversationOut})
 @signed_in
-def update_conversation(path: ConversationPath, body: ConversationChanges):
+def update_conversation(path: ConversationPath, body: ConversationChanges) -> ViewResult:
     """Change title, archive state or metadata."""
     row = service.update_conversation(current_user_id(), path.conversation_id, body)
     answer = ConversationOut.of(row).model_dump(mode="json")
@@ -78,7 +78,7 @@ def update_conversation(path: ConversationPath, body: ConversationChanges):
 
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})
 @signed_in
-def list_messages(path: ConversationPath, query: MessagesQuery):
+def list_messages(path: ConversationPath, query: MessagesQuery) -> ViewResult:
     """A page of messages, oldest first: the newest ones, or those before or after an id."""
     row = service.get_conversation(current_user_id(), path.conversation_id)
     page = messages.list_messages(row.conversation_id, query)

@@ -34,7 +34,7 @@ def get_message(user_id: int, message_id: int) -> Message:
     return row
 
 
-def in_order(statement: Select[Any]) -> Select[Any]:
+def in_order(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     """Read current messages along their index: left alone, MariaDB sorts the whole conversation to give its end."""
     return statement.with_hint(Message, "FORCE INDEX (ix_messages_conversation)", "mysql")
 
@@ -59,7 +59,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     return Page(items if forward else items[::-1], cursor)
 
 
-def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[tuple[int, int | None, str, str, str]]]:
+def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str]]:
     """Id, parent, role, content and status of every message that is part of the conversation now, in order.
 
     With `after`, only of those behind that one.
@@ -68,7 +68,7 @@ def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[tu
 
 
 @cache
-def _current_messages() -> Select[tuple[int, int | None, str, str, str]]:
+def _current_messages() -> Select[int, int | None, str, str, str]:
     return (
         select(Message.message_id, Message.parent_id, Message.role, Message.content, Message.status)
         .where(

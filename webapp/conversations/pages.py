@@ -18,7 +18,7 @@ from webapp.forms import first_sentence, read_form, sentences
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("conversations_pages", __name__)
 
@@ -70,7 +70,7 @@ def render_new(**more: Any) -> str:
 
 @blueprint.get("/")
 @signed_in
-def new():
+def new() -> ViewResult:
     """The empty workspace; `into` makes the browser go on in that space, or in all of them."""
     answer = make_response(render_new())
     return remember_choice(answer, _space_id()) if "into" in request.args else answer
@@ -78,7 +78,7 @@ def new():
 
 @blueprint.get("/c/<int:conversation_id>")
 @signed_in
-def show(conversation_id: int):
+def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above one; with `at`, opened at a message."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
     before = _message_id("before")
@@ -99,7 +99,7 @@ def show(conversation_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/title")
 @signed_in
-def title(conversation_id: int):
+def title(conversation_id: int) -> ViewResult:
     """The title, being edited, or with `show` as it is."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
     if not wants_partial():
@@ -111,7 +111,7 @@ def title(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/title")
 @signed_in
-def rename(conversation_id: int):
+def rename(conversation_id: int) -> ViewResult:
     """Save a title; it is the user's from then on."""
     in_sidebar = request.form.get("place") == "sidebar"
     try:
@@ -142,7 +142,7 @@ def rename(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/archive")
 @signed_in
-def archive(conversation_id: int):
+def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
     _archive(conversation_id, True)
     return _done("Archived.", url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
@@ -150,7 +150,7 @@ def archive(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
 @signed_in
-def unarchive(conversation_id: int):
+def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
     _archive(conversation_id, False)
     return _done("Back in the list.", url_for(".show", conversation_id=conversation_id))
@@ -158,7 +158,7 @@ def unarchive(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/delete")
 @signed_in
-def delete(conversation_id: int):
+def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be brought back."""
     service.hide_conversation(current_user_id(), conversation_id)
     db.session.commit()
@@ -167,7 +167,7 @@ def delete(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @signed_in
-def undelete(conversation_id: int):
+def undelete(conversation_id: int) -> ViewResult:
     """Bring back a conversation that has just been deleted."""
     service.unhide_conversation(current_user_id(), conversation_id)
     db.session.commit()
@@ -176,7 +176,7 @@ def undelete(conversation_id: int):
 
 @blueprint.get("/sidebar")
 @signed_in
-def sidebar():
+def sidebar() -> ViewResult:
     """A page of the list; `q` narrows it, `count` fetches as many as are shown, `after` is the last day shown."""
     count = request.args.get("count", LIST_LENGTH, type=int)
     shown = presenting.sidebar(
@@ -194,7 +194,7 @@ def sidebar():
 
 @blueprint.get("/c/<int:conversation_id>/item")
 @signed_in
-def sidebar_item(conversation_id: int):
+def sidebar_item(conversation_id: int) -> ViewResult:
     """One conversation's place in the list."""
     conversation = service.get_conversation(current_user_id(), conversation_id)
     return render_template(
@@ -204,7 +204,7 @@ def sidebar_item(conversation_id: int):
 
 @blueprint.get("/archive")
 @signed_in
-def archived():
+def archived() -> ViewResult:
     """Archived conversations."""
     cursor = request.args.get("cursor", "")[:500] or None
     page = service.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))

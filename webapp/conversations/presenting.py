@@ -153,7 +153,7 @@ def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, 
     return {place: sorted(found) for place, found in ids.items()}
 
 
-def _beginnings(conversation_id: int) -> tuple[Select[Any], Select[Any]]:
+def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[*tuple[Any, ...]]]:
     """The message that a conversation begins with now, and those that it began with once.
 
     Every conversation has a message without a parent: an index on that is of no use.

@@ -20,7 +20,7 @@ from webapp.web import Cursor, Page
 UNDO_SECONDS = 60
 
 
-def _owned(user_id: int) -> Select[tuple[Conversation]]:
+def _owned(user_id: int) -> Select[Conversation]:
     """The one place that says which conversations a user may see."""
     return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
 

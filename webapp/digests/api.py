@@ -24,14 +24,14 @@ from webapp.problems import field_errors
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
 from webapp.prompts.values import fill_for
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("digests_api", __name__, tag="Digests")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
 @signed_in
-def get_conversation_memory(path: ConversationPath):
+def get_conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation of yours."""
     get_conversation(current_user_id(), path.conversation_id)
     return ConversationMemoryOut.of(service.get_digest(path.conversation_id)).model_dump(mode="json")
@@ -39,7 +39,7 @@ def get_conversation_memory(path: ConversationPath):
 
 @blueprint.get("/conversations/<int:conversation_id>/memory/history", responses={200: ConversationMemoryHistory})
 @signed_in
-def get_conversation_memory_history(path: ConversationPath):
+def get_conversation_memory_history(path: ConversationPath) -> ViewResult:
     """Every version of a conversation's memory, newest first."""
     get_conversation(current_user_id(), path.conversation_id)
     service.get_digest(path.conversation_id)
@@ -51,7 +51,7 @@ def get_conversation_memory_history(path: ConversationPath):
 
 @blueprint.post("/prompts/render", responses={200: Rendered})
 @signed_in(services=True)
-def render_prompt(body: RenderRequest):
+def render_prompt(body: RenderRequest) -> ViewResult:
     """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
     identity = current_identity()
     conversation = reachable_conversation(identity, body.conversation_id)

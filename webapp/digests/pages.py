@@ -16,7 +16,7 @@ from webapp.errors import Conflict, Invalid, NotFound, Unavailable
 from webapp.forms import sentences
 from webapp.problems import field_errors
 from webapp.validation import MAX_ID
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest")
 
@@ -31,7 +31,7 @@ def _header() -> dict[str, Any]:
 
 @blueprint.get("")
 @signed_in
-def show(conversation_id: int):
+def show(conversation_id: int) -> ViewResult:
     """The digest, or with `edit` the form to change it."""
     conversation = _own(conversation_id)
     return _render(conversation, editing="edit" in request.args)
@@ -39,7 +39,7 @@ def show(conversation_id: int):
 
 @blueprint.post("")
 @signed_in
-def save(conversation_id: int):
+def save(conversation_id: int) -> ViewResult:
     """Save the digest as its owner wrote it."""
     conversation = _own(conversation_id)
     try:
@@ -54,7 +54,7 @@ def save(conversation_id: int):
 
 @blueprint.post("/generate")
 @signed_in
-def generate(conversation_id: int):
+def generate(conversation_id: int) -> ViewResult:
     """Make the digest now."""
     _own(conversation_id)
     try:
@@ -66,7 +66,7 @@ def generate(conversation_id: int):
 
 @blueprint.get("/history")
 @signed_in
-def history(conversation_id: int):
+def history(conversation_id: int) -> ViewResult:
     """The versions the digest had."""
     conversation = _own(conversation_id)
     rows = [ConversationMemoryVersionOut.of(row) for row in service.history(conversation_id)]
@@ -75,7 +75,7 @@ def history(conversation_id: int):
 
 @blueprint.post("/versions/<int:version>/restore")
 @signed_in
-def restore(conversation_id: int, version: int):
+def restore(conversation_id: int, version: int) -> ViewResult:
     """Bring back a version."""
     _own(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)

@@ -143,7 +143,7 @@ def get_conversations_needing_memory_for_user(
     return _chosen(candidates.where(*_needing(idle)) if only_needing else candidates, limit)
 
 
-def _candidates(*, include_empty: bool) -> Select[tuple[int, dict | None]]:
+def _candidates(*, include_empty: bool) -> Select[int, dict | None]:
     statement = (
         select(Conversation.conversation_id, User.settings)
         .join(User, User.user_id == Conversation.user_id)
@@ -164,7 +164,7 @@ def _needing(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
     return Conversation.updated_at <= now() - idle, absent_or_stale
 
 
-def _chosen(statement: Select[tuple[int, dict | None]], limit: int) -> list[int]:
+def _chosen(statement: Select[int, dict | None], limit: int) -> list[int]:
     """The first `limit` whose owners have memory switched on; a negative limit is none."""
     found: list[int] = []
     for conversation_id, settings in db.session.execute(statement):

@@ -11,14 +11,14 @@ from webapp.digests.service import digests_of_user, existing_conversation, get_d
 from webapp.internal.schemas import DigestsQuery, HistoryQuery, MessagesForBrain, SpokenMessage, UserMemories
 from webapp.internal.service import finished_messages
 from webapp.tasks.schemas import UserPath
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("internal_api", __name__, tag="Internal", url_prefix="/api/internal")
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages_for_brain", responses={200: MessagesForBrain})
 @service_only
-def messages_for_brain(path: ConversationPath, query: HistoryQuery):
+def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResult:
     """The messages of a conversation, for a service that makes something of them."""
     conversation = existing_conversation(path.conversation_id)
     user_id, title = conversation.user_id, conversation.title
@@ -39,7 +39,7 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery):
 
 @blueprint.get("/conversations/<int:conversation_id>/memory", responses={200: ConversationMemoryOut})
 @service_only
-def conversation_memory(path: ConversationPath):
+def conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation."""
     owner_id = existing_conversation(path.conversation_id).user_id
     note_look(current_identity(), owner_id, f"digest of conversation {path.conversation_id}")
@@ -48,7 +48,7 @@ def conversation_memory(path: ConversationPath):
 
 @blueprint.get("/users/<int:user_id>/memories", responses={200: UserMemories})
 @service_only
-def user_memories(path: UserPath, query: DigestsQuery):
+def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
     """The memories of all conversations of a user, a page at a time."""
     get_user(path.user_id)
     note_look(current_identity(), path.user_id, "digests")

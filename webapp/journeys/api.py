@@ -18,7 +18,7 @@ from webapp.journeys.schemas import (
     SummaryPending,
     SummaryStatus,
 )
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
 points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
@@ -34,14 +34,14 @@ PDF = {
 
 @blueprint.get("/journeys", responses={200: JourneyList})
 @signed_in
-def list_journeys():
+def list_journeys() -> ViewResult:
     """The journeys on offer."""
     return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys()]).model_dump(mode="json")
 
 
 @blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
 @signed_in
-def get_journey(path: JourneyPath):
+def get_journey(path: JourneyPath) -> ViewResult:
     """A journey with the definitions of its points."""
     row, points = service.get_journey(path.slug)
     return JourneyDetail(
@@ -53,7 +53,7 @@ def get_journey(path: JourneyPath):
     "/conversation/<int:conversation_id>/points/", responses={200: ConversationPoints}, strict_slashes=False
 )
 @signed_in
-def list_points(path: GuidedPath):
+def list_points(path: GuidedPath) -> ViewResult:
     """The points of a conversation's journey: completion, confidence, evidence, and what is known from elsewhere."""
     conversation, view = service.conversation_view(current_user_id(), path.conversation_id)
     return ConversationPoints.of(conversation.conversation_id, view).model_dump(mode="json")
@@ -63,7 +63,7 @@ def list_points(path: GuidedPath):
     "/conversation/<int:conversation_id>/summary/status/", responses={200: SummaryStatus}, strict_slashes=False
 )
 @signed_in
-def summary_status(path: GuidedPath):
+def summary_status(path: GuidedPath) -> ViewResult:
     """Whether the PDF summary is there and says what is known now."""
     state = reports.report_state(current_user_id(), path.conversation_id)
     url = url_for(".download_summary", conversation_id=path.conversation_id)
@@ -72,7 +72,7 @@ def summary_status(path: GuidedPath):
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
 @signed_in
-def download_summary(path: GuidedPath):
+def download_summary(path: GuidedPath) -> ViewResult:
     """The PDF summary as things stand, made if need be; 202 with Retry-After when that takes longer than a request."""
     found = wait_for_report(current_user_id(), path.conversation_id)
     if found is None:

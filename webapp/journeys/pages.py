@@ -18,7 +18,7 @@ from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view
 from webapp.validation import MAX_ID
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("journeys", __name__)
 
@@ -54,7 +54,7 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
 
 @blueprint.get("/journeys")
 @signed_in
-def picker():
+def picker() -> ViewResult:
     """The journeys on offer."""
     return render_template(
         "journeys/page.html", journeys=[service.get_journey(row.slug) for row in service.list_journeys()]
@@ -63,7 +63,7 @@ def picker():
 
 @blueprint.post("/journeys/<slug>/start")
 @signed_in
-def start(slug: str):
+def start(slug: str) -> ViewResult:
     """A new conversation that follows a journey."""
     conversation = create_conversation(current_user_id(), NewConversation(journey=slug[:100]))
     conversation_id = conversation.conversation_id
@@ -78,7 +78,7 @@ def start(slug: str):
 
 @blueprint.get("/c/<int:conversation_id>/points")
 @signed_in
-def points(conversation_id: int):
+def points(conversation_id: int) -> ViewResult:
     """The points of a conversation: a fragment of the panel, or a page without scripts."""
     conversation = get_conversation(current_user_id(), conversation_id)
     return _show(conversation)
@@ -86,7 +86,7 @@ def points(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/still")
 @signed_in
-def still(conversation_id: int, slug: str):
+def still(conversation_id: int, slug: str) -> ViewResult:
     """Whether what other conversations established of a point still holds: `answer` is yes or no."""
     if _answer():
         service.confirm_point(current_user_id(), conversation_id, slug)
@@ -97,7 +97,7 @@ def still(conversation_id: int, slug: str):
 
 @blueprint.post("/c/<int:conversation_id>/points/<slug>/memories/<int:memory_id>")
 @signed_in
-def memory(conversation_id: int, slug: str, memory_id: int):
+def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Whether a memory from elsewhere still holds and answers the point: `answer` is yes or no."""
     take = service.confirm_memory if _answer() else service.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
@@ -106,7 +106,7 @@ def memory(conversation_id: int, slug: str, memory_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/summary")
 @signed_in
-def summary(conversation_id: int):
+def summary(conversation_id: int) -> ViewResult:
     """The PDF summary, made if need be."""
     found = wait_for_report(current_user_id(), conversation_id)
     if found is not None:

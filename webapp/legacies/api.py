@@ -17,14 +17,14 @@ from webapp.legacies.schemas import (
     NewFact,
     VisibilityChange,
 )
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
 
 
 @blueprint.get("/ai/legacies/<int:space_id>/facts", responses={200: FactList})
 @signed_in
-def list_facts(path: LegacyPath):
+def list_facts(path: LegacyPath) -> ViewResult:
     """Your facts about the person of a legacy, and those that other members share."""
     found = facts.list_facts(current_user_id(), path.space_id)
     return FactList(facts=[FactOut.of(fact) for fact in found]).model_dump(mode="json")
@@ -33,7 +33,7 @@ def list_facts(path: LegacyPath):
 @blueprint.post("/ai/legacies/<int:space_id>/facts", responses={201: FactOut})
 @signed_in
 @idempotency.idempotent
-def add_fact(path: LegacyPath, body: NewFact):
+def add_fact(path: LegacyPath, body: NewFact) -> ViewResult:
     """Write a fact by hand; private unless you share it."""
     fact = facts.add_fact(
         current_user_id(), path.space_id, body.category, body.content, shared=body.visibility == "shared"
@@ -43,7 +43,7 @@ def add_fact(path: LegacyPath, body: NewFact):
 
 @blueprint.patch("/ai/facts/<int:memory_id>/visibility", responses={200: FactOut})
 @signed_in
-def set_visibility(path: FactPath, body: VisibilityChange):
+def set_visibility(path: FactPath, body: VisibilityChange) -> ViewResult:
     """Share a fact of yours with the members of its legacy, or withdraw it."""
     fact = facts.set_visibility(current_user_id(), path.memory_id, body.visibility)
     answer = FactOut.of(fact).model_dump(mode="json")
@@ -53,7 +53,7 @@ def set_visibility(path: FactPath, body: VisibilityChange):
 
 @blueprint.delete("/ai/facts/<int:memory_id>", responses={204: None})
 @signed_in
-def delete_fact(path: FactPath):
+def delete_fact(path: FactPath) -> ViewResult:
     """Forget a fact of yours for good."""
     facts.delete_fact(current_user_id(), path.memory_id)
     db.session.commit()
@@ -62,7 +62,7 @@ def delete_fact(path: FactPath):
 
 @blueprint.get("/conversations/<int:conversation_id>/move", responses={200: MoveReport})
 @signed_in
-def plan_move(path: MovePath, query: MoveQuery):
+def plan_move(path: MovePath, query: MoveQuery) -> ViewResult:
     """What moving a conversation into a space, or out of one, would do to the memories that rest on it."""
     move = moving.plan_move(current_user_id(), path.conversation_id, query.space_id)
     return MoveReport.of(move).model_dump(mode="json")

@@ -144,7 +144,7 @@ def _own(user_id: int, memory_id: int) -> Memory:
     return fact.memory
 
 
-def _usable(statement: Select[tuple[Memory]], space_id: int) -> Select[tuple[Memory]]:
+def _usable(statement: Select[Memory], space_id: int) -> Select[Memory]:
     return (
         statement.where(
             Memory.space_id == space_id,
@@ -158,7 +158,7 @@ def _usable(statement: Select[tuple[Memory]], space_id: int) -> Select[tuple[Mem
     )
 
 
-def _facts(user_id: int, statement: Select[Any]) -> list[Fact]:
+def _facts(user_id: int, statement: Select[*tuple[Any, ...]]) -> list[Fact]:
     rows: Sequence[Memory] = db.session.scalars(statement).all()
     names = members.names_of({row.user_id for row in rows if row.user_id != user_id})
     return [_as_fact(user_id, row, names.get(row.user_id)) for row in rows]

@@ -17,7 +17,7 @@ from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
 from webapp.spaces import choosing, service
 from webapp.validation import parse_id
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("legacies_pages", __name__)
 
@@ -26,14 +26,14 @@ LABELS = {"content": "The fact", "category": "The category"}
 
 @blueprint.get("/spaces/<int:space_id>/facts")
 @signed_in
-def index(space_id: int):
+def index(space_id: int) -> ViewResult:
     """The facts of a legacy: one's own and the shared ones, or, with `as=member`, what another member sees."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/facts")
 @signed_in
-def add(space_id: int):
+def add(space_id: int) -> ViewResult:
     """Write a fact by hand."""
     user_id = current_user_id()
     service.require_member(user_id, space_id)
@@ -50,7 +50,7 @@ def add(space_id: int):
 
 @blueprint.post("/facts/<int:memory_id>/visibility")
 @signed_in
-def set_visibility(memory_id: int):
+def set_visibility(memory_id: int) -> ViewResult:
     """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
     db.session.commit()
@@ -64,7 +64,7 @@ def set_visibility(memory_id: int):
 
 @blueprint.post("/facts/<int:memory_id>/delete")
 @signed_in
-def delete(memory_id: int):
+def delete(memory_id: int) -> ViewResult:
     """Forget a fact for good."""
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
     facts.delete_fact(current_user_id(), memory_id)
@@ -75,7 +75,7 @@ def delete(memory_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/move")
 @signed_in
-def ask(conversation_id: int):
+def ask(conversation_id: int) -> ViewResult:
     """Where a conversation may be moved to, and what that does."""
     user_id = current_user_id()
     conversation = conversations.get_conversation(user_id, conversation_id)
@@ -95,7 +95,7 @@ def ask(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/move")
 @signed_in
-def move(conversation_id: int):
+def move(conversation_id: int) -> ViewResult:
     """Move a conversation; the form has said what happens to memories."""
     to = parse_id(request.form.get("to", ""))
     confirmed = request.form.get("confirm") == "1"

@@ -26,7 +26,7 @@ from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.rendering import reader_zone
 from webapp.validation import parse_id
-from webapp.web import PageQuery, wants_partial
+from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
 
@@ -35,7 +35,7 @@ WORKING = ("queued", "started", "scheduled", "deferred", "created")
 
 @blueprint.get("/memories/review")
 @signed_in
-def review():
+def review() -> ViewResult:
     """Everything that waits for a decision."""
     page = cards.waiting(current_user_id(), 20, request.args.get("cursor", "")[:500] or None)
     template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
@@ -44,7 +44,7 @@ def review():
 
 @blueprint.post("/memories/<int:memory_id>/review")
 @signed_in
-def decide(memory_id: int):
+def decide(memory_id: int) -> ViewResult:
     """Carry out a decision, and say in its place what it did."""
     try:
         decided = reviewing.decide_review(current_user_id(), memory_id, _decision())
@@ -68,7 +68,7 @@ def decide(memory_id: int):
 
 @blueprint.get("/memories/changes")
 @signed_in
-def changes():
+def changes() -> ViewResult:
     """The change log."""
     query = PageQuery(limit=20, cursor=request.args.get("cursor", "")[:500] or None)
     page = change_sets.list_change_sets(current_user_id(), query)
@@ -78,7 +78,7 @@ def changes():
 
 @blueprint.get("/memories/changes/<int:change_set_id>")
 @signed_in
-def change(change_set_id: int):
+def change(change_set_id: int) -> ViewResult:
     """What one change did."""
     view = change_sets.get_change_set(current_user_id(), change_set_id)
     if not wants_partial():
@@ -88,7 +88,7 @@ def change(change_set_id: int):
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo")
 @signed_in
-def undo(change_set_id: int):
+def undo(change_set_id: int) -> ViewResult:
     """Undo a change as a whole, or say what stands in the way."""
     user_id = current_user_id()
     refused: list[tuple[str, str, int | None]] = []
@@ -118,7 +118,7 @@ def undo(change_set_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/memory/extract")
 @signed_in
-def extract(conversation_id: int):
+def extract(conversation_id: int) -> ViewResult:
     """Read a conversation for memories now; the answer follows the work."""
     job_id = extraction.request_extraction(current_user_id(), conversation_id)
     if not wants_partial():
@@ -129,7 +129,7 @@ def extract(conversation_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
 @signed_in
-def extraction_state(conversation_id: int, job_id: str):
+def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
     """How an extraction goes: working, done with its numbers, or failed with nothing lost."""
     get_conversation(current_user_id(), conversation_id)
     shown: dict[str, Any] = {"conversation_id": conversation_id, "job_id": job_id, "state": "failed", "counts": {}}
@@ -151,7 +151,7 @@ def extraction_state(conversation_id: int, job_id: str):
 
 @blueprint.post("/c/<int:conversation_id>/memory")
 @signed_in
-def switch_here(conversation_id: int):
+def switch_here(conversation_id: int) -> ViewResult:
     """Switch memory on or off in one conversation."""
     switches.switch_conversation(current_user_id(), conversation_id, request.form.get("on") == "1")
     db.session.commit()
@@ -160,7 +160,7 @@ def switch_here(conversation_id: int):
 
 @blueprint.post("/memories/switch")
 @signed_in
-def switch_everywhere():
+def switch_everywhere() -> ViewResult:
     """Switch memory on or off altogether."""
     switches.switch_memory(current_user_id(), request.form.get("on") == "1")
     db.session.commit()
@@ -169,7 +169,7 @@ def switch_everywhere():
 
 @blueprint.get("/memories/health")
 @signed_in
-def health():
+def health() -> ViewResult:
     """What may want tidying."""
     return render_template(
         "memories/health.html", groups=cards.health(current_user_id()), counts=cards.counts(current_user_id())
@@ -178,7 +178,7 @@ def health():
 
 @blueprint.post("/memories/health/keep/<int:memory_id>")
 @signed_in
-def keep_one(memory_id: int):
+def keep_one(memory_id: int) -> ViewResult:
     """Archive the other memories of a group of duplicates."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
@@ -192,7 +192,7 @@ def keep_one(memory_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/delete")
 @signed_in
-def ask_to_delete(conversation_id: int):
+def ask_to_delete(conversation_id: int) -> ViewResult:
     """What rests on a conversation that is to be deleted."""
     user_id = current_user_id()
     conversation = get_conversation(user_id, conversation_id)
@@ -205,7 +205,7 @@ def ask_to_delete(conversation_id: int):
 
 @blueprint.post("/c/<int:conversation_id>/delete-with-memories")
 @signed_in
-def delete_conversation(conversation_id: int):
+def delete_conversation(conversation_id: int) -> ViewResult:
     """Delete a conversation and forget what rests on it alone; the conversation can be brought back for a while,
     the memories cannot."""
     user_id = current_user_id()

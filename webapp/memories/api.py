@@ -45,14 +45,14 @@ from webapp.memories.schemas import (
     RestoreRevision,
     ReviewDecision,
 )
-from webapp.web import PageQuery, api_blueprint
+from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories")
 
 
 @blueprint.get("/memories", responses={200: MemoryList})
 @signed_in
-def list_memories(query: MemoryQuery):
+def list_memories(query: MemoryQuery) -> ViewResult:
     """List memories that hold, last changed first. With `q`, those that hold its words, best first, with a score."""
     user_id = current_user_id()
     if query.q:
@@ -67,7 +67,7 @@ def list_memories(query: MemoryQuery):
 @blueprint.post("/memories", responses={200: Digest, 201: MemoryOut})
 @signed_in(services=True)
 @idempotency.idempotent
-def create_memory(body: NewMemory):
+def create_memory(body: NewMemory) -> ViewResult:
     """Write a memory by hand; it takes the place of the present value of its key. Or store a conversation's digest."""
     if body.is_digest:
         # The digests' own domain builds on this one, so it is called through the application.
@@ -79,7 +79,7 @@ def create_memory(body: NewMemory):
 
 @blueprint.get("/memories/<int:memory_id>", responses={200: MemoryOut})
 @signed_in
-def get_memory(path: MemoryPath):
+def get_memory(path: MemoryPath) -> ViewResult:
     """One memory, in whatever state."""
     user_id = current_user_id()
     return MemoryOut.for_reader(service.read_memory(user_id, path.memory_id), user_id).as_json()
@@ -87,7 +87,7 @@ def get_memory(path: MemoryPath):
 
 @blueprint.put("/memories/<int:memory_id>", responses={200: MemoryOut})
 @signed_in
-def update_memory(path: MemoryPath, body: MemoryChanges):
+def update_memory(path: MemoryPath, body: MemoryChanges) -> ViewResult:
     """Change a memory; only the given fields. 409 names the memory that holds the key already."""
     row = service.update_memory(current_user_id(), path.memory_id, body)
     answer = MemoryOut.of(row).as_json()
@@ -97,7 +97,7 @@ def update_memory(path: MemoryPath, body: MemoryChanges):
 
 @blueprint.delete("/memories/<int:memory_id>", responses={200: ForgetReport})
 @signed_in
-def forget_memory(path: MemoryPath, query: ForgetQuery):
+def forget_memory(path: MemoryPath, query: ForgetQuery) -> ViewResult:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""
     user_id = current_user_id()
     if query.archive:
@@ -111,7 +111,7 @@ def forget_memory(path: MemoryPath, query: ForgetQuery):
 
 @blueprint.get("/memories/<int:memory_id>/history", responses={200: History})
 @signed_in
-def get_history(path: MemoryPath):
+def get_history(path: MemoryPath) -> ViewResult:
     """A memory's revisions, with who changed it and why, and every value that its key has had."""
     user_id = current_user_id()
     return History(
@@ -123,7 +123,7 @@ def get_history(path: MemoryPath):
 
 @blueprint.post("/memories/<int:memory_id>/restore", responses={200: MemoryOut})
 @signed_in
-def restore_revision(path: MemoryPath, body: RestoreRevision):
+def restore_revision(path: MemoryPath, body: RestoreRevision) -> ViewResult:
     """Give a memory what it said at a revision."""
     row = history.restore_revision(current_user_id(), path.memory_id, body.revision)
     answer = MemoryOut.of(row).as_json()
@@ -133,7 +133,7 @@ def restore_revision(path: MemoryPath, body: RestoreRevision):
 
 @blueprint.get("/memories/<int:memory_id>/evidence", responses={200: EvidenceList})
 @signed_in
-def get_evidence(path: MemoryPath):
+def get_evidence(path: MemoryPath) -> ViewResult:
     """The messages that a memory rests on, with the quotes."""
     user_id = current_user_id()
     service.get_memory(user_id, path.memory_id)
@@ -145,7 +145,7 @@ def get_evidence(path: MemoryPath):
 
 @blueprint.post("/memories/<int:memory_id>/review", responses={200: MemoryOut})
 @signed_in
-def review_memory(path: MemoryPath, body: ReviewDecision):
+def review_memory(path: MemoryPath, body: ReviewDecision) -> ViewResult:
     """Decide about a memory in review. `reject` forgets it and answers with the report of that."""
     decided = reviewing.decide_review(current_user_id(), path.memory_id, body)
     answer = MemoryOut.of(decided).as_json() if isinstance(decided, Memory) else _report(decided)
@@ -155,7 +155,7 @@ def review_memory(path: MemoryPath, body: ReviewDecision):
 
 @blueprint.post("/memories/extract", responses={200: Extracted, 202: ExtractionQueued})
 @signed_in
-def extract_memories(body: ExtractRequest):
+def extract_memories(body: ExtractRequest) -> ViewResult:
     """Read a conversation for memories: what is new in it, or all of it when nothing is."""
     user_id = current_user_id()
     if not body.sync:
@@ -169,7 +169,7 @@ def extract_memories(body: ExtractRequest):
 
 @blueprint.get("/memories/changes", responses={200: ChangeSetList})
 @signed_in
-def list_changes(query: PageQuery):
+def list_changes(query: PageQuery) -> ViewResult:
     """What jobs and you did to memories, newest first."""
     page = change_sets.list_change_sets(current_user_id(), query)
     return ChangeSetList(changes=[_change_set(view) for view in page.items], next_cursor=page.next_cursor).model_dump(
@@ -179,7 +179,7 @@ def list_changes(query: PageQuery):
 
 @blueprint.post("/memories/changes/<int:change_set_id>/undo", responses={200: ChangeSetOut})
 @signed_in
-def undo_changes(path: ChangeSetPath):
+def undo_changes(path: ChangeSetPath) -> ViewResult:
     """Undo a change set as a whole. 409 lists the memories that stand in the way."""
     answer = _change_set(change_sets.undo(current_user_id(), path.change_set_id)).model_dump(mode="json")
     db.session.commit()
@@ -188,14 +188,14 @@ def undo_changes(path: ChangeSetPath):
 
 @blueprint.get("/profile", responses={200: ProfileOut})
 @signed_in
-def get_profile():
+def get_profile() -> ViewResult:
     """Who you are, as far as it is known."""
     return ProfileOut(**asdict(profile.get_profile(current_user_id()))).model_dump(mode="json")
 
 
 @blueprint.put("/profile", responses={200: ProfileOut})
 @signed_in
-def update_profile(body: ProfileChanges):
+def update_profile(body: ProfileChanges) -> ViewResult:
     """Say who you are; only the given fields. Null clears one."""
     answer = ProfileOut(**asdict(profile.update_profile(current_user_id(), body))).model_dump(mode="json")
     db.session.commit()
@@ -204,14 +204,14 @@ def update_profile(body: ProfileChanges):
 
 @blueprint.get("/conversations/<int:conversation_id>/dependents", responses={200: Dependents})
 @signed_in
-def conversation_dependents(path: ConversationOfMemories):
+def conversation_dependents(path: ConversationOfMemories) -> ViewResult:
     """The memories that rest on a conversation."""
     return _dependents(dependents.of_conversation(current_user_id(), path.conversation_id))
 
 
 @blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
 @signed_in
-def delete_conversation(path: ConversationOfMemories, query: DeleteConversationQuery):
+def delete_conversation(path: ConversationOfMemories, query: DeleteConversationQuery) -> ViewResult:
     """Delete a conversation and its messages for good; with `forget=memories`, also those that rest on it alone."""
     dependents.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
     db.session.commit()
@@ -220,7 +220,7 @@ def delete_conversation(path: ConversationOfMemories, query: DeleteConversationQ
 
 @blueprint.get("/messages/<int:message_id>/dependents", responses={200: Dependents})
 @signed_in
-def message_dependents(path: MessageOfMemories):
+def message_dependents(path: MessageOfMemories) -> ViewResult:
     """The memories that rest on a message."""
     return _dependents(dependents.of_message(current_user_id(), path.message_id))
 

@@ -79,7 +79,7 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
     return [_view(row, titles.get(row.conversation_id), contents) for row in rows]
 
 
-def _titled() -> Select[tuple[MemoryChangeSet, str | None]]:
+def _titled() -> Select[MemoryChangeSet, str | None]:
     return select(MemoryChangeSet, Conversation.title).outerjoin(
         Conversation, Conversation.conversation_id == MemoryChangeSet.conversation_id
     )

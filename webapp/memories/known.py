@@ -148,7 +148,7 @@ def flush_uses(client: Redis) -> int:
     return sum(map(len, by_count.values()))
 
 
-def _rows(statement: Select[tuple[Memory]]) -> Sequence[Memory]:
+def _rows(statement: Select[Memory]) -> Sequence[Memory]:
     return db.session.scalars(statement).all()
 
 

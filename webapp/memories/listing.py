@@ -45,7 +45,7 @@ def conditions(user_id: int, query: MemoryQuery) -> list[ColumnElement[bool]]:
     return asked
 
 
-def along_index(statement: Select[Any], query: MemoryQuery) -> Select[Any]:
+def along_index(statement: Select[*tuple[Any, ...]], query: MemoryQuery) -> Select[*tuple[Any, ...]]:
     """Read a list in the order of the index of its most telling filter, for as long as a page is not full.
 
     Left to itself MariaDB looks up the user, reads every newer memory again and sorts: a page costs what all before it
@@ -67,7 +67,7 @@ def along_index(statement: Select[Any], query: MemoryQuery) -> Select[Any]:
     return statement.with_hint(Memory, f"FORCE INDEX (ix_memories_{index})", "mysql")
 
 
-def categories(user_id: int, on_sqlite: bool) -> Select[tuple[str]]:
+def categories(user_id: int, on_sqlite: bool) -> Select[str]:
     """The categories of what is in use, by name, without reading all of it: from one to the next along their index.
 
     SQLite has to be led there. MariaDB jumps by itself, provided that it is asked for all columns up to the category.

@@ -20,7 +20,7 @@ from webapp.memories.showing import cards, wording
 from webapp.memories.showing.cards import Filters
 from webapp.memories.switches import switches
 from webapp.problems import field_errors
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memories", __name__)
 
@@ -82,7 +82,7 @@ def note_messages(messages: list[Any]) -> None:
 
 @blueprint.get("/memory")
 @signed_in
-def page():
+def page() -> ViewResult:
     """All of memory in full width."""
     shown = cards.panel(current_user_id(), None, read_filters(), with_changes=False)
     has_any = bool(shown.cards.items) or cards.has_any(current_user_id())
@@ -91,7 +91,7 @@ def page():
 
 @blueprint.get("/memories/panel")
 @signed_in
-def panel():
+def panel() -> ViewResult:
     """The panel anew, as fragments for the parts of it that a page has.
 
     With `part`, only what stands below its switches (`rest`), or what it says of the conversation (`moved`).
@@ -113,14 +113,14 @@ def panel():
 
 @blueprint.get("/memories/counts")
 @signed_in
-def counts():
+def counts() -> ViewResult:
     """The badges alone."""
     return render_template("memories/_counts.html", counts=cards.counts(current_user_id()))
 
 
 @blueprint.get("/memories/list")
 @signed_in
-def listed():
+def listed() -> ViewResult:
     """A page of the list."""
     filters = read_filters()
     if not wants_partial():
@@ -130,7 +130,7 @@ def listed():
 
 @blueprint.get("/memories/new")
 @signed_in
-def new():
+def new() -> ViewResult:
     """The form for writing one by hand."""
     template = "memories/_add.html" if wants_partial() else "memories/add.html"
     return render_template(template, errors={}, values={}, is_open="closed" not in request.args)
@@ -138,7 +138,7 @@ def new():
 
 @blueprint.post("/memories")
 @signed_in
-def create():
+def create() -> ViewResult:
     """Keep what the user wrote; it takes the place of what says the same."""
     try:
         row = service.create_memory(current_user_id(), read_form(MemoryFields))
@@ -156,7 +156,7 @@ def create():
 
 @blueprint.get("/memories/<int:memory_id>")
 @signed_in
-def show(memory_id: int):
+def show(memory_id: int) -> ViewResult:
     """One memory: its card, or a page with its quotes and history."""
     card = cards.card(current_user_id(), memory_id)
     if wants_partial():
@@ -166,7 +166,7 @@ def show(memory_id: int):
 
 @blueprint.get("/memories/<int:memory_id>/edit")
 @signed_in
-def edit(memory_id: int):
+def edit(memory_id: int) -> ViewResult:
     """A memory, being edited in its place."""
     card = _own(memory_id)
     if wants_partial():
@@ -176,7 +176,7 @@ def edit(memory_id: int):
 
 @blueprint.post("/memories/<int:memory_id>/edit")
 @signed_in
-def save(memory_id: int):
+def save(memory_id: int) -> ViewResult:
     """Save an edit as a new revision; one made on an older wording is refused, with both kept in sight."""
     card = _own(memory_id)
     seen = request.form.get("revision", type=int)
@@ -198,7 +198,7 @@ def save(memory_id: int):
 
 @blueprint.post("/memories/<int:memory_id>/pin")
 @signed_in
-def pin(memory_id: int):
+def pin(memory_id: int) -> ViewResult:
     """Put a memory into every prompt, or no longer."""
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
@@ -208,7 +208,7 @@ def pin(memory_id: int):
 
 @blueprint.post("/memories/<int:memory_id>/archive")
 @signed_in
-def archive(memory_id: int):
+def archive(memory_id: int) -> ViewResult:
     """Set a memory aside, or take it up again."""
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
@@ -218,7 +218,7 @@ def archive(memory_id: int):
 
 @blueprint.get("/memories/<int:memory_id>/forget")
 @signed_in
-def ask_to_forget(memory_id: int):
+def ask_to_forget(memory_id: int) -> ViewResult:
     """What forgetting takes away, asked once."""
     card = _own(memory_id)
     wordings = len(history.revisions_of(current_user_id(), memory_id)) - 1
@@ -229,7 +229,7 @@ def ask_to_forget(memory_id: int):
 
 @blueprint.post("/memories/<int:memory_id>/forget")
 @signed_in
-def forget(memory_id: int):
+def forget(memory_id: int) -> ViewResult:
     """Forget for good, and say what went."""
     user_id = current_user_id()
     service.get_memory(user_id, memory_id)
@@ -243,7 +243,7 @@ def forget(memory_id: int):
 
 @blueprint.get("/memories/<int:memory_id>/history")
 @signed_in
-def revisions(memory_id: int):
+def revisions(memory_id: int) -> ViewResult:
     """Every wording a memory has had, newest first."""
     if not wants_partial():
         return redirect(url_for(".show", memory_id=memory_id, _anchor="history"), 303)
@@ -252,7 +252,7 @@ def revisions(memory_id: int):
 
 @blueprint.post("/memories/<int:memory_id>/restore")
 @signed_in
-def restore(memory_id: int):
+def restore(memory_id: int) -> ViewResult:
     """Give a memory an earlier wording."""
     row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()

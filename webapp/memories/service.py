@@ -30,12 +30,12 @@ Place = tuple[str | None, str | None, int | None]
 """Where a keyed fact stands: key, category and space."""
 
 
-def visible(user_id: int) -> Select[tuple[Memory]]:
+def visible(user_id: int) -> Select[Memory]:
     """The user's own memories: the one place that says which ones they may change."""
     return select(Memory).where(Memory.user_id == user_id)
 
 
-def readable(user_id: int) -> Select[tuple[Memory]]:
+def readable(user_id: int) -> Select[Memory]:
     """The one place that says which memories a user may read: their own, and what others share in their spaces.
 
     Of others' memories only what is in use: what is set aside, closed or in review is nobody else's business.
@@ -88,7 +88,7 @@ def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
     )
 
 
-def filtered(user_id: int, query: MemoryQuery) -> Select[tuple[Memory]]:
+def filtered(user_id: int, query: MemoryQuery) -> Select[Memory]:
     """The memories that the filters of a list let through: one's own, and in a space what others share there too.
 
     Raises NotFound for a space the user does not belong to.

@@ -11,6 +11,7 @@ from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.accounts.auth import public
 from webapp.openapi.document import METHODS, ViewFacts, refine
+from webapp.web import ViewResult
 
 blueprint = Blueprint("openapi", __name__)
 
@@ -19,14 +20,14 @@ _making = Lock()
 
 @blueprint.get("/api/openapi.json")
 @public
-def document():
+def document() -> ViewResult:
     """The description of the JSON API."""
     return published(current_app)  # type: ignore[arg-type]
 
 
 @blueprint.get("/api/docs")
 @public
-def page():
+def page() -> ViewResult:
     """The page to browse the API and to try it, with the session or with a token."""
     return render_template("openapi/docs.html")
 

@@ -17,7 +17,7 @@ from webapp.prompts.schemas import (
     PromptVersionPath,
     PromptWithVersions,
 )
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("prompts_api", __name__, tag="Prompts")
 
@@ -27,14 +27,14 @@ NAMED = f"/prompts/<any({', '.join(NAMES)}):name>"
 
 @blueprint.get("/prompts", responses={200: PromptList})
 @signed_in(services=True)
-def list_prompts():
+def list_prompts() -> ViewResult:
     """Every prompt that the product sends to a model."""
     return PromptList(prompts=[PromptOut.of(state) for state in service.list_prompts()]).model_dump(mode="json")
 
 
 @blueprint.get(NAMED, responses={200: PromptWithVersions})
 @signed_in(services=True)
-def get_prompt(path: PromptPath):
+def get_prompt(path: PromptPath) -> ViewResult:
     """A prompt with the text in use and all its versions."""
     state = service.get_prompt(path.name)
     return PromptWithVersions.of_versions(state, list(service.versions(path.name))).model_dump(mode="json")
@@ -43,7 +43,7 @@ def get_prompt(path: PromptPath):
 @blueprint.post(f"{NAMED}/versions", responses={201: PromptVersionOut})
 @admin_only
 @idempotency.idempotent
-def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion):
+def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVersion) -> ViewResult:
     """Add a version of a prompt. With `set_active` it is in use from the next turn on, in every process."""
     row = service.add_version(
         current_user_id(), path.name, body.prompt_text, set_active=query.set_active, note=body.note
@@ -54,7 +54,7 @@ def add_prompt_version(path: PromptPath, query: ActivateQuery, body: NewPromptVe
 
 @blueprint.post(f"{NAMED}/versions/<int:version>/activate", responses={200: PromptOut})
 @admin_only
-def activate_prompt_version(path: PromptVersionPath):
+def activate_prompt_version(path: PromptVersionPath) -> ViewResult:
     """Put a version into use, a newer or an older one."""
     answer = PromptOut.of(service.activate(current_user_id(), path.name, path.version)).model_dump(mode="json")
     db.session.commit()

@@ -64,7 +64,7 @@ def active_of(name: str, version: int | None, text: str | None) -> ActivePrompt:
 
 
 @cache
-def _active() -> Select[tuple[int, str]]:
+def _active() -> Select[int, str]:
     return (
         select(PromptVersion.version, PromptVersion.prompt_text)
         .join(Prompt, (Prompt.name == PromptVersion.name) & (Prompt.active_version == PromptVersion.version))

@@ -16,14 +16,14 @@ from webapp.retrieval.schemas import (
     VerdictDone,
 )
 from webapp.spaces.service import require_member
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("retrieval_api", __name__, tag="Search")
 
 
 @blueprint.get("/search", responses={200: SearchResults})
 @signed_in
-def search(query: SearchQuery):
+def search(query: SearchQuery) -> ViewResult:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
         require_member(current_user_id(), query.space_id)
@@ -37,7 +37,7 @@ def search(query: SearchQuery):
 
 @blueprint.get("/messages/<int:message_id>/receipt", responses={200: Receipt})
 @signed_in
-def get_receipt(path: MessagePath):
+def get_receipt(path: MessagePath) -> ViewResult:
     """What a reply was given: memories and passages retrieved and injected, with revision, score and reason."""
     lines = receipts.receipt_of(current_user_id(), path.message_id)
     return Receipt(message_id=path.message_id, items=[ReceiptLine.of(line) for line in lines]).model_dump(mode="json")
@@ -45,7 +45,7 @@ def get_receipt(path: MessagePath):
 
 @blueprint.post("/messages/<int:message_id>/receipt/feedback", responses={200: VerdictDone})
 @signed_in
-def judge(path: MessagePath, body: Verdict):
+def judge(path: MessagePath, body: Verdict) -> ViewResult:
     """Say that something on the receipt is wrong, outdated, not relevant here, or to be forgotten."""
     done = receipts.judge(current_user_id(), path.message_id, body.kind, body.id, body.verdict)
     db.session.commit()

@@ -133,7 +133,7 @@ def position(user_id: int) -> Position:
 
 
 @cache
-def _position() -> CompoundSelect[Any]:
+def _position() -> CompoundSelect[*tuple[Any, ...]]:
     user = bindparam("user", type_=BigInteger)
     spaces = versions_of(user).subquery()
     return union_all(
@@ -180,7 +180,7 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
     return News(current, changes, frozenset(memory_ids))
 
 
-def _changes(user_id: int, since: int, through: int) -> Iterable[Row[tuple[int, str, int, int]]]:
+def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:
     if through == since:
         return ()
     return db.session.execute(

@@ -103,7 +103,7 @@ def _of_another(item: Found, owner: int) -> Found:
     return replace(item, conversation_id=None, message_id=None, extra=extra)
 
 
-def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> list[Found]:
+def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[Found]:
     """Usable memories that a statement selects, best first."""
     found = [
         replace(
@@ -117,7 +117,7 @@ def load_memories_found(statement: Select[Any], scope: Scope, reason: str) -> li
     return sorted(found, key=lambda item: (-item.score, item.id))
 
 
-def _by_id(statement: Callable[[int], Select[Any]], ids: Sequence[int]) -> Iterator[Row[Any]]:
+def _by_id(statement: Callable[[int], Select[*tuple[Any, ...]]], ids: Sequence[int]) -> Iterator[Row[*tuple[Any, ...]]]:
     """The rows of a statement, made for so many ids, for however many there are."""
     for start in range(0, len(ids), _ROOMS[-1]):
         some = ids[start : start + _ROOMS[-1]]
@@ -134,17 +134,17 @@ def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found
     return _as_memories(_by_id(_memories_by_id, ids))
 
 
-def _memory_rows(statement: Select[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[tuple[int, int | None, bool, Found]]:
     return _as_memories(db.session.execute(_of_memories(statement)))
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _memories_by_id(room: int) -> Select[Any]:
+def _memories_by_id(room: int) -> Select[*tuple[Any, ...]]:
     return _of_memories(usable_memories().where(Memory.memory_id.in_(_ids(room))))
 
 
-def _of_memories(statement: Select[Any]) -> Select[Any]:
+def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]]:
     return statement.with_only_columns(
         Memory.memory_id,
         Memory.content,
@@ -196,7 +196,7 @@ def _as_memories(rows: Iterable[Any]) -> Iterable[tuple[int, int | None, bool, F
 
 
 @cache
-def _messages_by_id(room: int) -> Select[Any]:
+def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
     return (
         searchable_messages()
         .where(Message.message_id.in_(_ids(room)))
@@ -233,7 +233,7 @@ def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found
 
 
 @cache
-def _chunks_by_id(room: int) -> Select[Any]:
+def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
     return (
         searchable_chunks()
         .where(ConversationChunk.chunk_id.in_(_ids(room)))

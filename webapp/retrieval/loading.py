@@ -53,14 +53,14 @@ def model_of(name: str) -> str:
     return name.rpartition("/")[0]
 
 
-def usable_memories() -> Select[Any]:
+def usable_memories() -> Select[*tuple[Any, ...]]:
     """Memories that may be found: neither closed, nor set aside, nor waiting for their user."""
     return select(Memory).where(
         Memory.valid_to.is_(None), Memory.is_archived == false(), Memory.needs_review == false()
     )
 
 
-def searchable_messages() -> Select[Any]:
+def searchable_messages() -> Select[*tuple[Any, ...]]:
     """Messages that may be found, joined to their conversation: current, finished, in nothing hidden or temporary."""
     return (
         select(Message)
@@ -75,7 +75,7 @@ def searchable_messages() -> Select[Any]:
     )
 
 
-def searchable_chunks() -> Select[Any]:
+def searchable_chunks() -> Select[*tuple[Any, ...]]:
     """Chunks that may be found, joined to their conversation."""
     return (
         select(ConversationChunk)
@@ -137,12 +137,12 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _changed_chunks() -> Select[Any]:
+def _changed_chunks() -> Select[*tuple[Any, ...]]:
     return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
 
 
 @cache
-def _changed_messages() -> Select[Any]:
+def _changed_messages() -> Select[*tuple[Any, ...]]:
     return _messages().where(*_changed(), Message.message_id >= bindparam("from")).order_by(Message.message_id)
 
 
@@ -151,7 +151,7 @@ def _changed() -> tuple[Any, ...]:
     return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
 
 
-def _chunks() -> Select[Any]:
+def _chunks() -> Select[*tuple[Any, ...]]:
     return searchable_chunks().with_only_columns(
         ConversationChunk.chunk_id,
         ConversationChunk.content,
@@ -164,7 +164,7 @@ def _chunks() -> Select[Any]:
     )
 
 
-def _messages() -> Select[Any]:
+def _messages() -> Select[*tuple[Any, ...]]:
     return (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
@@ -193,7 +193,7 @@ def load_verdicts(user_id: int) -> dict[Key, list[frozenset[str]]]:
     return dict(found)
 
 
-def _memories(*conditions: Any) -> Select[Any]:
+def _memories(*conditions: Any) -> Select[*tuple[Any, ...]]:
     return (
         usable_memories()
         .with_only_columns(
@@ -211,30 +211,30 @@ def _memories(*conditions: Any) -> Select[Any]:
     )
 
 
-def _memory(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+def _memory(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
     memory_id, content, owner, space_id, visibility, at, value, model, vector = row
     if value and value.casefold() not in content.casefold():
         content = f"{content} {value}"
     return Passage("memory", memory_id, content, owner, at, space_id, visibility == "shared"), model, vector
 
 
-def _chunk(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
     chunk_id, content, owner, space_id, conversation_id, at, model, vector = row
     return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
 
 
-def _message(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+def _message(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
     message_id, content, owner, space_id, conversation_id, at, model, vector = row
     return Passage("message", message_id, content, owner, at, space_id, group_id=conversation_id), model, vector
 
 
-def _document(row: Row[Any]) -> tuple[Passage, str | None, bytes | None]:
+def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
     chunk_id, content, space_id, document_id, at, model, vector = row
     passage = Passage("document", chunk_id, content, NOBODY, at, space_id, True, group_id=document_id)
     return passage, model, vector
 
 
-def _blocks(statement: Select[Any], key: Any, convert: Any, *, few: bool = False) -> Iterator[Block]:
+def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any, *, few: bool = False) -> Iterator[Block]:
     """The rows of a statement in the order of its key; at once where they are few.
 
     Else the keys alone first: to sort all rows with their texts and vectors, for every page anew, is slow, and more

@@ -16,7 +16,7 @@ from webapp.errors import Conflict, Invalid
 from webapp.memories.pages import CHANGED
 from webapp.retrieval import presenting, receipts
 from webapp.retrieval.schemas import Verdict
-from webapp.web import wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("retrieval", __name__)
 
@@ -55,7 +55,7 @@ def note_replies(messages: Iterable[Any]) -> None:
 
 @blueprint.get("/messages/<int:message_id>/used")
 @signed_in
-def used(message_id: int):
+def used(message_id: int) -> ViewResult:
     """The receipt of a reply."""
     lines = receipts.receipt_of(current_user_id(), message_id)
     receipt = presenting.receipt(current_user_id(), lines)
@@ -67,7 +67,7 @@ def used(message_id: int):
 
 @blueprint.post("/messages/<int:message_id>/used")
 @signed_in
-def judge(message_id: int):
+def judge(message_id: int) -> ViewResult:
     """Say that something is wrong, outdated, not relevant here, or to be forgotten; the line says what was done."""
     try:
         body = Verdict(kind=request.form.get("kind"), id=request.form.get("id"), verdict=request.form.get("verdict"))
@@ -93,7 +93,7 @@ def judge(message_id: int):
 
 @blueprint.get("/c/<int:conversation_id>/used")
 @signed_in
-def used_here(conversation_id: int):
+def used_here(conversation_id: int) -> ViewResult:
     """What the newest reply of a conversation used."""
     conversation = get_conversation(current_user_id(), conversation_id)
     if not wants_partial():
@@ -103,14 +103,14 @@ def used_here(conversation_id: int):
 
 @blueprint.get("/search")
 @signed_in
-def search():
+def search() -> ViewResult:
     """The address that search had before it found more than conversations."""
     return redirect(url_for(".find", q=request.args.get("q") or None), 301)
 
 
 @blueprint.get("/find")
 @signed_in
-def find():
+def find() -> ViewResult:
     """Everything of the user's with the words: a page, or the results of the palette."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")

@@ -132,7 +132,7 @@ def used_counts(message_ids: Collection[int]) -> dict[int, UsedCounts]:
 
 
 @cache
-def _used_counts() -> Select[tuple[int, str, int]]:
+def _used_counts() -> Select[int, str, int]:
     return (
         select(TurnReceipt.message_id, TurnReceipt.kind, func.count(TurnReceipt.passage_id.distinct()))
         .where(TurnReceipt.message_id.in_(bindparam("ids", expanding=True)), TurnReceipt.injected)

@@ -34,7 +34,7 @@ from webapp.spaces.schemas import (
     SpacePath,
     SpaceQuery,
 )
-from webapp.web import PageQuery, api_blueprint
+from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("spaces_api", __name__, tag="Spaces")
 
@@ -44,7 +44,7 @@ limit_invitations = limiter.shared_limit(INVITATIONS, scope="invitations", key_f
 
 @blueprint.get("/spaces", responses={200: SpaceList})
 @signed_in
-def list_spaces(query: SpaceQuery):
+def list_spaces(query: SpaceQuery) -> ViewResult:
     """List your spaces and those you are invited to, newest first."""
     page = service.list_spaces(current_user_id(), query)
     return SpaceList(spaces=page.items, next_cursor=page.next_cursor).model_dump(mode="json")
@@ -53,7 +53,7 @@ def list_spaces(query: SpaceQuery):
 @blueprint.post("/spaces", responses={201: SpaceOut})
 @signed_in
 @idempotency.idempotent
-def create_space(body: NewSpace):
+def create_space(body: NewSpace) -> ViewResult:
     """Make a project or a legacy."""
     row = service.create_space(current_user_id(), body)
     answer = service.view_space(current_user_id(), row.space_id).model_dump(mode="json")
@@ -62,14 +62,14 @@ def create_space(body: NewSpace):
 
 @blueprint.get("/spaces/<int:space_id>", responses={200: SpaceOut})
 @signed_in
-def get_space(path: SpacePath):
+def get_space(path: SpacePath) -> ViewResult:
     """A space you belong to, or are invited to."""
     return service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
 
 
 @blueprint.put("/spaces/<int:space_id>", responses={200: SpaceOut})
 @signed_in
-def update_space(path: SpacePath, body: SpaceChanges):
+def update_space(path: SpacePath, body: SpaceChanges) -> ViewResult:
     """Change name, description, instructions or persona, as the owner."""
     service.update_space(current_user_id(), path.space_id, body)
     answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
@@ -79,7 +79,7 @@ def update_space(path: SpacePath, body: SpaceChanges):
 
 @blueprint.get("/spaces/<int:space_id>/dependents", responses={200: Consequences})
 @signed_in
-def dependents(path: SpacePath):
+def dependents(path: SpacePath) -> ViewResult:
     """What happens to your conversations and memories when you leave the space, or it is deleted."""
     said = members.leaving(current_user_id(), path.space_id)
     return Consequences(consequences=[ConsequenceOut(**asdict(item)) for item in said]).model_dump(mode="json")
@@ -87,7 +87,7 @@ def dependents(path: SpacePath):
 
 @blueprint.delete("/spaces/<int:space_id>", responses={204: None})
 @signed_in
-def delete_space(path: SpacePath, query: SpaceEnd):
+def delete_space(path: SpacePath, query: SpaceEnd) -> ViewResult:
     """Delete a space with its documents, as the owner. Everybody keeps their conversations and memories of it."""
     service.delete_space(current_user_id(), path.space_id, forget=query.forget == "memories")
     db.session.commit()
@@ -96,7 +96,7 @@ def delete_space(path: SpacePath, query: SpaceEnd):
 
 @blueprint.get("/spaces/<int:space_id>/members", responses={200: MemberList})
 @signed_in
-def list_members(path: SpacePath):
+def list_members(path: SpacePath) -> ViewResult:
     """Who belongs to the space; the owner also sees open invitations."""
     return MemberList(members=members.list_members(current_user_id(), path.space_id)).model_dump(mode="json")
 
@@ -105,7 +105,7 @@ def list_members(path: SpacePath):
 @signed_in
 @limit_invitations
 @idempotency.idempotent
-def invite(path: SpacePath, body: Invitation):
+def invite(path: SpacePath, body: Invitation) -> ViewResult:
     """Invite somebody by the address of their account, as the owner. The answer never tells whether there is one."""
     made = members.invite(current_user_id(), path.space_id, body.email)
     return idempotency.commit(made.model_dump(mode="json"), 201), 201
@@ -113,7 +113,7 @@ def invite(path: SpacePath, body: Invitation):
 
 @blueprint.post("/spaces/<int:space_id>/members/accept", responses={200: SpaceOut})
 @signed_in
-def accept(path: SpacePath):
+def accept(path: SpacePath) -> ViewResult:
     """Accept your invitation."""
     members.accept(current_user_id(), path.space_id)
     answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
@@ -123,7 +123,7 @@ def accept(path: SpacePath):
 
 @blueprint.delete("/spaces/<int:space_id>/members/<int:user_id>", responses={204: None})
 @signed_in
-def remove_member(path: MemberPath, query: SpaceEnd):
+def remove_member(path: MemberPath, query: SpaceEnd) -> ViewResult:
     """Decline an invitation, leave, or, as the owner, remove a member."""
     forget = query.forget == "memories"
     members.remove(current_user_id(), path.space_id, path.user_id, forget=forget)
@@ -133,7 +133,7 @@ def remove_member(path: MemberPath, query: SpaceEnd):
 
 @blueprint.delete("/spaces/<int:space_id>/invitations/<int:invitation_id>", responses={204: None})
 @signed_in
-def withdraw_invitation(path: InvitationPath):
+def withdraw_invitation(path: InvitationPath) -> ViewResult:
     """Take back an invitation, as the owner."""
     members.withdraw_invitation(current_user_id(), path.space_id, path.invitation_id)
     db.session.commit()
@@ -142,7 +142,7 @@ def withdraw_invitation(path: InvitationPath):
 
 @blueprint.post("/spaces/<int:space_id>/owner", responses={200: SpaceOut})
 @signed_in
-def hand_over(path: SpacePath, body: NewOwner):
+def hand_over(path: SpacePath, body: NewOwner) -> ViewResult:
     """Hand the space over to another member, as the owner."""
     members.hand_over(current_user_id(), path.space_id, body.user_id)
     answer = service.view_space(current_user_id(), path.space_id).model_dump(mode="json")
@@ -152,7 +152,7 @@ def hand_over(path: SpacePath, body: NewOwner):
 
 @blueprint.get("/spaces/<int:space_id>/documents", responses={200: DocumentList})
 @signed_in
-def list_documents(path: SpacePath, query: PageQuery):
+def list_documents(path: SpacePath, query: PageQuery) -> ViewResult:
     """The documents of a space, newest first."""
     page = documents.list_documents(current_user_id(), path.space_id, query)
     return DocumentList(documents=page.items, next_cursor=page.next_cursor).model_dump(mode="json")
@@ -161,7 +161,7 @@ def list_documents(path: SpacePath, query: PageQuery):
 @blueprint.post("/spaces/<int:space_id>/documents", responses={201: DocumentOut})
 @signed_in
 @idempotency.idempotent
-def add_document(path: SpacePath, body: NewDocument):
+def add_document(path: SpacePath, body: NewDocument) -> ViewResult:
     """Add a text; replies in the space can draw on it once it is indexed."""
     made = documents.add_document(current_user_id(), path.space_id, body)
     return idempotency.commit(made.model_dump(mode="json"), 201), 201
@@ -169,7 +169,7 @@ def add_document(path: SpacePath, body: NewDocument):
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>", responses={200: DocumentWithText})
 @signed_in
-def get_document(path: DocumentPath):
+def get_document(path: DocumentPath) -> ViewResult:
     """A document with its text and how far its index has come."""
     user_id = current_user_id()
     shown = documents.view_document(user_id, path.space_id, path.document_id)
@@ -179,7 +179,7 @@ def get_document(path: DocumentPath):
 
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})
 @signed_in
-def delete_document(path: DocumentPath):
+def delete_document(path: DocumentPath) -> ViewResult:
     """Delete a document, as the owner or whoever added it."""
     documents.delete_document(current_user_id(), path.space_id, path.document_id)
     db.session.commit()
@@ -188,7 +188,7 @@ def delete_document(path: DocumentPath):
 
 @blueprint.get("/ai/personas", responses={200: PersonaList})
 @signed_in
-def list_personas():
+def list_personas() -> ViewResult:
     """Who can speak in a legacy."""
     found = [PersonaOut(persona_id=p.persona_id, title=p.title, description=p.description) for p in PERSONAS.values()]
     return PersonaList(personas=found).model_dump(mode="json")

@@ -61,7 +61,7 @@ def choices(user_id: int) -> Choices:
 
 
 @cache
-def _memberships() -> Select[tuple[str, int, str, str]]:
+def _memberships() -> Select[str, int, str, str]:
     return (
         select(SpaceMember.status, Space.space_id, Space.name, Space.kind)
         .join(Space, Space.space_id == SpaceMember.space_id)

@@ -15,7 +15,7 @@ from webapp.forms import sentences
 from webapp.problems import field_errors
 from webapp.spaces import documents, service
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
-from webapp.web import PageQuery, wants_partial
+from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("documents_pages", __name__)
 
@@ -25,14 +25,14 @@ ENDINGS = (".txt", ".md", ".markdown", ".text")
 
 @blueprint.get("/spaces/<int:space_id>/documents")
 @signed_in
-def index(space_id: int):
+def index(space_id: int) -> ViewResult:
     """The documents of a space."""
     return _index(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>/documents")
 @signed_in
-def add(space_id: int):
+def add(space_id: int) -> ViewResult:
     """Add a text, pasted or uploaded."""
     service.require_member(current_user_id(), space_id)
     try:
@@ -48,7 +48,7 @@ def add(space_id: int):
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>")
 @signed_in
-def show(space_id: int, document_id: int):
+def show(space_id: int, document_id: int) -> ViewResult:
     """A document; for HTMX its line in the list, with how far it has come."""
     user_id = current_user_id()
     document = documents.view_document(user_id, space_id, document_id)
@@ -61,7 +61,7 @@ def show(space_id: int, document_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")
 @signed_in
-def delete(space_id: int, document_id: int):
+def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
     db.session.commit()
@@ -71,7 +71,7 @@ def delete(space_id: int, document_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/retry")
 @signed_in
-def retry(space_id: int, document_id: int):
+def retry(space_id: int, document_id: int) -> ViewResult:
     """Prepare a document again that could not be prepared."""
     documents.retry_document(current_user_id(), space_id, document_id)
     db.session.commit()

@@ -244,7 +244,7 @@ def _conclude(document_id: int, status: str) -> None:
     log.info("document indexed", extra={"document_id": document_id, "status": status})
 
 
-def _shown(space_id: int) -> Select[Any]:
+def _shown(space_id: int) -> Select[*tuple[Any, ...]]:
     return (
         select(*_COLUMNS, User.name, User.email)
         .outerjoin(User, User.user_id == SpaceDocument.user_id)

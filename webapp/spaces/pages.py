@@ -14,6 +14,7 @@ from webapp.spaces import choosing, members, service
 from webapp.spaces.api import limit_invitations
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import Invitation, NewOwner, NewSpace, SpaceChanges, SpaceQuery
+from webapp.web import ViewResult
 
 blueprint = Blueprint("spaces_pages", __name__)
 
@@ -41,14 +42,14 @@ def _choices() -> choosing.Choices:
 
 @blueprint.get("/spaces")
 @signed_in
-def index():
+def index() -> ViewResult:
     """The user's spaces, their invitations, and a form for a new one."""
     return _index()
 
 
 @blueprint.post("/spaces")
 @signed_in
-def create():
+def create() -> ViewResult:
     """Make a space and go on in it."""
     try:
         space = service.create_space(current_user_id(), read_form(NewSpace))
@@ -63,14 +64,14 @@ def create():
 
 @blueprint.get("/spaces/<int:space_id>")
 @signed_in
-def about(space_id: int):
+def about(space_id: int) -> ViewResult:
     """What a space is about; for the invited, the question whether to join."""
     return _about(space_id)
 
 
 @blueprint.post("/spaces/<int:space_id>")
 @signed_in
-def change(space_id: int):
+def change(space_id: int) -> ViewResult:
     """Change name, description, instructions or persona."""
     try:
         changes = read_form(SpaceChanges)
@@ -85,7 +86,7 @@ def change(space_id: int):
 
 @blueprint.get("/spaces/<int:space_id>/members")
 @signed_in
-def people(space_id: int):
+def people(space_id: int) -> ViewResult:
     """Who belongs to a space."""
     return _people(space_id)
 
@@ -93,7 +94,7 @@ def people(space_id: int):
 @blueprint.post("/spaces/<int:space_id>/members")
 @signed_in
 @limit_invitations
-def invite(space_id: int):
+def invite(space_id: int) -> ViewResult:
     """Invite somebody by the address of their account."""
     try:
         email = read_form(Invitation).email
@@ -109,7 +110,7 @@ def invite(space_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/accept")
 @signed_in
-def accept(space_id: int):
+def accept(space_id: int) -> ViewResult:
     """Join."""
     space = members.accept(current_user_id(), space_id)
     db.session.commit()
@@ -119,7 +120,7 @@ def accept(space_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/decline")
 @signed_in
-def decline(space_id: int):
+def decline(space_id: int) -> ViewResult:
     """Decline an invitation."""
     view = service.view_space(current_user_id(), space_id)
     if view.status != "invited":
@@ -132,7 +133,7 @@ def decline(space_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/members/<int:user_id>/remove")
 @signed_in
-def remove(space_id: int, user_id: int):
+def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
     db.session.commit()
@@ -142,7 +143,7 @@ def remove(space_id: int, user_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/invitations/<int:invitation_id>/withdraw")
 @signed_in
-def withdraw(space_id: int, invitation_id: int):
+def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Take back an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
     db.session.commit()
@@ -152,7 +153,7 @@ def withdraw(space_id: int, invitation_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/owner")
 @signed_in
-def hand_over(space_id: int):
+def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
     db.session.commit()
@@ -162,7 +163,7 @@ def hand_over(space_id: int):
 
 @blueprint.get("/spaces/<int:space_id>/end")
 @signed_in
-def ask(space_id: int):
+def ask(space_id: int) -> ViewResult:
     """What leaving a space, or for its owner deleting it, will do."""
     space = service.view_space(current_user_id(), space_id)
     said = members.leaving(current_user_id(), space_id)
@@ -171,7 +172,7 @@ def ask(space_id: int):
 
 @blueprint.post("/spaces/<int:space_id>/end")
 @signed_in
-def end(space_id: int):
+def end(space_id: int) -> ViewResult:
     """Leave a space, or, as its owner, delete it."""
     user_id, forget = current_user_id(), request.form.get("forget") == "memories"
     service.require_member(user_id, space_id)

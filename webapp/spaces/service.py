@@ -22,7 +22,7 @@ MAX_SPACES = 200
 """Spaces of one owner."""
 
 
-def spaces_of(user_id: int) -> Select[tuple[int]]:
+def spaces_of(user_id: int) -> Select[int]:
     """The one predicate of membership: the ids of the spaces a user belongs to now, for use in other statements."""
     return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.status == "active")
 
@@ -163,7 +163,7 @@ def names_of(space_ids: Collection[int]) -> dict[int, str]:
     return dict(rows.all())
 
 
-def _shown(user_id: int) -> Select[Any]:
+def _shown(user_id: int) -> Select[*tuple[Any, ...]]:
     anybody = aliased(SpaceMember)
     members = (
         select(func.count())

@@ -21,7 +21,7 @@ def touch(space_id: int | None) -> None:
         db.session.info.setdefault(_TOUCHED, set()).add(space_id)
 
 
-def versions_of(user_id: ColumnElement[int]) -> Select[tuple[int, int]]:
+def versions_of(user_id: ColumnElement[int]) -> Select[int, int]:
     """A user's spaces with the version of each, for use in other statements."""
     return (
         select(SpaceVersion.space_id, SpaceVersion.version)

@@ -71,7 +71,7 @@ def closed_through(conversation_id: int) -> int:
     )
 
 
-def chunks_of(conversation_id: int) -> Sequence[Row[tuple[int, str, int, int, datetime]]]:
+def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime]]:
     """The chunks of a conversation, oldest first: id, content, first and last message, and when it was made."""
     return db.session.execute(
         select(

@@ -22,7 +22,7 @@ from webapp.tasks.schemas import (
     UserPath,
 )
 from webapp.tasks.service import job_state
-from webapp.web import api_blueprint
+from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
 
@@ -40,7 +40,7 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 )
 @signed_in(services=True)
 @limit_tasks
-def generate_memory_for_conversation(path: DigestPath, query: SyncQuery):
+def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> ViewResult:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
     identity = current_identity()
     conversation = reachable_conversation(identity, path.conversation_id)
@@ -55,7 +55,7 @@ def generate_memory_for_conversation(path: DigestPath, query: SyncQuery):
 @blueprint.post("/tasks/generate-memories-for-user/<int:user_id>", responses={200: DigestsMade, 202: TaskQueued})
 @signed_in(services=True)
 @limit_tasks
-def generate_memories_for_user(path: UserPath, query: UserDigestsQuery):
+def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> ViewResult:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
     require_user(current_identity(), path.user_id)
     filters = query.model_dump(exclude={"sync"})
@@ -67,7 +67,7 @@ def generate_memories_for_user(path: UserPath, query: UserDigestsQuery):
 @blueprint.post("/tasks/trigger-memory-generation", responses={202: TaskQueued})
 @service_only
 @limit_tasks
-def trigger_memory_generation():
+def trigger_memory_generation() -> ViewResult:
     """Make the memories of all conversations that need one, as happens every night."""
     return TaskQueued(job_id=enqueue_or_find("digests")).model_dump(), 202
 
@@ -75,13 +75,13 @@ def trigger_memory_generation():
 @blueprint.post("/tasks/trigger-memory-generation/sync", responses={200: DigestsMade})
 @service_only
 @limit_tasks
-def trigger_memory_generation_sync():
+def trigger_memory_generation_sync() -> ViewResult:
     """Make the memories of all conversations that need one, and wait until they are made."""
     return DigestsMade(**batches.make_digests(None)).model_dump()
 
 
 @blueprint.get("/tasks/<uuid:job_id>", responses={200: TaskState})
 @signed_in(services=True)
-def get_task(path: TaskPath):
+def get_task(path: TaskPath) -> ViewResult:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
     return job_state(redis(), current_identity(), str(path.job_id)).model_dump(mode="json")

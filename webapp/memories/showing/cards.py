@@ -181,7 +181,7 @@ def counts(user_id: int) -> Counts:
 
 
 @cache
-def _counts() -> Select[tuple[int, int]]:
+def _counts() -> Select[int, int]:
     queries = (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
     some = (service.filtered(bindparam("user"), query).with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
@@ -194,7 +194,7 @@ def categories(user_id: int) -> list[str]:
 
 
 @cache
-def _categories(on_sqlite: bool) -> Select[tuple[str]]:
+def _categories(on_sqlite: bool) -> Select[str]:
     return listing.categories(bindparam("user"), on_sqlite).limit(CATEGORIES)
 
 
@@ -209,7 +209,7 @@ def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[Ch
 
 
 @cache
-def _reading() -> Select[tuple[MemoryChangeSet]]:
+def _reading() -> Select[MemoryChangeSet]:
     return (
         select(MemoryChangeSet)
         .where(
