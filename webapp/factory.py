@@ -29,6 +29,8 @@ from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.folders_api import blueprint as folders_api
+from webapp.conversations.organising_pages import blueprint as organising_pages
 from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, engine_options, init_after_commit, prepare_engine
 from webapp.digests.api import blueprint as digests_api
@@ -176,9 +178,9 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, sharing_api):
+    for api in (spaces_api, legacies_api, sharing_api, folders_api):
         app.register_api(api)
-    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages):
+    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_points_api, chat_points_api):
         app.register_api(guided)

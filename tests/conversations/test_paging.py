@@ -14,7 +14,7 @@ from sqlalchemy import event, text
 
 from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import ApiClient, Person
-from webapp.conversations import messages, service
+from webapp.conversations import listing, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.database import db
@@ -51,7 +51,7 @@ def test_walking_the_pages_gives_each_conversation_once(
     found: list[int] = []
     cursor = None
     while True:
-        page = service.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
+        page = listing.list_conversations(user.user_id, ConversationQuery(limit=limit, cursor=cursor))
         found += [row.conversation_id for row in page.items]
         assert len(page.items) == limit or page.next_cursor is None
         if page.next_cursor is None:
@@ -157,7 +157,7 @@ def test_a_deep_page_reads_no_more_rows_than_the_first(app: Flask, user: Person,
         cursor, read = None, []
         for _page in range(30):
             db.session.execute(text("FLUSH STATUS"))
-            page = service.list_conversations(user.user_id, ConversationQuery(limit=40, cursor=cursor))
+            page = listing.list_conversations(user.user_id, ConversationQuery(limit=40, cursor=cursor))
             status = db.session.execute(text("SHOW SESSION STATUS LIKE 'Handler_read%'")).all()
             read.append(sum(int(value) for _, value in status))
             cursor = page.next_cursor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.conversations import messages, service
+from webapp.conversations import listing, messages, service
 from webapp.conversations.schemas import (
     ConversationChanges,
     ConversationLimit,
@@ -28,7 +28,7 @@ blueprint = api_blueprint("conversations_api", __name__, tag="Conversations")
 @signed_in
 def list_conversations(query: ConversationQuery) -> ViewResult:
     """List conversations, newest activity first."""
-    page = service.list_conversations(current_user_id(), query)
+    page = listing.list_conversations(current_user_id(), query)
     return ConversationList(
         conversations=[ConversationOut.of(row) for row in page.items], next_cursor=page.next_cursor
     ).model_dump(mode="json")

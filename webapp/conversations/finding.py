@@ -9,7 +9,7 @@ from datetime import datetime
 from markupsafe import Markup
 from sqlalchemy import select
 
-from webapp.conversations import service
+from webapp.conversations import listing
 from webapp.conversations.models import Message
 from webapp.conversations.schemas import ConversationQuery
 from webapp.database import db
@@ -37,7 +37,7 @@ def find(user_id: int, q: str, limit: int = 12) -> list[Hit]:
     rows = [
         row
         for archived in (False, True)
-        for row in service.list_conversations(user_id, ConversationQuery(q=q, archived=archived, limit=limit)).items
+        for row in listing.list_conversations(user_id, ConversationQuery(q=q, archived=archived, limit=limit)).items
     ][:limit]
     said = _newest_mentions([row.conversation_id for row in rows], q)
     hits = []

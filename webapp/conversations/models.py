@@ -16,13 +16,28 @@ STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
 TITLE_SOURCES = ("none", "auto", "user")
 
 
+class Folder(Base):
+    """A user's folder for conversations."""
+
+    __tablename__ = "folders"
+    __table_args__ = (Index("ix_folders_listing", "user_id", "name", "folder_id"), Base.__table_args__)
+
+    folder_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
 class Conversation(Base):
     """A conversation of one user. `updated_at` is the time of the last message, and orders the sidebar."""
 
     __tablename__ = "conversations"
     __table_args__ = (
         Index("ix_conversations_listing", "user_id", "is_archived", "updated_at", "conversation_id"),
+        Index("ix_conversations_sidebar", "user_id", "is_archived", "is_pinned", "updated_at", "conversation_id"),
         Index("ix_conversations_space", "space_id", "user_id", "is_archived", "updated_at"),
+        Index("ix_conversations_space_pinned", "space_id", "user_id", "is_archived", "is_pinned", "updated_at"),
+        Index("ix_conversations_folder", "folder_id", "is_archived", "updated_at", "conversation_id"),
         Index("ix_conversations_owed_title", "title_source", "updated_at"),
         Index("ix_conversations_temporary", "is_temporary", "updated_at"),
         Index("ix_conversations_deleted", "deleted_at"),
@@ -53,6 +68,12 @@ class Conversation(Base):
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
+    # Order: pinned ones come first in the sidebar; a folder; tags, each on a line of its own between line ends.
+    is_pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    # No foreign key: SQLite would have to copy the whole table to add one. Deleting a folder clears it.
+    folder_id: Mapped[int | None]
+    tag_lines: Mapped[str | None] = mapped_column("tags", Text)
+
     # Until when a live link shows others what is added here; kept by webapp/sharing, so that a page need not ask.
     shared_live_until: Mapped[datetime | None] = mapped_column(Timestamp)
 
@@ -66,6 +87,15 @@ class Conversation(Base):
     indexed_through: Mapped[int | None]
     index_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     summary_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
+    @property
+    def tags(self) -> list[str]:
+        """The tags in the order in which they were given."""
+        return (self.tag_lines or "").split("\n")[1:-1]
+
+    @tags.setter
+    def tags(self, value: list[str]) -> None:
+        self.tag_lines = "\n" + "\n".join(value) + "\n" if value else None
 
     @property
     def is_shared_live(self) -> bool:

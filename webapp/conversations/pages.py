@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, flash, make_response, redire
 
 from webapp import dates
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
-from webapp.conversations import presenting, service
+from webapp.conversations import listing, presenting, service
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
@@ -63,7 +63,7 @@ def render_new(**more: Any) -> str:
     """The workspace before the first message of a new conversation."""
     identity = current_identity()
     hello = dates.greeting(datetime.now(reader_zone()), identity.name if identity else "")
-    first = not service.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
+    first = not listing.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
     shown = {"greeting": hello, "first_time": first, "show_offline_banner": first, "partial": wants_partial()}
     return render_template("conversations/new.html", **{**shown, **more})
 
@@ -207,7 +207,7 @@ def sidebar_item(conversation_id: int) -> ViewResult:
 def archived() -> ViewResult:
     """Archived conversations."""
     cursor = request.args.get("cursor", "")[:500] or None
-    page = service.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
+    page = listing.list_conversations(current_user_id(), ConversationQuery(archived=True, cursor=cursor))
     template = "conversations/_archive_rows.html" if wants_partial() and cursor else "conversations/archive.html"
     return render_template(template, conversations=page.items, next_cursor=page.next_cursor)
 

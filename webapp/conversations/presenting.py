@@ -10,13 +10,14 @@ from typing import Any
 from sqlalchemy import Select, func, select, union_all
 
 from webapp import dates
-from webapp.conversations import messages, service
+from webapp.conversations import listing, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
-from webapp.database import db
+from webapp.database import db, now
 from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24
+PINNED = "Pinned"
 MESSAGES_BEFORE = 10  # a message opened by its address has a little context above it
 
 
@@ -186,12 +187,13 @@ def sidebar(
 ) -> Sidebar:
     """A page of the user's list, or of those in a space, by day in the reader's time zone."""
     query = ConversationQuery(q=q or None, cursor=cursor, limit=count, space_id=space_id)
-    page = service.list_conversations(user_id, query)
+    page = listing.list_conversations(user_id, query, pinned_first=not q)
     zone = reader_zone()
     today = datetime.now(zone).date()
     days: list[tuple[str, list[Conversation]]] = []
     for row in page.items:
-        heading = dates.day_heading(row.updated_at.astimezone(zone).date(), today)
+        pinned = row.is_pinned and not q
+        heading = PINNED if pinned else dates.day_heading((row.updated_at or now()).astimezone(zone).date(), today)
         if not days or days[-1][0] != heading:
             days.append((heading, []))
         days[-1][1].append(row)

@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.guided import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.web import PageQuery
+
+MOST_TAGS = 20
+
+
+def _tags(values: list[str]) -> list[str]:
+    """Tags without repetitions, whatever their case. Raises ValueError for one that is empty or has several lines."""
+    tags: dict[str, str] = {}
+    for value in values:
+        if not value or not value.isprintable():
+            raise ValueError("a tag is one line of text")
+        tags.setdefault(value.casefold(), value)
+    if len(tags) > MOST_TAGS:
+        raise ValueError(f"at most {MOST_TAGS} tags")
+    return list(tags.values())
+
+
+Tag = Annotated[Line, Field(min_length=1, max_length=50)]
+Tags = Annotated[list[Tag], Field(max_length=100), AfterValidator(_tags)]
+
+
+class FolderPath(BaseModel):
+    folder_id: Id
+
+
+class FolderFields(BaseModel):
+    name: Line = Field(min_length=1, max_length=100)
+
+
+class FolderOut(BaseModel):
+    folder_id: int
+    name: str
+    conversation_count: int
+    created_at: Instant
+
+
+class FolderList(BaseModel):
+    folders: list[FolderOut]
+    next_cursor: str | None
 
 
 class ConversationPath(BaseModel):
@@ -25,6 +63,9 @@ class ConversationQuery(PageQuery):
     archived: bool = Field(False, description="List the archive instead.")
     space_id: Id | None = None
     journey: Line | None = Field(None, max_length=100)
+    folder_id: Id | None = None
+    tag: Line | None = Field(None, max_length=50)
+    is_pinned: bool | None = None
 
 
 class MessagesQuery(BaseModel):
@@ -46,6 +87,9 @@ class NewConversation(BaseModel):
     is_temporary: Flag = False
     uses_memory: Flag = Field(True, description="Whether its replies read memory and make it.")
     metadata: JsonObject | None = None
+    is_pinned: Flag = False
+    folder_id: Id | None = None
+    tags: Tags = []
 
 
 class ConversationChanges(BaseModel):
@@ -57,6 +101,9 @@ class ConversationChanges(BaseModel):
     space_id: Id | None = Field(None, description="Move it into a space, or, with null, out of one.")
     confirm: Flag = Field(False, description="Move it although memories that go along were shared.")
     metadata: JsonObject | None = None
+    is_pinned: Flag | None = None
+    folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, out of one.")
+    tags: Tags | None = Field(None, description="All its tags from now on.")
 
 
 class ConversationOut(BaseModel):
@@ -72,6 +119,9 @@ class ConversationOut(BaseModel):
     is_temporary: bool
     uses_memory: bool
     message_count: int
+    is_pinned: bool
+    folder_id: int | None = None
+    tags: list[str] = []
 
     @classmethod
     def of(cls, row: Conversation) -> ConversationOut:
@@ -88,6 +138,9 @@ class ConversationOut(BaseModel):
             is_temporary=row.is_temporary,
             uses_memory=row.uses_memory,
             message_count=row.message_count,
+            is_pinned=row.is_pinned,
+            folder_id=row.folder_id,
+            tags=row.tags,
         )
 
 

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import Select, delete, false, or_, select, update
 
-from webapp.conversations.guided import find_journey, journey_id_of
+from webapp.conversations.folders import get_folder
+from webapp.conversations.guided import find_journey
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.schemas import ConversationChanges, ConversationQuery, NewConversation
+from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_moved, conversation_shown
 from webapp.database import db, now
-from webapp.errors import Invalid, NotFound
-from webapp.spaces.service import persona_in, require_member
-from webapp.validation import MAX_ID
-from webapp.web import Cursor, Page
+from webapp.errors import NotFound
+from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
 
 
-def _owned(user_id: int) -> Select[Conversation]:
+def owned(user_id: int) -> Select[Conversation]:
     """The one place that says which conversations a user may see."""
     return select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
 
 
 def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) -> Conversation:
     """The user's conversation; `lock` holds its row until the transaction ends. Raises NotFound."""
-    query = _owned(user_id).where(Conversation.conversation_id == conversation_id)
+    query = owned(user_id).where(Conversation.conversation_id == conversation_id)
     row = db.session.scalar(query.with_for_update() if lock else query)
     if row is None:
         raise NotFound("There is no such conversation.")
@@ -59,11 +58,14 @@ def create_conversation(user_id: int, fields: NewConversation, *, messages: int 
         is_temporary=fields.is_temporary,
         extra=fields.metadata,
         uses_memory=fields.uses_memory,
+        is_pinned=fields.is_pinned,
+        folder_id=_own_folder(user_id, fields.folder_id),
         created_at=at,
         updated_at=at,
         is_archived=False,
         message_count=messages,
     )
+    row.tags = fields.tags
     db.session.add(row)
     db.session.flush()
     return row
@@ -72,64 +74,12 @@ def create_conversation(user_id: int, fields: NewConversation, *, messages: int 
 def current_conversation(user_id: int) -> Conversation:
     """The user's most recently active conversation, created if there is none."""
     row = db.session.scalar(
-        _owned(user_id)
+        owned(user_id)
         .where(Conversation.is_archived == false(), Conversation.is_temporary == false())
         .order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
         .limit(1)
     )
     return row or create_conversation(user_id, NewConversation())
-
-
-def list_conversations(user_id: int, query: ConversationQuery) -> Page[Conversation]:
-    """Newest activity first, keyset-paged. Raises Invalid for a cursor this list did not make."""
-    statement = _owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
-    if query.space_id is not None:
-        require_member(user_id, query.space_id)
-        statement = statement.where(Conversation.space_id == query.space_id)
-    if query.journey is not None:
-        journey_id = journey_id_of(query.journey)
-        if journey_id is None:
-            return Page([], None)
-        statement = statement.where(Conversation.journey_id == journey_id)
-    if query.q:
-        statement = statement.where(_mentions(query.q))
-    if query.cursor:
-        at, last_id = _position(query.cursor)
-        statement = statement.where(
-            Conversation.updated_at <= at,
-            or_(
-                Conversation.updated_at < at,
-                (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
-            ),
-        )
-    statement = statement.order_by(Conversation.updated_at.desc(), Conversation.conversation_id.desc())
-    # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
-    index = "ix_conversations_listing" if query.space_id is None else "ix_conversations_space"
-    statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
-    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
-    return Page.of(rows, query.limit, lambda row: (_microseconds(row.updated_at), row.conversation_id))
-
-
-def _mentions(q: str):
-    pattern = "%" + q.replace("\\", "\\\\").replace("%", r"\%").replace("_", r"\_") + "%"
-    said = select(Message.conversation_id).where(
-        Message.conversation_id == Conversation.conversation_id,
-        Message.superseded_by_id.is_(None),
-        Message.content.ilike(pattern, escape="\\"),
-    )
-    return or_(Conversation.title.ilike(pattern, escape="\\"), said.exists())
-
-
-def _microseconds(at: datetime) -> int:
-    return round((at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1))
-
-
-def _position(cursor: str) -> tuple[datetime, int]:
-    try:
-        micros, last_id = Cursor.decode(cursor, int, int)
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros), max(0, min(last_id, MAX_ID))
-    except (ValueError, OverflowError):
-        raise Invalid.field("cursor", "is not a cursor of this list") from None
 
 
 def update_conversation(user_id: int, conversation_id: int, changes: ConversationChanges) -> Conversation:
@@ -147,8 +97,20 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.uses_memory = changes.uses_memory
     if "metadata" in given:
         row.extra = changes.metadata
+    if "is_pinned" in given and changes.is_pinned is not None:
+        row.is_pinned = changes.is_pinned
+    if "folder_id" in given:
+        row.folder_id = (
+            get_folder(user_id, changes.folder_id, lock=True).folder_id if changes.folder_id is not None else None
+        )
+    if "tags" in given and changes.tags is not None:
+        row.tags = changes.tags
     db.session.flush()
     return row
+
+
+def _own_folder(user_id: int, folder_id: int | None) -> int | None:
+    return None if folder_id is None else get_folder(user_id, folder_id, lock=True).folder_id
 
 
 def move_conversation(row: Conversation, space_id: int | None, *, confirmed: bool = False) -> None:

@@ -1,0 +1,196 @@
+"""Folders, pins and tags, one at a time and many at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.people import post_form
+from webapp.conversations import listing
+from webapp.conversations.schemas import ConversationQuery
+
+
+def _talk(client, **fields):
+    answer = client.post("/api/conversations", json=fields)
+    assert answer.status_code == 201, answer.text
+    return answer.get_json()
+
+
+def _folder(client, name):
+    return client.post("/api/folders", json={"name": name}).get_json()
+
+
+def _titles(client, query):
+    return [row["title"] for row in client.get(f"/api/conversations?{query}").get_json()["conversations"]]
+
+
+def test_folders_are_made_listed_renamed_and_deleted(client):
+    work = client.post("/api/folders", json={"name": "  Work "})
+    assert work.status_code == 201
+    work = work.get_json()
+    assert (work["name"], work["conversation_count"]) == ("Work", 0)
+    home = _folder(client, "Home")
+    talk = _talk(client, title="Inside", folder_id=work["folder_id"])
+    assert talk["folder_id"] == work["folder_id"]
+    listed = client.get("/api/folders").get_json()
+    assert [(f["name"], f["conversation_count"]) for f in listed["folders"]] == [("Home", 0), ("Work", 1)]
+    renamed = client.patch(f"/api/folders/{home['folder_id']}", json={"name": "House"})
+    assert renamed.get_json()["name"] == "House"
+    assert client.delete(f"/api/folders/{work['folder_id']}").status_code == 204
+    assert client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["folder_id"] is None
+
+
+def test_folders_are_paged(client):
+    for name in "cab":
+        _folder(client, name)
+    page = client.get("/api/folders?limit=2").get_json()
+    rest = client.get(f"/api/folders?limit=2&cursor={page['next_cursor']}").get_json()
+    assert [f["name"] for f in page["folders"] + rest["folders"]] == ["a", "b", "c"]
+    assert rest["next_cursor"] is None
+    assert client.get("/api/folders?cursor=what").status_code == 422
+
+
+@pytest.mark.parametrize("body", [{}, {"name": ""}, {"name": "  "}, {"name": "x" * 101}, {"name": 3}])
+def test_bad_folders_are_422(client, body):
+    assert client.post("/api/folders", json=body).status_code == 422
+
+
+def test_lists_are_filtered_by_folder_tag_and_pin(client):
+    folder = _folder(client, "Work")["folder_id"]
+    _talk(client, title="A", folder_id=folder, tags=["tax", "2026"])
+    _talk(client, title="B", tags=["Taxi"], is_pinned=True)
+    _talk(client, title="C")
+    assert _titles(client, f"folder_id={folder}") == ["A"]
+    assert _titles(client, "tag=tax") == ["A"]
+    assert _titles(client, "tag=TAXI") == ["B"]
+    assert _titles(client, "tag=ta%25") == []
+    assert _titles(client, "is_pinned=true") == ["B"]
+    assert _titles(client, "is_pinned=false") == ["C", "A"]
+    assert _titles(client, "") == ["C", "B", "A"]  # activity alone orders the API's list
+
+
+def test_changes_are_made_and_taken_back(client):
+    talk = _talk(client, title="A")
+    place = f"/api/conversations/{talk['conversation_id']}"
+    changed = client.put(place, json={"is_pinned": True, "tags": ["work", "Work", "zoë"]}).get_json()
+    assert changed["is_pinned"] is True
+    assert changed["tags"] == ["work", "zoë"]
+    assert changed["updated_at"] == talk["updated_at"]
+    assert client.put(place, json={"title": "B"}).get_json()["tags"] == ["work", "zoë"]
+    changed = client.put(place, json={"is_pinned": False, "tags": [], "folder_id": None}).get_json()
+    assert (changed["is_pinned"], changed["tags"], changed["folder_id"]) == (False, [], None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"tags": ["a\nb"]},
+        {"tags": [""]},
+        {"tags": ["x" * 51]},
+        {"tags": [str(n) for n in range(21)]},
+        {"tags": "work"},
+        {"is_pinned": 1},
+        {"folder_id": 2**31},
+    ],
+)
+def test_bad_changes_are_422(client, body):
+    talk = _talk(client)
+    assert client.put(f"/api/conversations/{talk['conversation_id']}", json=body).status_code == 422
+    assert client.post("/api/conversations", json=body).status_code == 422
+
+
+def test_folders_of_others_are_unknown(client, api, make_user):
+    folder = _folder(client, "Mine")["folder_id"]
+    for person in (make_user(), make_user(is_admin=True)):
+        stranger = api(person)
+        talk = _talk(stranger)
+        assert stranger.patch(f"/api/folders/{folder}", json={"name": "x"}).status_code == 404
+        assert stranger.delete(f"/api/folders/{folder}").status_code == 404
+        assert stranger.get(f"/api/conversations?folder_id={folder}").status_code == 404
+        place = f"/api/conversations/{talk['conversation_id']}"
+        assert stranger.put(place, json={"folder_id": folder}).status_code == 404
+        assert stranger.get("/api/folders").get_json()["folders"] == []
+
+
+def test_pinned_conversations_come_first_in_the_sidebar_page_by_page(app_context, client, user):
+    titles = "abcdefgh"
+    for number, title in enumerate(titles):
+        _talk(client, title=title, is_pinned=number in (1, 2, 5))
+    found, cursor = [], None
+    while True:
+        query = ConversationQuery(limit=2, cursor=cursor)
+        page = listing.list_conversations(user.user_id, query, pinned_first=True)
+        found += [row.title for row in page.items]
+        cursor = page.next_cursor
+        if cursor is None:
+            break
+    assert found == list("fcb" + "hgeda")
+
+
+def test_the_sidebar_has_a_group_of_pinned_ones(client, login, user):
+    talk = _talk(client, title="Kept near")
+    browser = login(user)
+    assert "Pinned" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    assert post_form(browser, f"/c/{talk['conversation_id']}/pin", pinned="1").status_code == 303
+    text = browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    assert text.index(">Pinned<") < text.index("Kept near")
+
+
+@pytest.mark.parametrize(
+    ("wish", "more", "field", "value"),
+    [
+        ("archive", {}, "is_archived", True),
+        ("pin", {}, "is_pinned", True),
+        ("tag", {"to_tag": "tax"}, "tags", ["old", "tax"]),
+        ("untag", {"to_tag": "OLD"}, "tags", []),
+    ],
+)
+def test_many_at_once(client, login, user, wish, more, field, value):
+    ids = [_talk(client, title=t, tags=["old"])["conversation_id"] for t in "ab"]
+    other = _talk(client, title="c", tags=["old"])["conversation_id"]
+    answer = post_form(login(user), "/organise", page="/organise", id=ids, wish=wish, **more)
+    assert answer.status_code == 303
+    assert [client.get(f"/api/conversations/{n}").get_json()[field] for n in ids] == [value, value]
+    assert client.get(f"/api/conversations/{other}").get_json()[field] != value
+
+
+def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_user, user):
+    folder = _folder(client, "Work")["folder_id"]
+    mine = _talk(client)["conversation_id"]
+    stranger = api(make_user())
+    theirs = _talk(stranger)["conversation_id"]
+    browser = login(user)
+    both = {"id": [mine, theirs, "nonsense", 10**20], "page": "/organise"}
+    assert post_form(browser, "/organise", wish="move", to_folder=folder, **both).status_code == 303
+    assert client.get(f"/api/conversations/{mine}").get_json()["folder_id"] == folder
+    assert post_form(browser, "/organise", wish="delete", **both).status_code == 303
+    assert client.get(f"/api/conversations/{mine}").status_code == 404
+    assert stranger.get(f"/api/conversations/{theirs}").status_code == 200
+    assert post_form(browser, "/organise", wish="explode", **both).status_code == 422
+    assert post_form(browser, "/organise", wish="tag", to_tag="", **both).status_code == 422
+
+
+def test_the_page_filters_by_its_address_and_keeps_folders(client, login, user):
+    browser = login(user)
+    assert post_form(browser, "/folders", page="/organise", name="Receipts").status_code == 303
+    folder = client.get("/api/folders").get_json()["folders"][0]["folder_id"]
+    talk = _talk(client, title="Shoes", folder_id=folder)["conversation_id"]
+    _talk(client, title="Boots")
+    page = browser.get(f"/organise?folder_id={folder}").text
+    assert f'id="pick-{talk}"' in page and page.count('name="id"') == 1
+    assert post_form(browser, f"/c/{talk}/organise", tags="a, b", folder="").status_code == 303
+    changed = client.get(f"/api/conversations/{talk}").get_json()
+    assert (changed["tags"], changed["folder_id"]) == (["a", "b"], None)
+    assert post_form(browser, f"/c/{talk}/organise", tags="x" * 60).status_code == 422
+    assert post_form(browser, f"/folders/{folder}/rename", page="/organise", name="Bills").status_code == 303
+    assert "Bills" in browser.get("/organise").text
+    assert post_form(browser, f"/folders/{folder}/delete", page="/organise").status_code == 303
+    assert client.get("/api/folders").get_json()["folders"] == []
+
+
+def test_pages_need_a_session_and_the_owner(client, anonymous, login, make_user):
+    talk = _talk(client)["conversation_id"]
+    assert anonymous.get("/organise").status_code == 303
+    stranger = login(make_user())
+    assert stranger.get(f"/c/{talk}/organise").status_code == 404
+    assert post_form(stranger, f"/c/{talk}/organise", tags="a").status_code == 404
+    assert post_form(stranger, f"/c/{talk}/pin", pinned="1").status_code == 404

@@ -1,0 +1,83 @@
+"""A user's folders: make, list, rename, delete. Deleting one leaves its conversations where they are in the list."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, or_, select, update
+
+from webapp.conversations.models import Conversation, Folder
+from webapp.conversations.schemas import FolderFields, FolderOut
+from webapp.database import db
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+MOST_FOLDERS = 500
+
+
+def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
+    """One of the user's folders; `lock` keeps it from being deleted until the transaction ends. Raises NotFound."""
+    query = select(Folder).where(Folder.folder_id == folder_id, Folder.user_id == user_id)
+    row = db.session.scalar(query.with_for_update() if lock else query)
+    if row is None:
+        raise NotFound("There is no such folder.")
+    return row
+
+
+def create_folder(user_id: int, fields: FolderFields) -> Folder:
+    """A new folder. Raises Conflict once there are too many."""
+    if (db.session.scalar(select(func.count()).where(Folder.user_id == user_id)) or 0) >= MOST_FOLDERS:
+        raise Conflict(f"You have {MOST_FOLDERS} folders already. Delete some first.")
+    row = Folder(user_id=user_id, name=fields.name)
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def rename_folder(user_id: int, folder_id: int, fields: FolderFields) -> Folder:
+    """Give a folder another name. Raises NotFound."""
+    row = get_folder(user_id, folder_id)
+    row.name = fields.name
+    db.session.flush()
+    return row
+
+
+def delete_folder(user_id: int, folder_id: int) -> None:
+    """Delete a folder; the conversations in it stay. Raises NotFound."""
+    row = get_folder(user_id, folder_id, lock=True)
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.folder_id == folder_id)
+        .values(folder_id=None, updated_at=Conversation.updated_at)
+    )
+    db.session.delete(row)
+    db.session.flush()
+
+
+def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
+    """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
+    inside = (
+        select(func.count())
+        .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))
+        .correlate(Folder)
+        .scalar_subquery()
+    )
+    statement = select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
+    if query.cursor:
+        try:
+            name, last_id = Cursor.decode(query.cursor, str, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(
+            or_(Folder.name > name, (Folder.name == name) & (Folder.folder_id > min(last_id, MAX_ID)))
+        )
+    rows = [shown(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
+    return Page.of(rows, query.limit, lambda row: (row.name, row.folder_id))
+
+
+def shown(row: Folder, count: int | None = None) -> FolderOut:
+    """A folder as it goes out; `count` where it is known already."""
+    if count is None:
+        count = db.session.scalar(
+            select(func.count()).where(Conversation.folder_id == row.folder_id, Conversation.deleted_at.is_(None))
+        )
+    return FolderOut(folder_id=row.folder_id, name=row.name, conversation_count=count or 0, created_at=row.created_at)

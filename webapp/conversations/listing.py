@@ -1,0 +1,111 @@
+"""How conversations are listed: what a list's filters ask for, and the index that its pages are read along."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, false, or_, select
+
+from webapp.conversations.folders import get_folder
+from webapp.conversations.guided import journey_id_of
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery
+from webapp.conversations.service import owned
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.spaces.service import require_member
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
+    """Newest activity first, keyset-paged; with `pinned_first` behind those that are pinned.
+
+    Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
+    """
+    statement = owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
+    index = "ix_conversations_sidebar" if pinned_first else "ix_conversations_listing"
+    if query.space_id is not None:
+        require_member(user_id, query.space_id)
+        statement = statement.where(Conversation.space_id == query.space_id)
+        index = "ix_conversations_space_pinned" if pinned_first else "ix_conversations_space"
+    if query.folder_id is not None:
+        get_folder(user_id, query.folder_id)
+        statement = statement.where(Conversation.folder_id == query.folder_id)
+        index = "ix_conversations_folder"
+    if query.journey is not None:
+        journey_id = journey_id_of(query.journey)
+        if journey_id is None:
+            return Page([], None)
+        statement = statement.where(Conversation.journey_id == journey_id)
+    if query.is_pinned is not None:
+        statement = statement.where(Conversation.is_pinned == query.is_pinned)
+    if query.tag:
+        statement = statement.where(_is_tagged(query.tag))
+    if query.q:
+        statement = statement.where(_mentions(query.q))
+    statement = _behind(statement, query.cursor, pinned_first=pinned_first)
+    # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
+    statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+
+    def key(row: Conversation) -> tuple[int, ...]:
+        place = (_microseconds(row.updated_at), row.conversation_id)
+        return (int(row.is_pinned), *place) if pinned_first else place
+
+    return Page.of(rows, query.limit, key)
+
+
+def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -> Select[Any]:
+    """The statement in its order, from a cursor on."""
+    order: list[ColumnElement[Any]] = [Conversation.updated_at.desc(), Conversation.conversation_id.desc()]
+    if pinned_first:
+        order.insert(0, Conversation.is_pinned.desc())
+    if not cursor:
+        return statement.order_by(*order)
+    pinned, at, last_id = _position(cursor, pinned_first=pinned_first)
+    later = or_(
+        Conversation.updated_at < at,
+        (Conversation.updated_at == at) & (Conversation.conversation_id < last_id),
+    )
+    if pinned:
+        later = or_(Conversation.is_pinned == false(), later)
+    elif pinned_first:
+        statement = statement.where(Conversation.is_pinned == false(), Conversation.updated_at <= at)
+    else:
+        statement = statement.where(Conversation.updated_at <= at)
+    return statement.where(later).order_by(*order)
+
+
+def _is_tagged(tag: str) -> ColumnElement[bool]:
+    return Conversation.tag_lines.icontains(f"\n{tag}\n", autoescape=True)
+
+
+def _mentions(q: str) -> ColumnElement[bool]:
+    said = select(Message.conversation_id).where(
+        Message.conversation_id == Conversation.conversation_id,
+        Message.superseded_by_id.is_(None),
+        Message.content.icontains(q, autoescape=True),
+    )
+    return or_(Conversation.title.icontains(q, autoescape=True), said.exists())
+
+
+def _microseconds(at: datetime | None) -> int:
+    return round(
+        ((at or datetime(1970, 1, 1, tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1)
+    )
+
+
+def _position(cursor: str, *, pinned_first: bool) -> tuple[bool, datetime, int]:
+    try:
+        if pinned_first:
+            pinned, micros, last_id = Cursor.decode(cursor, int, int, int)
+        else:
+            pinned, (micros, last_id) = 0, Cursor.decode(cursor, int, int)
+        at = EPOCH + timedelta(microseconds=micros)
+        return bool(pinned), at, max(0, min(last_id, MAX_ID))
+    except (ValueError, OverflowError):
+        raise Invalid.field("cursor", "is not a cursor of this list") from None

@@ -1,0 +1,163 @@
+"""Pages that keep conversations in order: one list with filters in its address, folders, and many at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations import folders, listing, organising, service
+from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
+from webapp.database import db
+from webapp.errors import DomainError, Invalid
+from webapp.forms import first_sentence, read_form, sentences
+from webapp.spaces.choosing import spaces_to_choose
+from webapp.validation import MAX_ID
+from webapp.web import PageQuery, wants_partial
+
+blueprint = Blueprint("organising_pages", __name__)
+
+CHANGED = "conversations:changed"
+PAGE_LENGTH = 50
+
+
+@blueprint.get("/organise")
+@signed_in
+def index() -> str:
+    """Conversations by folder, tag, space, words, pin and archive; the filters stand in the address."""
+    query = _query()
+    page = listing.list_conversations(current_user_id(), query, pinned_first=not (query.q or query.archived))
+    template = "_organise_rows.html" if wants_partial() and query.cursor else "organise.html"
+    return render_template(
+        f"conversations/{template}",
+        conversations=page.items,
+        next_cursor=page.next_cursor,
+        query=query,
+        filters=query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"}),
+        folders=_folders(),
+        spaces=spaces_to_choose(current_user_id()),
+    )
+
+
+@blueprint.post("/organise")
+@signed_in
+def change_many() -> Any:
+    """Do one thing to all that are ticked."""
+    ids = [int(value) for value in request.form.getlist("id")[:500] if value.isdecimal() and int(value) <= MAX_ID]
+    wish = request.form.get("wish", "")
+    said = organising.change_many(
+        current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
+    )
+    db.session.commit()
+    flash(said, "message")
+    return redirect(url_for(".index", **{key: value for key, value in request.args.items() if key != "cursor"}), 303)
+
+
+@blueprint.post("/c/<int:conversation_id>/pin")
+@signed_in
+def pin(conversation_id: int) -> Any:
+    """Pin a conversation to the top of the list, or unpin it."""
+    pinned = request.form.get("pinned") == "1"
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
+    db.session.commit()
+    flash("Pinned to the top of the list." if pinned else "Unpinned.", "message")
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.get("/c/<int:conversation_id>/organise")
+@signed_in
+def one(conversation_id: int) -> str:
+    """The folder and the tags of one conversation."""
+    return _one(conversation_id)
+
+
+@blueprint.post("/c/<int:conversation_id>/organise")
+@signed_in
+def change_one(conversation_id: int) -> Any:
+    """Change the folder and the tags of one conversation."""
+    tags = [tag.strip() for tag in request.form.get("tags", "").split(",") if tag.strip()]
+    try:
+        changes = ConversationChanges(folder_id=_id("folder"), tags=tags)
+    except ValidationError:
+        return _one(conversation_id, error="Tags are single words or short phrases, at most 20.", tags=tags), 422
+    service.update_conversation(current_user_id(), conversation_id, changes)
+    db.session.commit()
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.post("/folders")
+@signed_in
+def create_folder() -> Any:
+    """Create a folder."""
+    try:
+        row = folders.create_folder(current_user_id(), read_form(FolderFields))
+    except DomainError as error:
+        return _refused(error)
+    db.session.commit()
+    return redirect(url_for(".index", folder_id=row.folder_id), 303)
+
+
+@blueprint.post("/folders/<int:folder_id>/rename")
+@signed_in
+def rename_folder(folder_id: int) -> Any:
+    """Rename a folder."""
+    try:
+        folders.rename_folder(current_user_id(), folder_id, read_form(FolderFields))
+    except Invalid as error:
+        return _refused(error)
+    db.session.commit()
+    return redirect(url_for(".index", folder_id=folder_id), 303)
+
+
+@blueprint.post("/folders/<int:folder_id>/delete")
+@signed_in
+def delete_folder(folder_id: int) -> Any:
+    """Delete a folder; its conversations stay."""
+    folders.delete_folder(current_user_id(), folder_id)
+    db.session.commit()
+    flash("Folder deleted. Its conversations are still in your list.", "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
+    conversation = service.get_conversation(current_user_id(), conversation_id)
+    return render_template(
+        "conversations/organise_one.html",
+        conversation=conversation,
+        tags=conversation.tags if tags is None else tags,
+        folders=_folders(),
+        error=error,
+    )
+
+
+def _refused(error: DomainError) -> Any:
+    said = (
+        first_sentence(sentences(error, {"name": "The name"}).values()) if isinstance(error, Invalid) else error.detail
+    )
+    flash(said, "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _query() -> ConversationQuery:
+    """The filters of the address; what makes no sense is left out."""
+    return ConversationQuery(
+        q=request.args.get("q", "")[:200].strip() or None,
+        archived=request.args.get("archived") in ("1", "True", "true"),
+        space_id=_id("space_id"),
+        folder_id=_id("folder_id"),
+        tag=request.args.get("tag", "")[:50].strip() or None,
+        is_pinned=True if request.args.get("is_pinned") in ("1", "True", "true") else None,
+        cursor=request.args.get("cursor", "")[:500] or None,
+        limit=PAGE_LENGTH,
+    )
+
+
+def _id(name: str) -> int | None:
+    value = request.values.get(name, "")
+    return int(value) if value.isdecimal() and 1 <= int(value[:12]) <= MAX_ID else None
+
+
+def _folders() -> list[Any]:
+    return folders.list_folders(current_user_id(), PageQuery(limit=100)).items
