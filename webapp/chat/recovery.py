@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import uuid
 from datetime import timedelta
 
 from sqlalchemy import select
@@ -18,6 +19,8 @@ log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 4.0
 """How long a turn must be seen without a lease: after Redis was emptied its runner renews within LONGEST_RENEWAL."""
+CLAIM_MS = 30_000
+"""For how long recovery holds a turn's lease at most: its process, if it lives after all, writes no more."""
 
 INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
 
@@ -37,16 +40,29 @@ def recover_turn(turn_id: int) -> bool:
         return False
     if at - float(client.get(suspect) or at) < GRACE_SECONDS:
         return False
-    entries = turnlog.read(client, turn_id)
-    outcome = Outcome("interrupted", turnlog.text_of(entries), error_code="interrupted", error_detail=INTERRUPTED)
+    lease = turnlog.lease_key(turn_id)
+    if not client.set(lease, f"recovery:{uuid.uuid4().hex}", nx=True, px=CLAIM_MS):
+        return False
+    try:
+        return _finish(turn_id)
+    finally:
+        client.delete(lease, suspect)
+
+
+def _finish(turn_id: int) -> bool:
+    client = redis()
+    streamed = turnlog.text_of(turnlog.read(client, turn_id))
     with write_transaction():
+        # What the process stored on its way, where Redis died with it.
+        stored = db.session.scalar(select(Message.content).where(Message.message_id == turn_id)) or ""
+        text = max(streamed, stored, key=len)
+        outcome = Outcome("interrupted", text, error_code="interrupted", error_detail=INTERRUPTED)
         finished = finish_turn(turn_id, outcome)
     if finished is None:
         return False
     log.warning("turn recovered", extra={"turn_id": turn_id})
     turnlog.report(client, turn_id, finished.kind, finished.data)
     turnlog.report(client, turn_id, turnlog.SETTLED, {})
-    client.delete(suspect)
     return True
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import socket
 import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
@@ -17,27 +16,24 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.chat import assembly, finish, tools, turnlog
+from webapp.chat import turnlog
 from webapp.chat.hub import Hub
-from webapp.chat.turn import SHUTDOWN, STOP, run_turn
+from webapp.chat.leases import Leases
+from webapp.chat.turn import LOST, SHUTDOWN, STOP, Turn, Workshop
+from webapp.chat.turn_database import TurnDatabase
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
-from webapp.database import write_transaction
 from webapp.errors import Unavailable
-from webapp.llm.chat import ChatClient, ToolCall
-from webapp.memories.known import note_uses
-from webapp.queueing import enqueue
-from webapp.retrieval.service import catch_up
+from webapp.llm.chat import ChatClient
 
 log = logging.getLogger(__name__)
 
-STARTS, ENDS = 1, 2
-"""Threads that read for turns that begin, and that write for those that end or use a tool: neither waits for the other.
-More would not make it faster, for Python computes on one thread at a time, but would hold up the running streams."""
 STOP_POLL = 0.2
 """Seconds between looks at the stop flags; the promise is half a second."""
-LONGEST_RENEWAL = 2.0
-"""Seconds between renewals of the leases, however long they are: recovery suspects a turn without one after 4 s."""
+SAVE_SECONDS = 1.5
+"""Seconds between two times that a reply being written is stored as far as it is."""
+LONG_TEXT = 65_536
+"""Characters for which that takes twice as long, and so on: what is stored is all of it, each time."""
 
 
 class TurnRunner:
@@ -50,11 +46,10 @@ class TurnRunner:
         self._hub = hub
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: dict[int, asyncio.Task] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._turns: dict[int, Turn] = {}
         self._submitted: set[int] = set()
-        self._leased: set[int] = set()
         self._draining = False
-        self._owner = f"{socket.gethostname()}:{os.getpid()}".encode()
 
     @property
     def active(self) -> int:
@@ -92,99 +87,103 @@ class TurnRunner:
         """Start the loop, unless it runs; a web process does so at its start, so that no turn waits for it."""
         with self._lock:
             if self._loop is None:
+                loop = asyncio.new_event_loop()
                 ready = threading.Event()
-                threading.Thread(target=self._run_loop, args=(ready,), name="turn-runner", daemon=True).start()
+                threading.Thread(target=self._run_loop, args=(loop, ready), name="turn-runner", daemon=True).start()
                 ready.wait()
+                self._loop = loop
             return self._loop
 
-    def _run_loop(self, ready: threading.Event) -> None:
-        loop = asyncio.new_event_loop()
+    def _run_loop(self, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
         asyncio.set_event_loop(loop)
         loop.run_until_complete(self._open())
-        self._loop = loop
         ready.set()
         loop.run_forever()
 
     async def _open(self) -> None:
+        settings = self._settings
         self._redis = AsyncRedis.from_url(
-            self._settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
+            settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
+        )
+        self._tables = TurnDatabase(self._app, settings, lambda: self.active <= 1)
+        self._leases = Leases(
+            self._redis,
+            seconds=settings.turn_lease_seconds,
+            still_ours=self._tables.still_streaming,
+            lost=self._lose,
         )
         self._writer = TurnWriter(
             self._redis,
-            coalesce_ms=self._settings.turn_coalesce_ms,
-            keep_seconds=self._settings.turn_log_seconds,
+            coalesce_ms=settings.turn_coalesce_ms,
+            keep_seconds=settings.turn_log_seconds,
             hand_over=self._hub.hand_over,
+            may_write=self._leases.ensure,
         )
         self._chat = self._make_chat()
-        self._tables = TurnDatabase(self._app, self._settings, lambda: self.active <= 1)
+        self._shop = Workshop(self._tables, self._chat, self._writer, settings.reply_tokens)
         self._upkeep = [
-            asyncio.create_task(self._renew_leases(), name="turn-leases"),
+            asyncio.create_task(self._leases.keep(), name="turn-leases"),
             asyncio.create_task(self._honour_stops(), name="turn-stops"),
+            asyncio.create_task(self._save_texts(), name="turn-saves"),
         ]
 
     def _spawn(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
-        task = asyncio.create_task(self._run(turn_id, header, embedded), name=f"turn-{turn_id}")
+        lease = asyncio.create_task(self._leases.take(turn_id))
+        turn = Turn(turn_id, header, self._shop, lease, embedded)
+        task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
 
-    async def _run(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
-        lease = asyncio.create_task(self._take_lease(turn_id))
-        self._leased.add(turn_id)
+    async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
+        self._turns[turn.id] = turn
+        self._leases.turns.add(turn.id)
         try:
-            await run_turn(
-                turn_id,
-                header,
-                is_ours=lease,
-                tables=self._tables,
-                chat=self._chat,
-                writer=self._writer,
-                max_tokens=self._settings.reply_tokens,
-                embedded=embedded,
-            )
+            await turn.run()
         except Exception:
-            log.exception("turn broke", extra={"turn_id": turn_id})
+            log.exception("turn broke", extra={"turn_id": turn.id})
         finally:
-            self._leased.discard(turn_id)
-            if self._hub.disown(turn_id):
+            self._leases.turns.discard(turn.id)
+            del self._turns[turn.id]
+            if self._hub.disown(turn.id):
                 await asyncio.to_thread(self._hub.wake)
             with suppress(RedisError):
-                if await lease:
-                    await self._redis.delete(turnlog.lease_key(turn_id), turnlog.stop_key(turn_id))
+                if await lease and not turn.is_lost:
+                    await self._leases.give_back(turn.id)
 
-    async def _take_lease(self, turn_id: int) -> bool:
-        """Whether the turn is this process's to run; without Redis it is."""
-        key = turnlog.lease_key(turn_id)
-        try:
-            taken = await self._redis.set(key, self._owner, nx=True, px=self._lease_ms)
-            # A command that was sent again, because its answer was lost, finds the lease of its first try.
-            return bool(taken) or await self._redis.get(key) == self._owner
-        except RedisError as error:
-            # The answer matters more than the lease: the row's status is claimed in the database in the end.
-            log.warning("turn runs without a lease", extra={"turn_id": turn_id, "error": type(error).__name__})
-            return True
+    def _lose(self, turn_id: int) -> None:
+        """Write no more of a turn that somebody else has taken or ended."""
+        turn = self._turns.get(turn_id)
+        if turn is not None and not turn.is_ending:
+            self._leases.turns.discard(turn_id)
+            self._writer.drop(turn_id)
+            self._tasks[turn_id].cancel(LOST)
 
-    @property
-    def _lease_ms(self) -> int:
-        return int(self._settings.turn_lease_seconds * 1000)
-
-    async def _renew_leases(self) -> None:
+    async def _save_texts(self) -> None:
+        """Store, now and then, what there is of the replies that take longer."""
         while True:
-            await asyncio.sleep(min(self._settings.turn_lease_seconds / 4, LONGEST_RENEWAL))
+            await asyncio.sleep(SAVE_SECONDS / 3)
+            now = time.monotonic()
+            texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
+            if not texts:
+                continue
             try:
-                async with self._redis.pipeline(transaction=False) as pipe:
-                    for turn_id in list(self._leased):
-                        pipe.set(turnlog.lease_key(turn_id), self._owner, px=self._lease_ms)
-                    await pipe.execute()
-            except RedisError as error:
-                log.warning("leases not renewed", extra={"error": type(error).__name__})
+                ended = await self._tables.save(texts)
+            except SQLAlchemyError as error:
+                log.warning("running replies not stored", extra={"error": type(error).__name__})
+                ended = set()
+            for turn_id, text in texts.items():
+                if turn := self._turns.get(turn_id):
+                    turn.saved(text, time.monotonic() + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
+            for turn_id in ended:
+                self._lose(turn_id)
 
     async def _honour_stops(self) -> None:
         while True:
             await asyncio.sleep(STOP_POLL)
-            turn_ids = list(self._leased)  # a task that has not come so far cannot store what it was stopped at
+            turn_ids = list(self._turns)  # a task that has not come so far cannot store what it was stopped at
             if not turn_ids:
                 continue
             try:
@@ -197,7 +196,7 @@ class TurnRunner:
                     await self._redis.delete(*map(turnlog.stop_key, stopped))
             except RedisError:
                 continue
-            for turn_id in self._leased.intersection(stopped):
+            for turn_id in self._turns.keys() & set(stopped):
                 self._tasks[turn_id].cancel(STOP)
 
     async def _drain(self, seconds: float) -> None:
@@ -215,81 +214,3 @@ class TurnRunner:
         await self._chat.aclose()
         await self._redis.aclose()
         self._tables.close()
-
-
-class TurnDatabase:
-    """Blocking database work on a few threads, each call in an app context of its own: nothing is held in between."""
-
-    def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
-        self._app = app
-        self._settings = settings
-        self._is_quiet = is_quiet
-        self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
-        self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
-        self._reading = 0
-
-    async def assemble(self, turn_id: int, embedded: Future[Any] | None) -> assembly.Assembled:
-        """The prompt of the turn, whose question is `embedded` sooner or later.
-
-        Alone it is begun meanwhile. A thread that others have work for does not wait.
-        """
-        if self._reading and embedded is not None and not embedded.done():
-            await _settled(embedded, self._settings.embedding_query_seconds)
-
-        def work() -> assembly.Assembled:
-            return assembly.assemble(turn_id, self._settings)
-
-        self._reading += 1
-        try:
-            return await self._call(self._starts, work)
-        finally:
-            self._reading -= 1
-
-    async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
-        """Carry out what the model asks for."""
-        return await self._call(self._ends, lambda: tools.run_tool(turn_id, call))
-
-    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
-        """Store the outcome in one transaction."""
-
-        def work() -> finish.Finished | None:
-            with write_transaction():
-                return finish.finish_turn(turn_id, outcome)
-
-        return await self._call(self._ends, work)
-
-    async def follow_up(self, turn_id: int, finished: finish.Finished) -> None:
-        """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
-
-        def work() -> None:
-            client = self._app.extensions["redis"]
-            try:
-                turnlog.owe(client, turn_id, [name for name, _ in finished.jobs])
-                for name, ids in finished.jobs:
-                    enqueue(name, turn_id=turn_id, **ids)
-            except RedisError as error:
-                log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
-            note_uses(client, finished.used)
-            if self._is_quiet():  # else each turn that begins does so for all that have ended
-                with suppress(SQLAlchemyError):
-                    catch_up(finished.user_id)
-
-        await self._call(self._ends, work)
-
-    async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], Any]) -> Any:
-        def run() -> Any:
-            with self._app.app_context():  # its end removes the session and gives the connection back
-                return work()
-
-        return await asyncio.get_running_loop().run_in_executor(pool, run)
-
-    def close(self) -> None:
-        for pool in (self._starts, self._ends):
-            pool.shutdown(wait=False)
-
-
-async def _settled(future: Future[Any], seconds: float) -> None:
-    """Wait for what another thread makes, however it ends."""
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
-    await asyncio.wait([waited], timeout=seconds)

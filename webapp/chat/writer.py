@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,11 @@ log = logging.getLogger(__name__)
 RETRY_SECONDS = 0.5
 
 HandOver = Callable[[int, Sequence[Entry]], None]
+MayWrite = Callable[[], Awaitable[None]]
+
+
+async def _always() -> None:
+    """Nothing is in the way of writing."""
 
 
 @dataclass(slots=True)
@@ -40,12 +45,22 @@ _Unsent = tuple[str, dict[str, Any], int]
 class TurnWriter:
     """Belongs to one event loop. While Redis is away everything is kept and written when it is back.
 
-    What Redis has taken is given to `hand_over`, with the turn's id, for those who read it in this process.
+    What Redis has taken is given to `hand_over`, with the turn's id, for those who read it in this process. Before
+    anything is written `may_write` drops the turns that are not this process's any more; it may raise RedisError.
     """
 
-    def __init__(self, client: Redis, *, coalesce_ms: int, keep_seconds: int, hand_over: HandOver) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        coalesce_ms: int,
+        keep_seconds: int,
+        hand_over: HandOver,
+        may_write: MayWrite = _always,
+    ) -> None:
         self._client = client
         self._hand_over = hand_over
+        self._may_write = may_write
         self._pause = coalesce_ms / 1000
         self._keep = keep_seconds
         self._open: dict[int, _Open] = {}
@@ -118,6 +133,7 @@ class TurnWriter:
                     await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
             try:
+                await self._may_write()
                 await self._write(turns)
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})

@@ -1,0 +1,88 @@
+"""What of a reply there is so far, and the outcome it comes to."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webapp.chat.assembly import Assembled
+from webapp.chat.finish import Outcome, Step
+from webapp.llm.chat import Finish, Usage
+from webapp.validation import MAX_TEXT_BYTES
+
+
+@dataclass(slots=True)
+class Progress:
+    """What of the reply there is so far; it outlives a cancelled model call."""
+
+    started: float = field(default_factory=time.perf_counter)
+    text: str = ""
+    size: int = 0
+    model: str | None = None
+    finish: Finish | None = None
+    truncated: bool = False
+    first_text_ms: int | None = None
+    usage: Usage | None = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, text: str, *, new_paragraph: bool = False) -> str:
+        """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
+        text = storable(text)
+        if not text:
+            return ""
+        if new_paragraph and not self.text.endswith("\n"):
+            text = "\n\n" + text.lstrip()
+        room = MAX_TEXT_BYTES - self.size
+        self.size += len(text.encode())
+        if self.size > MAX_TEXT_BYTES:
+            # A longer reply ends where the column does, and says so.
+            self.truncated = True
+            text = text.encode()[:room].decode("utf-8", "ignore")
+        if self.first_text_ms is None:
+            self.first_text_ms = self._elapsed()
+        self.text += text
+        return text
+
+    def note(self, finish: Finish) -> None:
+        """Note the end of a model call; a reply with tools takes several."""
+        self.finish = finish
+        self.truncated = finish.reason == "length"
+        if finish.usage is not None:
+            self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
+
+    def complete(self, outcome: Outcome, assembled: Assembled | None) -> Outcome:
+        """The outcome with everything that is known of the prompt and of the model's calls."""
+        usage = self.usage
+        model = (self.finish.model if self.finish else None) or self.model
+        return replace(
+            outcome,
+            model=model,
+            prompt_tokens=usage.prompt_tokens if usage else None,
+            completion_tokens=usage.completion_tokens if usage else None,
+            prompt_version=assembled.prompt_version if assembled else None,
+            truncated=self.truncated,
+            tool_calls=self.tool_calls,
+            receipt=assembled.receipt if assembled else (),
+            steps=self._steps(assembled, model) if assembled else [],
+        )
+
+    def _steps(self, assembled: Assembled, model: str | None) -> list[Step]:
+        usage = self.usage
+        call = {
+            "first_text_ms": self.first_text_ms,
+            "finish_reason": self.finish.reason if self.finish else None,
+            "prompt_tokens": usage.prompt_tokens if usage else None,
+            "completion_tokens": usage.completion_tokens if usage else None,
+            "tools": [record["tool_name"] for record in self.tool_calls],
+        }
+        before = [step for step in (assembled.retrieval, assembled.step) if step is not None]
+        return [*before, Step("model", call, model=model, duration_ms=self._elapsed())]
+
+    def _elapsed(self) -> int:
+        return round((time.perf_counter() - self.started) * 1000)
+
+
+def storable(text: str) -> str:
+    """Text as the database can hold it: without NUL, and with a mark for halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()

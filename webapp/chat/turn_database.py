@@ -1,0 +1,115 @@
+"""The turns' way to the database: blocking calls on a few threads, off the loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.chat import assembly, durable, finish, tools
+from webapp.chat.followup import queue_jobs
+from webapp.config import Settings
+from webapp.database import write_transaction
+from webapp.llm.chat import ToolCall
+from webapp.retrieval.service import catch_up
+
+STARTS, ENDS, SAVES = 1, 2, 1
+"""Threads that read for turns that begin, that write for those that end or use a tool, and that store what there is of
+those that go on: none waits for the other. More would not make it faster, for Python computes on one thread at a time,
+but would hold up the running streams."""
+
+T = TypeVar("T")
+
+
+class TurnDatabase:
+    """Each call has an application context of its own: nothing is held in between."""
+
+    def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
+        self._app = app
+        self._settings = settings
+        self._is_quiet = is_quiet
+        self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
+        self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
+        self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
+        self._reading = 0
+
+    async def assemble(self, turn_id: int, embedded: Future[Any] | None) -> assembly.Assembled:
+        """The prompt of the turn, whose question is `embedded` sooner or later.
+
+        Alone it is begun meanwhile. A thread that others have work for does not wait.
+        """
+        if self._reading and embedded is not None and not embedded.done():
+            await settled(embedded, self._settings.embedding_query_seconds)
+
+        def work() -> assembly.Assembled:
+            return assembly.assemble(turn_id, self._settings)
+
+        self._reading += 1
+        try:
+            return await self._call(self._starts, work)
+        finally:
+            self._reading -= 1
+
+    async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
+        """Carry out what the model asks for."""
+        return await self._call(self._ends, lambda: tools.run_tool(turn_id, call))
+
+    async def save(self, texts: Mapping[int, str]) -> set[int]:
+        """Store what there is of replies, by id; those of them that nobody is to write any more."""
+
+        def work() -> set[int]:
+            with write_transaction():
+                return durable.save_texts(texts)
+
+        return await self._call(self._saves, work)
+
+    async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
+        """Those of some replies that are still being written; all of them while the database is away."""
+        try:
+            return await self._call(self._saves, lambda: durable.still_streaming(turn_ids))
+        except SQLAlchemyError:
+            return turn_ids
+
+    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
+        """Store the outcome in one transaction."""
+
+        def work() -> finish.Finished | None:
+            with write_transaction():
+                return finish.finish_turn(turn_id, outcome)
+
+        return await self._call(self._ends, work)
+
+    async def follow_up(self, turn_id: int, finished: finish.Finished) -> None:
+        """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
+
+        def work() -> None:
+            queue_jobs(turn_id, finished)
+            if self._is_quiet():  # else each turn that begins does so for all that have ended
+                with suppress(SQLAlchemyError):
+                    catch_up(finished.user_id)
+
+        await self._call(self._ends, work)
+
+    async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        def run() -> T:
+            with self._app.app_context():  # its end removes the session and gives the connection back
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(pool, run)
+
+    def close(self) -> None:
+        """Take no more work."""
+        for pool in (self._starts, self._ends, self._saves):
+            pool.shutdown(wait=False)
+
+
+async def settled(future: Future[Any], seconds: float) -> None:
+    """Wait for what another thread makes, however it ends."""
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
+    await asyncio.wait([waited], timeout=seconds)
