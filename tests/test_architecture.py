@@ -19,6 +19,7 @@ LEVELS = {"public", "user", "admin", "service"}
 # A domain may import those before it. What is in none of them (webapp/*.py, markdown) is for all.
 DOMAINS = [
     "accounts",
+    "audit",
     "spaces",
     "conversations",
     "prompts",
@@ -51,7 +52,7 @@ SKIPS = {"about MySQL", "the database is not ours to stop"}
 # but nobody relies on it.
 PURE = {
     "webapp": "dates errors jobspecs validation",
-    "webapp.accounts": "emails passwords",
+    "webapp.accounts": "agents emails passwords scopes",
     "webapp.chat": "budget context context_types sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.memories.learning": "points prompt",

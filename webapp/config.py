@@ -32,6 +32,8 @@ class Settings(BaseModel):
     trusted_proxies: int = Field(0, ge=0, le=5)
     registration_open: bool = True
     session_days: int = Field(30, ge=1)
+    session_max_days: int = Field(90, ge=1)
+    audit_days: int = Field(365, ge=1)
     max_request_bytes: int = Field(2 * 1024 * 1024, ge=65_536)
     rate_limits: bool = True
     login_rate: str = "10 per minute; 60 per hour"

@@ -20,6 +20,9 @@ from webapp.admin.dashboard import init_dashboard
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.admin.prompts import blueprint as admin_prompts
+from webapp.audit.api import blueprint as audit_api
+from webapp.audit.pages import blueprint as audit_pages
+from webapp.audit.setup import init_audit
 from webapp.chat.api import blueprint as chat_api
 from webapp.chat.gate import init_gate
 from webapp.chat.inspector_pages import blueprint as inspector_pages
@@ -146,6 +149,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     problems.init_errors(app)
     security.init_security(app)
     auth.init_auth(app)
+    init_audit()
     rendering.init_rendering(app)
     init_chat(app, settings)
 
@@ -153,6 +157,7 @@ def _extend(app: Flask, settings: Settings) -> None:
 def _register(app: OpenAPI) -> None:
     for api in (
         accounts_api,
+        audit_api,
         conversations_api,
         chat_api,
         memories_api,
@@ -166,6 +171,7 @@ def _register(app: OpenAPI) -> None:
     init_digests(app)
     for pages in (
         accounts_pages,
+        audit_pages,
         conversations_pages,
         chat_pages,
         memories_pages,

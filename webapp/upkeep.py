@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from flask import current_app
 from sqlalchemy import delete
 
+from webapp.accounts import sessions
 from webapp.accounts.models import IdempotencyKey
+from webapp.audit import service as audit
 from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, write_transaction
@@ -83,6 +86,8 @@ def purge() -> dict[str, int]:
         )
         history.recount(resting)
         reports = purge_reports()
+        sessions.purge()
+        audit.purge(current_app.extensions["settings"].audit_days)
         keys = db.session.execute(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
         ).rowcount

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from webapp.accounts.scopes import Scope
+
 View = TypeVar("View", bound=Callable[..., Any])
 
 
@@ -14,17 +16,24 @@ def public(view: View) -> View:
 
 
 def signed_in(
-    view: View | None = None, *, writes: bool = False, services: bool = False, session_only: bool = False
+    view: View | None = None,
+    *,
+    writes: bool = False,
+    services: bool = False,
+    session_only: bool = False,
+    scope: Scope | None = None,
 ) -> Any:
     """Any user may call this view; a service token only where `services` says so.
 
     `writes`: the view writes although its method is a safe one.
     `session_only`: no token may call it, however much it may do otherwise.
+    `scope`: what a token needs for it, where its address does not say so already (webapp/accounts/scopes.py).
     """
 
     def mark(function: View) -> View:
         function.services = services  # type: ignore[attr-defined]
         function.session_only = session_only  # type: ignore[attr-defined]
+        function.scope = scope  # type: ignore[attr-defined]
         return _marked(function, "user", writes=writes)
 
     return mark(view) if view else mark

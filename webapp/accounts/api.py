@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.accounts import service, site, tokens
+from webapp.accounts import service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
@@ -21,6 +21,9 @@ from webapp.accounts.schemas import (
     PasswordChange,
     PasswordProof,
     Registration,
+    SessionList,
+    SessionOut,
+    SessionPath,
     SiteChanges,
     SiteOut,
     TokenList,
@@ -33,7 +36,7 @@ from webapp.accounts.schemas import (
     UserQuery,
 )
 from webapp.database import db
-from webapp.web import ViewResult, api_blueprint
+from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("accounts_api", __name__, tag="Accounts")
 
@@ -111,6 +114,26 @@ def revoke_token(path: TokenPath) -> ViewResult:
     return "", 204
 
 
+@blueprint.get("/sessions", responses={200: SessionList})
+@signed_in
+def list_sessions(query: PageQuery) -> ViewResult:
+    """List the browsers in which you are signed in, newest first."""
+    page = sessions.list_sessions(current_user_id(), query)
+    identity = current_identity()
+    current = identity.session_id if identity else None
+    rows = [SessionOut.of(row, current) for row in page.items]
+    return SessionList(sessions=rows, next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+@blueprint.delete("/sessions/<int:session_id>", responses={204: None})
+@signed_in
+def end_session(path: SessionPath) -> ViewResult:
+    """Sign out in another browser, or in this one."""
+    service.end_session(current_user_id(), path.session_id)
+    db.session.commit()
+    return "", 204
+
+
 @blueprint.get("/users", responses={200: UserList})
 @admin_only
 def list_users(query: UserQuery) -> ViewResult:
@@ -167,7 +190,7 @@ def _carry_on(user) -> None:
     db.session.commit()
     forgive_attempts("password", str(user.user_id))
     if _via() == "session":
-        start_session(user)
+        start_session(user, is_renewed=True)
 
 
 def _via() -> str | None:

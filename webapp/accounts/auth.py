@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import Any, Literal
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from flask import Flask, Request, Response, current_app, g, redirect, request, session
 from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
-from sqlalchemy import Row, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import service, throttle, tokens
+from webapp.accounts import scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import admin_only, public, service_only, signed_in
+from webapp.accounts.agents import describe_agent
 from webapp.accounts.identity import Identity, current_identity, current_user_id
-from webapp.accounts.models import User
+from webapp.accounts.models import User, UserSession
 from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
-from webapp.errors import Forbidden, Unauthenticated
+from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import csrf, login
-from webapp.validation import parse_id
 from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 
 __all__ = [
@@ -48,17 +48,34 @@ TOKEN_USE_NOTED_EVERY = timedelta(minutes=1)
 VISIT_NOTED_EVERY = timedelta(minutes=5)
 
 
-def start_session(user: User) -> None:
-    """Sign the user in, in this browser, until the session lapses or their credentials change."""
+def start_session(user: User, *, is_renewed: bool = False) -> None:
+    """Sign the user in, in this browser, until the session lapses, is ended, or their credentials change; commits.
+
+    `is_renewed`: it takes the place of one that ended because they changed their credentials in it.
+    """
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
-    identity = _identity_of(user, via="session")
+    days = current_app.extensions["settings"].session_max_days
+    agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
+    row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
+    identity = _of_session(user, row, secret)
     login_user(identity)
     g.identity = identity
+    if is_renewed:
+        sessions.end_others(user.user_id, row.session_id)
+    else:
+        signals.note(user.user_id, "signed_in", describe_agent(agent))
+    db.session.commit()
 
 
 def end_session() -> None:
-    """Sign out in this browser."""
+    """Sign out in this browser; its cookie is worth nothing from now on. Commits."""
+    identity = current_identity()
+    if identity is not None and identity.session_id is not None:
+        with suppress(NotFound):
+            sessions.end(identity.user_id, identity.session_id)
+            signals.note(identity.user_id, "signed_out")
+        db.session.commit()
     logout_user()
     session.clear()
     g.identity = None
@@ -103,7 +120,7 @@ def _admit() -> Response | None:
         g.identity = _whoever(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
-        _check_session(view, g.identity)
+        _check_token(view, g.identity, access)
         _check_csrf(g.identity)
         _note(g.identity)
     check_ids()
@@ -149,10 +166,15 @@ def _refusal(access: str, identity: Identity | None, *, services: bool) -> Respo
     return None
 
 
-def _check_session(view: Callable[..., Any], identity: Identity | None) -> None:
-    """A leaked token must not be able to make another, or to outlive its revocation in any other way."""
-    if getattr(view, "session_only", False) and identity is not None and identity.via != "session":
+def _check_token(view: Callable[..., Any], identity: Identity | None, access: str) -> None:
+    """What a token may not do, or not this one. A leaked token must not make another, which would outlive it."""
+    if identity is None or identity.via == "session" or access == "public":
+        return
+    if getattr(view, "session_only", False):
         raise Forbidden("A token cannot do this. Sign in, and do it there.")
+    wanted = scopes.needed(request.method, request.path, access, getattr(view, "scope", None))
+    if not scopes.suffices(identity.scopes, wanted):
+        raise Forbidden(f"This token lacks the scope {' or '.join(sorted(wanted))}.")
 
 
 def _to_login() -> Response:
@@ -205,21 +227,25 @@ def _bearer(incoming: Request) -> str | None:
     return value.strip() if scheme.lower() == "bearer" else None
 
 
-def _from_session(session_id: str) -> Identity | None:
-    """The session's user, as long as the account is active and its credentials are those of the session."""
+def _from_session(secret: str) -> Identity | None:
+    """The session's user, as long as it has not ended, the account is active and its credentials are unchanged."""
     if _bearer(request) is not None:
         return None  # whoever sends a token means the token
-    user_id, _, version = session_id.partition(":")
-    if parse_id(user_id) is None or parse_id(version) is None:
+    found = sessions.find(str(secret))
+    if found is None:
         return None
-    user = db.session.scalar(
-        select(User).where(User.user_id == int(user_id), User.auth_version == int(version), User.is_active)
-    )
-    if user is None:
-        return None
-    _note_if_due(user.last_seen_at, VISIT_NOTED_EVERY, service.note_seen, user.user_id)
+    user, row = found.User, found.UserSession
+    before = now() - VISIT_NOTED_EVERY
+    if user.last_seen_at is None or user.last_seen_at < before or row.last_seen_at < before:
+        user_id, session_id = user.user_id, row.session_id
+
+        def note() -> None:
+            service.note_seen(user_id, before)
+            sessions.note_seen(session_id, before)
+
+        g.note_use = note
     g.account = user  # held, so that whoever needs the account in this request finds it in the session
-    return _identity_of(user, via="session")
+    return _of_session(user, row, str(secret))
 
 
 def _from_token(incoming: Request) -> Identity | None:
@@ -227,27 +253,36 @@ def _from_token(incoming: Request) -> Identity | None:
     found = tokens.find_by_secret(secret) if secret else None
     if found is None:
         return None
-    _note_if_due(found.last_used_at, TOKEN_USE_NOTED_EVERY, tokens.note_use, found.token_id)
-    return _identity_of(found, via="token", is_service=found.is_service)
+    before = now() - TOKEN_USE_NOTED_EVERY
+    if found.last_used_at is None or found.last_used_at < before:
+        token_id, address = found.token_id, request.remote_addr or ""
+        g.note_use = lambda: tokens.note_use(token_id, before, address)
+    granted = None if found.scopes is None else frozenset(found.scopes)
+    return Identity(
+        user_id=found.user_id,
+        # A service token has the rights of a service, not those of the admin who made it.
+        is_admin=found.is_admin and not found.is_service and scopes.suffices(granted, {"admin"}),
+        is_service=found.is_service,
+        via="token",
+        email=found.email,
+        name=found.name,
+        settings=UserSettings.of(found.settings).model_dump(mode="json"),
+        token_id=found.token_id,
+        token_name=found.token_name,
+        scopes=granted,
+    )
 
 
-def _note_if_due(last: datetime | None, every: timedelta, note: Callable[[int, datetime], None], row: int) -> None:
-    before = now() - every
-    if last is None or last < before:
-        g.note_use = lambda: note(row, before)
-
-
-def _identity_of(
-    user: User | Row[*tuple[Any, ...]], *, via: Literal["token", "session"], is_service: bool = False
-) -> Identity:
+def _of_session(user: User, row: UserSession, secret: str) -> Identity:
     return Identity(
         user_id=user.user_id,
-        # A service token has the rights of a service, not those of the admin who made it.
-        is_admin=user.is_admin and not is_service,
-        is_service=is_service,
-        via=via,
+        is_admin=user.is_admin,
+        is_service=False,
+        via="session",
         email=user.email,
         name=user.name,
         settings=UserSettings.of(user.settings).model_dump(mode="json"),
-        auth_version=user.auth_version,
+        session_id=row.session_id,
+        session_secret=secret,
+        proved_at=row.proved_at,
     )

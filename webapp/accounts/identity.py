@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from flask import g
@@ -21,7 +22,12 @@ class Identity:
     email: str = ""
     name: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    auth_version: int = 0
+    session_id: int | None = None
+    session_secret: str = field(default="", repr=False)
+    proved_at: datetime | None = None
+    token_id: int | None = None
+    token_name: str = ""
+    scopes: frozenset[str] | None = None
 
     # What Flask-Login asks of a user
     is_authenticated = True
@@ -29,8 +35,8 @@ class Identity:
     is_anonymous = False
 
     def get_id(self) -> str:
-        """What the session cookie holds: the user, and the version of their credentials it was made under."""
-        return f"{self.user_id}:{self.auth_version}"
+        """What the session cookie holds: the secret of a row of `user_sessions`."""
+        return self.session_secret
 
 
 def current_identity() -> Identity | None:

@@ -23,13 +23,37 @@ class User(Base):
     is_admin: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     auth_version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
+    must_change_password: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
+class UserSession(Base):
+    """A browser that is signed in. Only the SHA-256 of the secret in its cookie is kept.
+
+    `auth_version` is that of the user when it began; `proved_at` says when the password was last given in it.
+    """
+
+    __tablename__ = "user_sessions"
+
+    session_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    secret_hash: Mapped[str] = mapped_column(Key(64), unique=True)
+    auth_version: Mapped[int]
+    user_agent: Mapped[str] = mapped_column(String(300), default="", server_default="")
+    address: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    last_seen_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    proved_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
+
+
 class ApiToken(Base):
-    """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it."""
+    """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it.
+
+    `scopes` are what it may do; None, as in tokens from before there were scopes, is everything.
+    """
 
     __tablename__ = "api_tokens"
 
@@ -39,9 +63,11 @@ class ApiToken(Base):
     token_hash: Mapped[str] = mapped_column(Key(64), unique=True)
     prefix: Mapped[str] = mapped_column(Key(16))
     is_service: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    last_used_address: Mapped[str | None] = mapped_column(String(64))
     revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 

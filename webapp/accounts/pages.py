@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from pydantic import ValidationError
 
-from webapp.accounts import auth, service, tokens
+from webapp.accounts import auth, service, sessions, tokens
+from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, public, signed_in
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -17,12 +19,14 @@ from webapp.accounts.schemas import (
     Registration,
     SettingsChanges,
 )
+from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.accounts.site import has_users, registration_is_open
 from webapp.database import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.forms import read_form, sentences
+from webapp.problems import field_errors
 from webapp.rendering import THEMES
-from webapp.web import ViewResult, wants_partial
+from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("accounts_pages", __name__)
 
@@ -30,6 +34,7 @@ ACCOUNT_LABELS = {"name": "The name", "email": "The e-mail address", "password":
 PASSWORD_LABELS = {"current_password": "This", "new_password": "The password"}
 PROFILE_LABELS = {"name": "The name", "instructions": "The instructions"}
 TOKEN_LABELS = {"token_name": "The name"}
+SESSIONS_SHOWN = 20
 THEME_COOKIE_SECONDS = 365 * 86_400
 
 
@@ -153,7 +158,7 @@ def password() -> ViewResult:
         db.session.rollback()
         return _settings({"password": sentences(error, PASSWORD_LABELS, otherwise="new_password")}), 422
     auth.forgive_attempts("password", user.email)
-    auth.start_session(user)
+    auth.start_session(user, is_renewed=True)
     flash("The password is changed. Everywhere else you are signed out.")
     return redirect(url_for(".settings"), 303)
 
@@ -163,11 +168,11 @@ def password() -> ViewResult:
 def create_token() -> ViewResult:
     """Make an API token; the answer is the only page that ever shows it."""
     try:
-        token, secret = tokens.create_token(current_user_id(), read_form(NewToken, {"name": "token_name"}))
+        token, secret = tokens.create_token(current_user_id(), _new_token())
         db.session.commit()
     except Invalid as error:
         db.session.rollback()
-        typed = SimpleNamespace(token_name=request.form.get("token_name", ""))
+        typed = SimpleNamespace(token_name=request.form.get("token_name", ""), scopes=request.form.getlist("scopes"))
         return _settings({"token": sentences(error, TOKEN_LABELS, otherwise="token_name")}, values=typed), 422
     return _settings(new_token=SimpleNamespace(name=token.name, secret=secret)), 201
 
@@ -180,6 +185,41 @@ def revoke_token(token_id: int) -> ViewResult:
     db.session.commit()
     flash("The token is revoked.")
     return redirect(url_for(".settings", _anchor="tokens"), 303)
+
+
+@blueprint.post("/settings/sessions/<int:session_id>/end")
+@signed_in
+def end_session(session_id: int) -> ViewResult:
+    """Sign out in another browser."""
+    service.end_session(current_user_id(), session_id)
+    db.session.commit()
+    flash("That browser is signed out.")
+    return redirect(url_for(".settings", _anchor="sessions"), 303)
+
+
+@blueprint.post("/settings/sessions/end-others")
+@signed_in
+def end_other_sessions() -> ViewResult:
+    """Sign out everywhere but here."""
+    service.end_sessions(current_user_id(), _this_session())
+    db.session.commit()
+    flash("You are signed out everywhere else.")
+    return redirect(url_for(".settings", _anchor="sessions"), 303)
+
+
+def _new_token() -> NewToken:
+    """The form for a token: no scope chosen is all of them, no number of days is for ever. Raises Invalid."""
+    days = request.form.get("expires_in_days", "90")
+    given = {"name": request.form.get("token_name", ""), "expires_in_days": days or None}
+    try:
+        return NewToken(**given, scopes=request.form.getlist("scopes") or None)
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _this_session() -> int | None:
+    identity = current_identity()
+    return identity.session_id if identity else None
 
 
 def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
@@ -214,4 +254,8 @@ def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = 
         values=shown,
         new_token=new_token,
         tokens=tokens.list_tokens(account.user_id),
+        scopes=SCOPE_WORDS,
+        sessions=sessions.list_sessions(account.user_id, PageQuery(limit=SESSIONS_SHOWN)).items,
+        this_session=_this_session(),
+        describe_agent=describe_agent,
     )

@@ -7,9 +7,11 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
-from webapp.accounts.models import ApiToken, User
+from webapp.accounts.models import ApiToken, User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
+from webapp.accounts.scopes import SCOPES, Scope
 from webapp.validation import Flag, Id, Instant, Line
 from webapp.web import PageQuery
 
@@ -74,6 +76,7 @@ class PasswordChange(Request):
 
     current_password: Password
     new_password: Password
+    revoke_tokens: bool = Field(False, description="Whether every API token ends, too.")
 
 
 class PasswordProof(Request):
@@ -156,7 +159,10 @@ class NewToken(Request):
     """An API token to make."""
 
     name: TokenName
-    expires_in_days: int | None = Field(None, ge=1, le=3_650)
+    expires_in_days: int | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for ever.")
+    scopes: list[Scope] | None = Field(
+        None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything that you may."
+    )
 
 
 class TokenOut(BaseModel):
@@ -166,9 +172,11 @@ class TokenOut(BaseModel):
     name: str
     prefix: str
     is_service: bool
+    scopes: list[str] | None
     created_at: Instant
     expires_at: Instant | None
     last_used_at: Instant | None
+    last_used_address: str | None
 
     @classmethod
     def of(cls, token: ApiToken) -> TokenOut:
@@ -187,6 +195,39 @@ class TokenList(BaseModel):
     """A user's usable tokens, newest first."""
 
     tokens: list[TokenOut]
+
+
+class SessionOut(BaseModel):
+    """A browser that is signed in. `current` is the one that asks."""
+
+    session_id: int
+    browser: str
+    user_agent: str
+    address: str
+    created_at: Instant
+    last_seen_at: Instant
+    expires_at: Instant | None
+    current: bool
+
+    @classmethod
+    def of(cls, row: UserSession, current: int | None) -> SessionOut:
+        """From the row."""
+        return cls(
+            **{name: getattr(row, name) for name in cls.model_fields if name not in ("browser", "current")},
+            browser=describe_agent(row.user_agent),
+            current=row.session_id == current,
+        )
+
+
+class SessionList(BaseModel):
+    """A page of sessions, newest first."""
+
+    sessions: list[SessionOut]
+    next_cursor: str | None
+
+
+class SessionPath(BaseModel):
+    session_id: Id
 
 
 class TokenPath(BaseModel):

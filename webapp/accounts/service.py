@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from webapp.accounts import sessions, signals, tokens
 from webapp.accounts.emails import normalise_email
 from webapp.accounts.models import SiteSetting, User
 from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
@@ -100,6 +101,9 @@ def change_password(user_id: int, data: PasswordChange) -> User:
     """Set a new password; every session ends, so the caller starts a new one for whoever asked."""
     user = _prove(user_id, data.current_password, "current_password")
     _set_password(user, data.new_password, "new_password")
+    signals.note(user_id, "password_changed")
+    if data.revoke_tokens:
+        tokens.revoke_all(user_id)
     return user
 
 
@@ -107,6 +111,7 @@ def reset_password(user_id: int, password: str) -> User:
     """Set a password on somebody's behalf; their sessions end."""
     user = get_user(user_id)
     _set_password(user, password, "password")
+    signals.note(user_id, "password_reset")
     return user
 
 
@@ -120,15 +125,22 @@ def change_email(user_id: int, data: EmailChange) -> User:
             db.session.flush()
     except IntegrityError:
         raise _taken() from None
+    signals.note(user_id, "email_changed")
     return user
 
 
-def end_sessions(user_id: int) -> User:
-    """End every session of the user."""
-    user = get_user(user_id)
-    user.auth_version += 1
-    db.session.flush()
-    return user
+def end_sessions(user_id: int, but: int | None = None) -> int:
+    """End every session of the user, or every other; how many that were."""
+    ended = sessions.end_others(user_id, but)
+    if ended:
+        signals.note(user_id, "session_ended", f"{ended} session{'' if ended == 1 else 's'}")
+    return ended
+
+
+def end_session(user_id: int, session_id: int) -> None:
+    """End one of the user's sessions. Raises NotFound."""
+    sessions.end(user_id, session_id)
+    signals.note(user_id, "session_ended")
 
 
 def delete_account(user_id: int, password: str) -> None:
@@ -168,11 +180,14 @@ def update_user(user_id: int, changes: UserChanges) -> User:
     if changes.is_admin is False or changes.is_active is False:
         _keep_an_admin(user_id)
     if changes.is_admin is not None:
+        if changes.is_admin != user.is_admin:
+            signals.note(user_id, "role_changed", "admin" if changes.is_admin else "no admin any more")
         user.is_admin = changes.is_admin
     if changes.is_active is not None and changes.is_active != user.is_active:
         user.is_active = changes.is_active
         # A restored account must not find the sessions of before it was stopped.
         user.auth_version += 1
+        signals.note(user_id, "account_restored" if changes.is_active else "account_stopped")
     db.session.flush()
     return user
 
@@ -200,6 +215,7 @@ def _add(data: Registration, password_hash: str, *, is_admin: bool = False) -> U
             db.session.flush()
     except IntegrityError:
         raise _taken() from None
+    signals.note(user.user_id, "account_created")
     return user
 
 

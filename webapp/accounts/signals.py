@@ -6,3 +6,11 @@ from blinker import Signal
 
 account_deleted = Signal()
 """`user_id=`: the account is about to be deleted, and with it everything that is theirs alone."""
+
+account_event = Signal()
+"""`user_id=, action=, what=`: something happened to an account that its owner is to be able to read later."""
+
+
+def note(user_id: int, action: str, what: str = "") -> None:
+    """Say that something happened to an account, inside the transaction in which it did."""
+    account_event.send(None, user_id=user_id, action=action, what=what)

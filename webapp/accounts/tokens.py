@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, or_, select, update
 
+from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.database import Timestamp, db, now
@@ -34,10 +35,12 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
         token_hash=_digest(secret),
         prefix=secret[:_SHOWN],
         is_service=is_service,
+        scopes=list(data.scopes) if data.scopes is not None else None,
         expires_at=expires_at,
     )
     db.session.add(token)
     db.session.flush()
+    signals.note(user_id, "token_created", data.name)
     return token, secret
 
 
@@ -54,6 +57,16 @@ def revoke_token(user_id: int, token_id: int) -> None:
     )
     if db.session.execute(statement.values(revoked_at=now())).rowcount == 0:
         raise NotFound("There is no such token.")
+    signals.note(user_id, "token_revoked", f"token {token_id}")
+
+
+def revoke_all(user_id: int) -> int:
+    """End every token of this user now; how many that were."""
+    statement = update(ApiToken).where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
+    count = db.session.execute(statement.values(revoked_at=now())).rowcount
+    if count:
+        signals.note(user_id, "token_revoked", "all tokens")
+    return count
 
 
 def find_by_secret(secret: str) -> Row[*tuple[Any, ...]] | None:
@@ -72,24 +85,25 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
             ApiToken.token_id,
             ApiToken.is_service,
             ApiToken.last_used_at,
+            ApiToken.scopes,
+            ApiToken.name.label("token_name"),
             User.user_id,
             User.is_admin,
             User.email,
             User.name,
             User.settings,
-            User.auth_version,
         )
         .join(User, User.user_id == ApiToken.user_id)
         .where(ApiToken.token_hash == bindparam("hash"), User.is_active, *_usable(bindparam("now", type_=Timestamp)))
     )
 
 
-def note_use(token_id: int, before: datetime) -> None:
-    """Write that the token was used now, unless that was written after `before`."""
+def note_use(token_id: int, before: datetime, address: str = "") -> None:
+    """Write that the token was used now, and from where, unless that was written after `before`."""
     db.session.execute(
         update(ApiToken)
         .where(ApiToken.token_id == token_id, or_(ApiToken.last_used_at.is_(None), ApiToken.last_used_at < before))
-        .values(last_used_at=now())
+        .values(last_used_at=now(), last_used_address=address[:64] or None)
     )
 
 

@@ -9,10 +9,9 @@ from webapp.accounts.service import get_user
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.journeys import service
-from webapp.memories.models import AdminAccess
 from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
-from webapp.memories.showing.admin_view import view_as_admin
+from webapp.memories.showing.admin_view import note_look, view_as_admin
 from webapp.validation import MAX_ID
 from webapp.web import ViewResult
 
@@ -47,7 +46,7 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
     """Forget what is known of a point and read the journey's conversations again."""
     user = get_user(_existing(user_id))
     count = service.reset_point(user.user_id, journey, point)
-    db.session.add(AdminAccess(admin_id=current_user_id(), user_id=user_id, what="point reset"))
+    note_look(current_user_id(), user_id, "point reset", is_change=True)
     db.session.commit()
     flash(f"The point is reset; {count} conversation{'' if count == 1 else 's'} will be read again.")
     return redirect(url_for(".look", user_id=user_id), 303)

@@ -8,10 +8,10 @@ from webapp.accounts.auth import Identity
 from webapp.accounts.service import get_user
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db, write_transaction
+from webapp.database import write_transaction
 from webapp.digests.service import existing_conversation
 from webapp.errors import NotFound
-from webapp.memories.models import AdminAccess
+from webapp.memories.showing import admin_view
 
 log = logging.getLogger(__name__)
 
@@ -39,5 +39,5 @@ def note_look(identity: Identity, owner_id: int, what: str) -> None:
     if not identity.is_admin or owner_id == identity.user_id:
         return
     with write_transaction():
-        db.session.add(AdminAccess(admin_id=identity.user_id, user_id=owner_id, what=what[:50]))
+        admin_view.note_look(identity.user_id, owner_id, what)
     log.warning("admin read a conversation", extra={"admin_id": identity.user_id, "user_id": owner_id, "what": what})

@@ -49,6 +49,8 @@ NEVER = {
     # What people write by hand, for others or as settings.
     "users",
     "api_tokens",
+    "user_sessions",
+    "audit_events",
     "site_settings",
     "spaces",
     "space_members",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-from sqlalchemy import false, select
+from sqlalchemy import false
 
 from webapp.accounts.service import get_user
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
 from webapp.database import db, now
 from webapp.memories.engine.health import Checkup, Health, examine
 from webapp.memories.models import AdminAccess, Memory
@@ -36,8 +38,7 @@ def check_health(user_id: int) -> Health:
 def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memory]:
     """A page of somebody's memories for an admin; every look is recorded. Raises NotFound. The caller commits."""
     get_user(user_id)
-    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what="memories"))
-    db.session.flush()
+    note_look(admin_id, user_id, "memories")
     log.warning("admin viewed memories", extra={"admin_id": admin_id, "user_id": user_id})
     if query.q:
         found = search_memories(user_id, query)
@@ -45,10 +46,10 @@ def view_as_admin(admin_id: int, user_id: int, query: MemoryQuery) -> Page[Memor
     return list_memories(user_id, query)
 
 
-def admin_views(user_id: int, limit: int = 50) -> list[AdminAccess]:
-    """Who looked at a user's memories, last first."""
-    looked = select(AdminAccess).where(AdminAccess.user_id == user_id).order_by(AdminAccess.access_id.desc())
-    return list(db.session.scalars(looked.limit(limit)))
+def note_look(admin_id: int, user_id: int, what: str, *, is_change: bool = False) -> None:
+    """Record that an admin looked at, or changed, what is somebody's: for the site, and for that person to see."""
+    db.session.add(AdminAccess(admin_id=admin_id, user_id=user_id, what=what[:50]))
+    audit.record(user_id, Action.ADMIN_CHANGED if is_change else Action.ADMIN_LOOKED, what)
 
 
 def _checkup(row: Memory) -> Checkup:

@@ -1,0 +1,113 @@
+"""What a token may do is decided in one place, from the method and the address."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.people import post_form
+from webapp.accounts import tokens
+from webapp.accounts.schemas import NewToken
+from webapp.accounts.scopes import SCOPES, needed, suffices
+from webapp.database import write_transaction
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "access", "scopes"),
+    [
+        ("GET", "/api/memories", "user", {"read", "memory"}),
+        ("POST", "/api/memories", "user", {"memory"}),
+        ("DELETE", "/api/memories/4", "user", {"memory"}),
+        ("PUT", "/api/profile", "user", {"memory"}),
+        ("POST", "/api/chat/stream", "user", {"chat"}),
+        ("GET", "/api/conversations", "user", {"read", "chat"}),
+        ("POST", "/memory/conversation/7/points/x/initiate/", "user", {"chat"}),
+        ("GET", "/memory", "user", {"read", "memory"}),
+        ("GET", "/api/spaces", "user", {"read"}),
+        ("POST", "/api/spaces", "user", {"write"}),
+        ("DELETE", "/api/account", "user", {"write"}),
+        ("POST", "/v1/chat/completions", "user", {"chat"}),
+        ("POST", "/mcp", "user", {"mcp"}),
+        ("GET", "/mcp", "user", {"mcp"}),
+        ("PUT", "/api/users/3", "admin", {"admin"}),
+        ("GET", "/admin", "admin", {"admin"}),
+    ],
+)
+def test_what_a_request_needs(method, path, access, scopes):
+    assert needed(method, path, access) == scopes
+
+
+def test_a_view_may_say_for_itself():
+    assert needed("POST", "/anything", "user", "mcp") == {"mcp"}
+
+
+def test_a_token_without_scopes_may_do_everything():
+    assert all(suffices(None, {scope}) for scope in SCOPES)
+    assert not any(suffices([], {scope}) for scope in SCOPES)
+
+
+@pytest.fixture
+def with_scopes(app, user, api):
+    """A client of `user` with a token of these scopes."""
+
+    def make(*scopes):
+        with app.app_context(), write_transaction():
+            _, secret = tokens.create_token(user.user_id, NewToken(name="narrow", scopes=list(scopes)))
+        client = api(user)
+        client.environ_base = {**client.environ_base, "HTTP_AUTHORIZATION": f"Bearer {secret}"}
+        return client
+
+    return make
+
+
+def test_a_reader_changes_nothing(with_scopes):
+    reader = with_scopes("read")
+    for path in ("/api/account", "/api/memories", "/api/conversations", "/api/spaces", "/api/audit", "/api/sessions"):
+        assert reader.get(path).status_code == 200
+    refused = reader.post("/api/memories", json={"memory_type": "fact", "content": "Likes tea"})
+    assert refused.status_code == 403 and "scope memory" in refused.json["detail"]
+    assert reader.post("/api/conversations", json={}).status_code == 403
+    assert reader.put("/api/account", json={"name": "X"}).status_code == 403
+    assert reader.get("/healthz").status_code == 200
+
+
+def test_memory_alone_reads_no_conversations(with_scopes):
+    keeper = with_scopes("memory")
+    assert keeper.post("/api/memories", json={"memory_type": "fact", "content": "Likes tea"}).status_code == 201
+    assert keeper.get("/api/memories").status_code == 200
+    assert keeper.get("/api/conversations").status_code == 403
+    assert keeper.get("/api/account").status_code == 403
+
+
+def test_an_admin_without_the_admin_scope_is_no_admin(app, make_user, api):
+    root = make_user(is_admin=True)
+    with app.app_context(), write_transaction():
+        _, narrow = tokens.create_token(root.user_id, NewToken(name="narrow", scopes=["read", "write"]))
+    client = api(root)
+    assert client.get("/api/users").status_code == 200
+    client.environ_base = {**client.environ_base, "HTTP_AUTHORIZATION": f"Bearer {narrow}"}
+    assert client.get("/api/users").status_code == 403
+    assert client.get("/api/internal/users/1/memories").status_code == 403
+    assert client.get("/api/account").status_code == 200
+
+
+def test_tokens_are_made_with_scopes_and_an_end(login, user):
+    browser = login(user)
+    made = post_form(
+        browser, "/settings/tokens", "/settings", token_name="Notes", scopes=["read", "memory"], expires_in_days="30"
+    )
+    assert made.status_code == 201
+    (token, _) = browser.get("/api/account/tokens").json["tokens"]
+    assert (token["name"], token["scopes"]) == ("Notes", ["read", "memory"])
+    assert token["expires_at"] is not None
+    everything = post_form(browser, "/settings/tokens", "/settings", token_name="All", expires_in_days="")
+    assert everything.status_code == 201
+    assert browser.get("/api/account/tokens").json["tokens"][0]["scopes"] is None
+    assert browser.get("/api/account/tokens").json["tokens"][0]["expires_at"] is None
+    wrong = post_form(browser, "/settings/tokens", "/settings", token_name="Odd", scopes=["everything"])
+    assert wrong.status_code == 422
+
+
+def test_where_a_token_was_used_is_told(client, login, user):
+    client.get("/api/account")
+    (token,) = login(user).get("/api/account/tokens").json["tokens"]
+    assert token["last_used_address"] == "127.0.0.1"

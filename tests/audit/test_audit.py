@@ -1,0 +1,108 @@
+"""The audit: what is recorded, who may read it, and that nothing in it changes."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import select, update
+
+from tests.support.people import PASSWORD, post_form
+from webapp.audit import service
+from webapp.audit.actions import WORDS, Action
+from webapp.audit.actors import Actor
+from webapp.audit.models import AuditEvent
+from webapp.database import db, now, write_transaction
+
+
+def actions(client):
+    """The caller's events, oldest first."""
+    return [event["action"] for event in reversed(client.get("/api/audit?limit=100").json["events"])]
+
+
+def test_every_action_has_words():
+    assert set(WORDS) == set(Action)
+
+
+def test_what_happens_to_an_account_is_recorded(login, user):
+    browser = login(user)
+    post_form(browser, "/settings/tokens", "/settings", token_name="Notes")
+    form = {"current_password": PASSWORD, "new_password": "nine grey stones at low water"}
+    post_form(browser, "/settings/password", "/settings", **form)
+    events = browser.get("/api/audit").json["events"]
+    assert [event["action"] for event in events[:3]] == ["password_changed", "token_created", "signed_in"]
+    made = events[1]
+    assert made["what"] == "Notes"
+    assert made["actor"] == {"kind": "you", "user_id": user.user_id, "name": user.name, "token_id": None}
+    assert made["address"] == "127.0.0.1"
+    assert PASSWORD not in json.dumps(events)
+
+
+def test_an_admins_look_is_seen_by_the_person_but_not_from_where(app, login, client, user, make_user):
+    admin = make_user(is_admin=True, name="Root")
+    browser = login(admin)
+    assert browser.get(f"/admin/users/{user.user_id}/memory").status_code == 200
+    (event,) = [event for event in client.get("/api/audit").json["events"] if event["action"] == "admin_looked"]
+    assert (event["actor"]["kind"], event["actor"]["name"], event["address"]) == ("person", "Root", "")
+    post_form(browser, f"/admin/users/{user.user_id}/admin", "/settings", admin="1")
+    assert actions(client)[-1] == "role_changed"
+    assert "admin_looked" not in actions(browser)
+
+
+def test_one_reads_only_ones_own(client, login, make_user, anonymous):
+    other = login(make_user())
+    assert "signed_in" in actions(other)
+    assert "signed_in" not in actions(client)
+    assert anonymous.get("/api/audit").status_code == 401
+    assert other.get("/admin/activity").status_code == 403
+
+
+def test_pages_and_the_download(login, user, make_user):
+    browser = login(user)
+    page = browser.get("/settings/activity")
+    assert page.status_code == 200 and "Signed in" in page.text
+    lines = browser.get("/settings/activity/download").text.splitlines()
+    assert "signed_in" in [json.loads(line)["action"] for line in lines]
+    admin = login(make_user(is_admin=True))
+    post_form(browser, "/settings/tokens", "/settings", token_name="Very private name")
+    site = admin.get("/admin/activity").text
+    assert f"account {user.user_id}" in site and "Created a token" in site
+    assert "Very private name" not in site
+
+
+def test_pages_of_events(app, client, user):
+    with app.app_context(), write_transaction():
+        for number in range(5):
+            service.record(user.user_id, Action.MEMORIES_READ, f"{number} memories", actor=Actor("token", name="Notes"))
+    first = client.get("/api/audit?limit=2").json
+    second = client.get(f"/api/audit?limit=2&cursor={first['next_cursor']}").json
+    assert [event["what"] for event in first["events"] + second["events"]] == [f"{n} memories" for n in (4, 3, 2, 1)]
+    assert client.get("/api/audit?cursor=nonsense").status_code == 422
+
+
+def test_what_repeats_is_recorded_once_in_a_while(app, user):
+    with app.app_context(), write_transaction():
+        for token_id in (1, 1, 2):
+            actor = Actor("token", user.user_id, "Notes", token_id)
+            service.record(user.user_id, Action.MEMORIES_READ, actor=actor, once_in=600)
+        rows = db.session.scalars(select(AuditEvent.token_id).where(AuditEvent.action == "memories_read")).all()
+    assert sorted(rows) == [1, 2]
+
+
+def test_it_is_only_added_to(app, user):
+    with app.app_context():
+        with write_transaction():
+            service.record(user.user_id, Action.EXPORT_MADE)
+        with pytest.raises(RuntimeError), write_transaction():
+            row = db.session.scalars(select(AuditEvent).where(AuditEvent.action == "export_made")).one()
+            row.action = "signed_in"
+
+
+def test_old_events_are_purged(app, user):
+    with app.app_context(), write_transaction():
+        service.record(user.user_id, Action.EXPORT_MADE)
+        db.session.execute(update(AuditEvent).values(created_at=now() - timedelta(days=400)))
+        service.record(user.user_id, Action.EXPORT_DOWNLOADED)
+        assert service.purge(365) >= 1
+        assert [row.action for row in db.session.scalars(select(AuditEvent))] == ["export_downloaded"]

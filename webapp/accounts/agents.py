@@ -1,0 +1,33 @@
+"""A browser in a few words, from what it says of itself."""
+
+from __future__ import annotations
+
+# The more particular first: every browser calls itself Mozilla and most call themselves Safari.
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+    ("curl/", "curl"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "Mac"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def describe_agent(agent: str) -> str:
+    """“Firefox on Linux”; what is not known is called by its first word, and nothing an unknown browser."""
+    browser = next((name for mark, name in _BROWSERS if mark in agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in agent), "")
+    if not browser:
+        browser = agent.split("/")[0].split()[0][:40] if agent.strip() else "Unknown browser"
+    return f"{browser} on {system}" if system else browser

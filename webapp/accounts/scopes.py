@@ -1,0 +1,47 @@
+"""What a token may do: the scopes there are, and which of them a request needs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, get_args
+
+Scope = Literal["read", "chat", "memory", "write", "mcp", "admin"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+WORDS: dict[Scope, str] = {
+    "read": "Read everything that is yours",
+    "chat": "Read and hold conversations",
+    "memory": "Read and change memories",
+    "write": "Change everything else: spaces, files, imports, settings",
+    "mcp": "Use memory through MCP",
+    "admin": "Use your rights as an admin",
+}
+
+_SAFE = ("GET", "HEAD", "OPTIONS")
+# By the beginning of the path; the first that fits counts. What fits none takes "read", or "write" where it changes
+# something.
+_AREAS: tuple[tuple[str, Scope], ...] = (
+    ("/mcp", "mcp"),
+    ("/v1/", "chat"),
+    ("/memory/conversation/", "chat"),
+    *((path, "memory") for path in ("/api/memories", "/api/profile", "/api/ai/", "/memories", "/memory", "/facts/")),
+    *((path, "chat") for path in ("/api/chat/", "/api/conversations", "/api/messages/")),
+    *((path, "chat") for path in ("/c/", "/conversations", "/messages/", "/turns/")),
+)
+
+
+def needed(method: str, path: str, access: str, named: Scope | None = None) -> frozenset[Scope]:
+    """The scopes one of which a request needs; `named` is what its view says for itself."""
+    if access == "admin":
+        return frozenset({"admin"})
+    area = named or next((scope for beginning, scope in _AREAS if path.startswith(beginning)), None)
+    if area == "mcp":
+        return frozenset({"mcp"})
+    if method in _SAFE:
+        return frozenset({"read", area} if area else {"read"})
+    return frozenset({area or "write"})
+
+
+def suffices(scopes: Collection[str] | None, wanted: Collection[str]) -> bool:
+    """Whether a token with these scopes may do what needs one of `wanted`; None is a token that may do everything."""
+    return scopes is None or not set(wanted).isdisjoint(scopes)

@@ -1,0 +1,119 @@
+"""Sessions of signed-in browsers, kept on the server: begun, recognised, listed, ended."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
+
+from webapp.accounts.models import User, UserSession
+from webapp.database import Timestamp, db, now
+from webapp.errors import Invalid, NotFound
+from webapp.web import Cursor, Page, PageQuery
+
+MAX_SECRET = 100
+KEPT_DAYS = 7
+"""How long an ended session's row may stay before it is purged."""
+
+
+def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[UserSession, str]:
+    """A new session's row and the secret for its cookie; it ends after `days`, however much it is used."""
+    secret = secrets.token_urlsafe(32)
+    row = UserSession(
+        user_id=user.user_id,
+        secret_hash=_digest(secret),
+        auth_version=user.auth_version,
+        user_agent=user_agent[:300],
+        address=address[:64],
+        expires_at=now() + timedelta(days=days),
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row, secret
+
+
+def find(secret: str) -> Row[tuple[User, UserSession]] | None:
+    """The session with this secret and its active user, in one statement; None for one that has ended."""
+    if not 0 < len(secret) <= MAX_SECRET:
+        return None
+    return db.session.execute(_by_hash(), {"hash": _digest(secret), "now": now()}).one_or_none()
+
+
+@cache
+def _by_hash() -> Select[Any]:
+    return (
+        select(User, UserSession)
+        .join(User, User.user_id == UserSession.user_id)
+        .where(
+            UserSession.secret_hash == bindparam("hash"), User.is_active, *_living(bindparam("now", type_=Timestamp))
+        )
+    )
+
+
+def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
+    """A page of a user's sessions that can still be used, newest first. Raises Invalid for another list's cursor."""
+    statement = (
+        select(UserSession)
+        .join(User, User.user_id == UserSession.user_id)
+        .where(UserSession.user_id == user_id, *_living(now()))
+        .order_by(UserSession.session_id.desc())
+        .limit(query.limit + 1)
+    )
+    if query.cursor:
+        try:
+            (before,) = Cursor.decode(query.cursor, int)
+        except ValueError as error:
+            raise Invalid.field("cursor", str(error)) from None
+        statement = statement.where(UserSession.session_id < before)
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.session_id,))
+
+
+def end(user_id: int, session_id: int) -> None:
+    """End one of the user's sessions. Raises NotFound for an unknown, foreign or ended one."""
+    statement = delete(UserSession).where(UserSession.session_id == session_id, UserSession.user_id == user_id)
+    if db.session.execute(statement).rowcount == 0:
+        raise NotFound("There is no such session.")
+
+
+def end_others(user_id: int, but: int | None) -> int:
+    """End every session of the user but one; how many that were."""
+    statement = delete(UserSession).where(UserSession.user_id == user_id)
+    if but is not None:
+        statement = statement.where(UserSession.session_id != but)
+    return db.session.execute(statement).rowcount
+
+
+def prove(session_id: int) -> None:
+    """Note that the user has just given the password in this session."""
+    db.session.execute(update(UserSession).where(UserSession.session_id == session_id).values(proved_at=now()))
+
+
+def note_seen(session_id: int, before: datetime) -> None:
+    """Write that the session was used now, unless that was written after `before`."""
+    db.session.execute(
+        update(UserSession)
+        .where(UserSession.session_id == session_id, UserSession.last_seen_at < before)
+        .values(last_seen_at=now())
+    )
+
+
+def purge() -> int:
+    """Delete the rows of sessions that ended a while ago; how many."""
+    past = UserSession.expires_at < now() - timedelta(days=KEPT_DAYS)
+    return db.session.execute(delete(UserSession).where(past)).rowcount
+
+
+def _living(at: Any) -> tuple[Any, ...]:
+    return (
+        UserSession.auth_version == User.auth_version,
+        or_(UserSession.expires_at.is_(None), UserSession.expires_at > at),
+    )
+
+
+def _digest(secret: str) -> str:
+    # 256 random bits cannot be guessed: a fast hash will do.
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

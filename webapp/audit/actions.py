@@ -1,0 +1,75 @@
+"""What the audit can tell: every action, and its words for people. Another room's action is one more line here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """Something that was done to an account or to what is kept about its owner."""
+
+    SIGNED_IN = "signed_in"
+    SIGNED_OUT = "signed_out"
+    SESSION_ENDED = "session_ended"
+    ACCOUNT_CREATED = "account_created"
+    PASSWORD_CHANGED = "password_changed"  # noqa: S105
+    PASSWORD_RESET = "password_reset"  # noqa: S105
+    EMAIL_CHANGED = "email_changed"
+    TWO_FACTOR_ON = "two_factor_on"
+    TWO_FACTOR_OFF = "two_factor_off"
+    RECOVERY_CODE_USED = "recovery_code_used"
+    PASSKEY_ADDED = "passkey_added"
+    PASSKEY_REMOVED = "passkey_removed"
+    TOKEN_CREATED = "token_created"  # noqa: S105
+    TOKEN_REVOKED = "token_revoked"  # noqa: S105
+    ROLE_CHANGED = "role_changed"
+    ACCOUNT_STOPPED = "account_stopped"
+    ACCOUNT_RESTORED = "account_restored"
+    ADMIN_LOOKED = "admin_looked"
+    ADMIN_CHANGED = "admin_changed"
+    MEMORIES_READ = "memories_read"
+    MEMORIES_CHANGED = "memories_changed"
+    EXPORT_MADE = "export_made"
+    EXPORT_DOWNLOADED = "export_downloaded"
+    IMPORT_MADE = "import_made"
+    SHARE_CREATED = "share_created"
+    SHARE_REVOKED = "share_revoked"
+    SPACE_JOINED = "space_joined"
+    SPACE_LEFT = "space_left"
+
+
+WORDS: dict[str, str] = {
+    Action.SIGNED_IN: "Signed in",
+    Action.SIGNED_OUT: "Signed out",
+    Action.SESSION_ENDED: "Ended a session",
+    Action.ACCOUNT_CREATED: "Created the account",
+    Action.PASSWORD_CHANGED: "Changed the password",
+    Action.PASSWORD_RESET: "Set a new password",
+    Action.EMAIL_CHANGED: "Changed the e-mail address",
+    Action.TWO_FACTOR_ON: "Turned on two-step sign-in",
+    Action.TWO_FACTOR_OFF: "Turned off two-step sign-in",
+    Action.RECOVERY_CODE_USED: "Used a recovery code",
+    Action.PASSKEY_ADDED: "Added a passkey",
+    Action.PASSKEY_REMOVED: "Removed a passkey",
+    Action.TOKEN_CREATED: "Created a token",
+    Action.TOKEN_REVOKED: "Revoked a token",
+    Action.ROLE_CHANGED: "Changed the role",
+    Action.ACCOUNT_STOPPED: "Stopped the account",
+    Action.ACCOUNT_RESTORED: "Restored the account",
+    Action.ADMIN_LOOKED: "Looked at your data",
+    Action.ADMIN_CHANGED: "Changed your data",
+    Action.MEMORIES_READ: "Read memories",
+    Action.MEMORIES_CHANGED: "Changed memories",
+    Action.EXPORT_MADE: "Made an export",
+    Action.EXPORT_DOWNLOADED: "Downloaded an export",
+    Action.IMPORT_MADE: "Imported",
+    Action.SHARE_CREATED: "Shared a link",
+    Action.SHARE_REVOKED: "Revoked a link",
+    Action.SPACE_JOINED: "Joined a space",
+    Action.SPACE_LEFT: "Left a space",
+}
+
+
+def words(action: str) -> str:
+    """An action as people read it; one that this version does not know is shown by its name."""
+    return WORDS.get(action, action.replace("_", " ").capitalize())

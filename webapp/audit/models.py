@@ -1,0 +1,41 @@
+"""The audit's one table: rows are added and, after their time, purged; never changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, String, event
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now
+
+
+class AuditEvent(Base):
+    """Something that was done to, or read of, a user's account or data. Names things; never quotes them.
+
+    `user_id` is whom it is about; `actor_*` who did it. The actor's name is a copy, which outlives the account.
+    """
+
+    __tablename__ = "audit_events"
+    __table_args__ = (
+        Index("ix_audit_events_listing", "user_id", "event_id"),
+        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+    )
+
+    event_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    action: Mapped[str] = mapped_column(Key(50))
+    actor_kind: Mapped[str] = mapped_column(Key(20))
+    actor_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    actor_name: Mapped[str] = mapped_column(String(200), default="", server_default="")
+    token_id: Mapped[int | None]
+    what: Mapped[str] = mapped_column(String(300), default="", server_default="")
+    detail: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    address: Mapped[str] = mapped_column(String(64), default="", server_default="")
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+
+
+@event.listens_for(AuditEvent, "before_update")
+def _refuse(*_: object) -> None:
+    raise RuntimeError("the audit is only ever added to")

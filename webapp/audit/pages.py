@@ -1,0 +1,69 @@
+"""The audit's pages: one's own activity, its download, and the events of the site for admins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Blueprint, Response, render_template, request
+
+from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.audit import service
+from webapp.audit.actions import words
+from webapp.audit.models import AuditEvent
+from webapp.audit.schemas import AuditEventOut
+from webapp.database import db
+from webapp.web import Page, PageQuery, wants_partial
+
+blueprint = Blueprint("audit_pages", __name__)
+
+PAGE_LENGTH = 50
+DOWNLOADED = 20_000
+
+
+@blueprint.get("/settings/activity")
+@signed_in
+def activity() -> str:
+    """What was read or changed about you; for HTMX only the next rows."""
+    return _render(service.list_events(current_user_id(), _query()), "audit/activity.html")
+
+
+@blueprint.get("/settings/activity/download")
+@signed_in
+def download() -> Response:
+    """The newest events, one JSON object a line."""
+    lines = list(_lines(current_user_id()))
+    db.session.rollback()
+    response = Response("".join(lines), mimetype="application/x-ndjson")
+    response.headers["Content-Disposition"] = 'attachment; filename="commonplace-activity.jsonl"'
+    return response
+
+
+@blueprint.get("/admin/activity")
+@admin_only
+def site_activity() -> str:
+    """That something happened, to whom and by whom: no names of things, which are the person's own."""
+    return _render(service.list_all(_query()), "audit/site.html")
+
+
+def _render(page: Page[AuditEvent], whole: str) -> str:
+    shown: dict[str, Any] = {"events": page.items, "next_cursor": page.next_cursor, "words": words}
+    template = whole.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else whole
+    return render_template(template, **shown)
+
+
+def _query() -> PageQuery:
+    return PageQuery(limit=PAGE_LENGTH, cursor=request.args.get("cursor", "")[:500] or None)
+
+
+def _lines(user_id: int) -> Iterator[str]:
+    cursor: str | None = None
+    for _ in range(DOWNLOADED // 100):
+        page = service.list_events(user_id, PageQuery(limit=100, cursor=cursor))
+        for event in page.items:
+            shown = AuditEventOut.of(event).model_dump(mode="json")
+            yield json.dumps(shown, ensure_ascii=False) + "\n"
+        cursor = page.next_cursor
+        if cursor is None:
+            return

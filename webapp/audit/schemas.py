@@ -1,0 +1,60 @@
+"""The audit as the API shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from webapp.audit.actions import words
+from webapp.audit.models import AuditEvent
+from webapp.validation import Instant
+
+
+class AuditActor(BaseModel):
+    """Who did it. `kind`: you, person, token, service, system or visitor; `name` is the person's or the token's."""
+
+    kind: str
+    user_id: int | None
+    name: str
+    token_id: int | None
+
+
+class AuditEventOut(BaseModel):
+    """Something that was read or changed about the caller."""
+
+    event_id: int
+    created_at: Instant
+    action: str
+    summary: str
+    what: str
+    detail: dict[str, Any] | None
+    actor: AuditActor
+    address: str
+
+    @classmethod
+    def of(cls, event: AuditEvent) -> AuditEventOut:
+        """From the row."""
+        is_own = event.actor_kind == "person" and event.actor_id == event.user_id
+        return cls(
+            event_id=event.event_id,
+            created_at=event.created_at,
+            action=event.action,
+            summary=words(event.action),
+            what=event.what,
+            detail=event.detail,
+            actor=AuditActor(
+                kind="you" if is_own else event.actor_kind,
+                user_id=event.actor_id,
+                name=event.actor_name,
+                token_id=event.token_id,
+            ),
+            address=event.address,
+        )
+
+
+class AuditList(BaseModel):
+    """A page of events, newest first."""
+
+    events: list[AuditEventOut]
+    next_cursor: str | None

@@ -1,0 +1,97 @@
+"""Recording in the audit, and reading it."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import timedelta
+from typing import Any
+
+from redis.exceptions import RedisError
+from sqlalchemy import delete, select
+
+from webapp.audit.actors import Actor, current_actor
+from webapp.audit.models import AuditEvent
+from webapp.database import db, now
+from webapp.errors import Invalid
+from webapp.extensions import redis
+from webapp.web import Cursor, Page, PageQuery
+
+PURGED_AT_ONCE = 5_000
+
+
+def record(
+    user_id: int,
+    action: str,
+    what: str = "",
+    *,
+    detail: dict[str, Any] | None = None,
+    actor: Actor | None = None,
+    once_in: int = 0,
+) -> None:
+    """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
+
+    `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); neither it
+    nor `detail` (ids and counts) ever holds what a message or a memory says. `actor` is whoever sent the request
+    unless given. With `once_in`, the same by the same actor is recorded once in that many seconds, as for a program
+    that reads all day.
+    """
+    by = actor or current_actor()
+    if once_in and not _is_due(user_id, action, what, by, once_in):
+        return
+    db.session.add(
+        AuditEvent(
+            user_id=user_id,
+            action=str(action),
+            actor_kind=by.kind,
+            actor_id=by.user_id,
+            actor_name=by.name[:200],
+            token_id=by.token_id,
+            what=what[:300],
+            detail=detail,
+            # Where somebody else sat when they did it is their own business.
+            address=by.address[:64] if by.user_id in (user_id, None) else "",
+        )
+    )
+    db.session.flush()
+
+
+def list_events(user_id: int, query: PageQuery) -> Page[AuditEvent]:
+    """A page of what was done to or read of a user's account, newest first. Raises Invalid for a foreign cursor."""
+    return _page(query, user_id)
+
+
+def list_all(query: PageQuery) -> Page[AuditEvent]:
+    """A page of everybody's events, newest first: for admins, who see that something happened and to whom."""
+    return _page(query, None)
+
+
+def purge(days: int) -> int:
+    """Delete events older than `days`, a few thousand at a time; how many went."""
+    past = select(AuditEvent.event_id).where(AuditEvent.created_at < now() - timedelta(days=days))
+    ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGED_AT_ONCE)).all()
+    if not ids:
+        return 0
+    return db.session.execute(delete(AuditEvent).where(AuditEvent.event_id.in_(ids))).rowcount
+
+
+def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
+    statement = select(AuditEvent).order_by(AuditEvent.event_id.desc()).limit(query.limit + 1)
+    if user_id is not None:
+        statement = statement.where(AuditEvent.user_id == user_id)
+    if query.cursor:
+        try:
+            (before,) = Cursor.decode(query.cursor, int)
+        except ValueError as error:
+            raise Invalid.field("cursor", str(error)) from None
+        statement = statement.where(AuditEvent.event_id < before)
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda event: (event.event_id,))
+
+
+def _is_due(user_id: int, action: str, what: str, by: Actor, seconds: int) -> bool:
+    """Whether this was not recorded lately; always while Redis is away."""
+    parts = repr((user_id, str(action), what, by.kind, by.user_id, by.token_id))
+    key = f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}"
+    try:
+        return bool(redis().set(key, b"1", nx=True, ex=seconds))
+    except RedisError:
+        return True
