@@ -21,7 +21,7 @@ from webapp.database import db, write_transaction
 from webapp.llm.embeddings import normalised
 from webapp.model_clients import embedder
 from webapp.retrieval.cache import index_cache
-from webapp.retrieval.indexing import store_message_vectors
+from webapp.retrieval.message_vectors import MessagePiece, store_message_vectors
 from webapp.retrieval.service import Question, retrieve, search
 
 SIZES = (1_000, 10_000, 100_000)
@@ -96,7 +96,8 @@ def _fill(size: int, known: list[str]) -> int:
         with write_transaction():
             conversation: Conversation = create_conversation(user_id, NewConversation())
             rows = messages.add_past(conversation, lines)
-            store_message_vectors(user_id, model, [row.message_id for row in rows], vectors)
+            pieces = [MessagePiece(row.message_id, 0, 0, len(row.content)) for row in rows]
+            store_message_vectors(user_id, model, pieces, vectors)
             conversation.index_due = False
     return user_id
 

@@ -34,7 +34,8 @@ class Settings(BaseModel):
     session_days: int = Field(30, ge=1)
     session_max_days: int = Field(90, ge=1)
     audit_days: int = Field(365, ge=1)
-    max_request_bytes: int = Field(2 * 1024 * 1024, ge=65_536)
+    # A message of a megabyte takes three when every character of it is escaped.
+    max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
     rate_limits: bool = True
     login_rate: str = "10 per minute; 60 per hour"
     message_rate: str = "120 per minute"

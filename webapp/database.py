@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import DateTime, Engine, Enum, MetaData, String, event
+from sqlalchemy import DateTime, Engine, Enum, MetaData, String, Text, event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -22,6 +22,10 @@ from sqlalchemy.sql.expression import FunctionElement
 from sqlalchemy.types import TypeDecorator
 
 log = logging.getLogger(__name__)
+
+
+LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
+"""A text of more than the 65,535 bytes that TEXT holds on MySQL and MariaDB."""
 
 
 class Base(DeclarativeBase):

@@ -10,7 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, St
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
-MAX_TEXT_BYTES = 65_535  # TEXT, as documented
+MAX_TEXT_BYTES = 2**20
+"""Of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
 MAX_METADATA_DEPTH = 20  # MariaDB's JSON functions end at 32 levels
 MAX_METADATA_NUMBER = 2**63 - 1  # beyond it MySQL rounds, and further out refuses

@@ -1,4 +1,4 @@
-"""What a message and a reply may hold: to the last byte of the column, and nothing that is no text."""
+"""What a message and a reply may hold: a megabyte to the last byte, and nothing that is no text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from webapp.validation import MAX_TEXT_BYTES
 
 
 @pytest.mark.parametrize("character", ["a", "é", "🌊"])
-def test_a_message_may_fill_the_column_to_the_last_byte(client: ApiClient, model: ServerHandle, character: str) -> None:
+def test_a_message_may_be_a_megabyte_to_the_last_byte(client: ApiClient, model: ServerHandle, character: str) -> None:
     size = len(character.encode())
     fits = character * (MAX_TEXT_BYTES // size)
     conversation = client.post("/api/conversations", json={}).get_json()["conversation_id"]
@@ -51,11 +51,11 @@ def test_bad_messages_are_422_and_leave_nothing(client: ApiClient, body: dict[st
     assert client.get("/api/conversations").get_json()["conversations"] == []
 
 
-def test_a_reply_longer_than_the_column_ends_there_and_says_so(client: ApiClient, model: ServerHandle) -> None:
-    model.script(reply=["🌊" * 1000] * 20)
+def test_a_reply_longer_than_a_megabyte_ends_there_and_says_so(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=["🌊" * 10_000] * 30)
     events = ask(client)
     done = events[-1].data["message"]
-    assert len(done["content"].encode()) == 65_532
+    assert len(done["content"].encode()) == MAX_TEXT_BYTES
     assert deltas(events) == done["content"]
     assert (done["status"], done["custom_payload"]) == ("complete", {"truncated": True})
 

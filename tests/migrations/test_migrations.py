@@ -33,7 +33,8 @@ MESSAGES = {
     "message_id": ("int", "NO", None, "auto_increment"),
     "conversation_id": ("int", "NO", None, ""),
     "role": ("enum('user','assistant')", "NO", None, ""),
-    "content": ("text", "NO", None, ""),
+    # The one documented type that is widened: a pasted log is a real message.
+    "content": ("mediumtext", "NO", None, ""),
     "created_at": ("timestamp(6)", "YES", NOW, ""),
     "tool_calls": ("json", "YES", None, ""),
     "suggested_values": ("json", "YES", None, ""),

@@ -26,6 +26,10 @@ def passage(kind: str, number: int, text: str, **more) -> Passage:
     return Passage(kind, number, text, **values)
 
 
+def places(keys) -> list[tuple[str, int, int]]:
+    return [(*key, 0) for key in keys]
+
+
 def keys(hits) -> list[tuple[str, int]]:
     return [hit.key for hit in hits]
 
@@ -70,7 +74,7 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, ar
             expected.add(p.key)
     where = Filter(scope, kinds, archived)
     assert set(keys(index.search("oslo", None, where, 50))) == expected
-    index.put_vectors("m", [p.key for p in passages], np.ones((len(passages), 4), np.float32))
+    index.put_vectors("m", places([p.key for p in passages]), np.ones((len(passages), 4), np.float32))
     found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, per_group=3)
     assert set(keys(found)) <= expected and bool(found) == bool(expected)
 
@@ -113,13 +117,13 @@ def test_any_history_of_changes_equals_a_fresh_index(seed: int) -> None:
         elif action < 0.95 and held:
             chosen = rng.sample(sorted(held), rng.randrange(1, len(held) + 1))
             made = np.random.default_rng(rng.randrange(10**6)).standard_normal((len(chosen), 8)).astype(np.float32)
-            index.put_vectors("m", chosen, made)
+            index.put_vectors("m", places(chosen), made)
             vectors.update(zip(chosen, made, strict=True))
         else:
             index.compact()
         fresh = UserIndex()
         fresh.add(list(held.values()))
-        fresh.put_vectors("m", list(vectors), np.array(list(vectors.values()), np.float32).reshape(-1, 8))
+        fresh.put_vectors("m", places(list(vectors)), np.array(list(vectors.values()), np.float32).reshape(-1, 8))
         query, vector = " ".join(rng.choices(vocabulary, k=3)), np.ones(8, np.float32)
         assert len(index) == len(fresh) == len(held)
         assert sorted(index.without_vector("m")) == sorted(set(held) - set(vectors))
@@ -150,7 +154,7 @@ def test_a_message_is_found_by_its_neighbours_words() -> None:
 def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:
     index = UserIndex()
     index.add([passage("memory", 1, "likes tea")])
-    index.put_vectors("m", [("memory", 1), ("memory", 2)], np.eye(2, dtype=np.float32))
+    index.put_vectors("m", places([("memory", 1), ("memory", 2)]), np.eye(2, dtype=np.float32))
     assert index.without_vector("m") == []
     index.add([passage("memory", 1, "likes coffee")])
     assert not index.search("tea", None, ME) and keys(index.search("coffee", None, ME)) == [("memory", 1)]
@@ -162,8 +166,8 @@ def test_two_models_side_by_side() -> None:
     index.add([passage("memory", n, f"text {n}") for n in range(6)])
     old = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
     new = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], np.float32)
-    index.put_vectors("old", [("memory", n) for n in (0, 1, 2)], old)
-    index.put_vectors("new", [("memory", n) for n in (3, 4, 5)], new)
+    index.put_vectors("old", places([("memory", n) for n in (0, 1, 2)]), old)
+    index.put_vectors("new", places([("memory", n) for n in (3, 4, 5)]), new)
     queries = {"new": np.array([1, 0, 0], np.float32), "old": np.array([1, 0], np.float32)}
     hits = index.search("nothing in common", queries, ME)
     assert set(keys(hits)[:3]) == {("memory", 5), ("memory", 0), ("memory", 1)}
@@ -176,7 +180,7 @@ def test_two_models_side_by_side() -> None:
 def test_a_query_vector_of_another_width_is_passed_over() -> None:
     index = UserIndex()
     index.add([passage("memory", 1, "tea")])
-    index.put_vectors("m", [("memory", 1)], np.ones((1, 3), np.float32))
+    index.put_vectors("m", places([("memory", 1)]), np.ones((1, 3), np.float32))
     assert keys(index.search("tea", {"m": np.ones(4, np.float32)}, ME)) == [("memory", 1)]
 
 
@@ -202,7 +206,7 @@ def test_near_duplicates_and_greedy_conversations_are_thinned() -> None:
     index.add(
         [passage("message", 9, "tea", group_id=2), passage("memory", 5, "tea tea"), passage("memory", 6, "tea tea")]
     )
-    index.put_vectors("m", [("memory", 5), ("memory", 6)], np.ones((2, 4), np.float32))
+    index.put_vectors("m", places([("memory", 5), ("memory", 6)]), np.ones((2, 4), np.float32))
     found = keys(index.search("tea time", None, ME, 4, per_group=2))
     assert len([key for key in found if key[0] == "message" and key[1] < 4]) == 2
     assert len({("memory", 5), ("memory", 6)} & set(found)) == 1 and ("message", 9) in found
@@ -212,7 +216,7 @@ def test_memory_is_reported_and_given_back() -> None:
     index = UserIndex()
     empty = index.nbytes
     index.add([passage("message", n, f"common words and rare{n}", group_id=1) for n in range(3000)])
-    index.put_vectors("m", [("message", n) for n in range(3000)], np.ones((3000, 64), np.float32))
+    index.put_vectors("m", places([("message", n) for n in range(3000)]), np.ones((3000, 64), np.float32))
     full = index.nbytes
     assert full - empty > 3000 * 64
     index.remove([("message", n) for n in range(2900)])

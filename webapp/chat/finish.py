@@ -226,7 +226,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
 
 
 def fit_column(text: str) -> str:
-    """The longest prefix that fits into the documented TEXT column."""
+    """The longest prefix that a message may have."""
     raw = text.replace("\x00", "").encode("utf-8", "replace")
     if len(raw) <= MAX_TEXT_BYTES:
         return raw.decode()

@@ -9,7 +9,7 @@ from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, te
 from sqlalchemy.orm import Mapped, mapped_column
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+from webapp.database import LONG_TEXT, Base, Timestamp, current_timestamp, now, one_of
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
@@ -120,7 +120,7 @@ class Message(Base):
     message_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="message_role"))
-    content: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(LONG_TEXT)
     created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
     tool_calls: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))

@@ -17,7 +17,7 @@ from flask import current_app
 from webapp.config import Settings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
-from webapp.retrieval.loading import generation, model_of
+from webapp.retrieval.blocks import generation, model_of
 
 log = logging.getLogger(__name__)
 

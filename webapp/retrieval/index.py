@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -14,7 +12,8 @@ from webapp.retrieval.arrays import Column
 from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
 from webapp.retrieval.filtering import allowed_rows, seconds
 from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
-from webapp.retrieval.passages import KINDS, Filter, Hit, Key, Passage
+from webapp.retrieval.groups import Groups
+from webapp.retrieval.passages import KINDS, PIECES, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
 from webapp.text.words import asks
@@ -34,6 +33,9 @@ _COLUMNS = {
     "time": np.int64,
     "alive": np.bool_,
     "asking": np.bool_,
+    "piece": np.int32,
+    "start": np.int32,
+    "end": np.int32,
 }
 
 
@@ -48,8 +50,9 @@ class UserIndex:
         self._fusion = fusion or FusionWeights()
         self._keywords = KeywordIndex(weights)
         self._columns = {name: Column(dtype) for name, dtype in _COLUMNS.items()}
+        # By passage: the row of its first piece times PIECES, plus how many follow; its rows lie side by side.
         self._rows: dict[Key, int] = {}
-        self._groups: dict[tuple[str, int], tuple[array[int], array[int]]] = {}
+        self._groups = Groups()
         self._vectors: dict[str, VectorStore] = {}
         self._removed = 0
 
@@ -65,16 +68,19 @@ class UserIndex:
     def nbytes(self) -> int:
         """Approximate bytes held, for bounding a cache of indexes."""
         with self._lock:
-            groups = sum(2 * ids.itemsize * len(ids) + 300 for ids, _ in self._groups.values())
             columns = sum(column.nbytes for column in self._columns.values())
             vectors = sum(store.nbytes for store in self._vectors.values())
-            return self._keywords.nbytes + columns + vectors + groups + 200 * len(self._rows)
+            return self._keywords.nbytes + columns + vectors + self._groups.nbytes + 200 * len(self._rows)
 
     def add(self, passages: Sequence[Passage]) -> None:
         """Index passages; one whose key is known is replaced, and loses its vectors."""
         with self._lock:
-            passages = list({passage.key: passage for passage in passages}.values())
-            self.remove([passage.key for passage in passages if passage.key in self._rows])
+            # The pieces of a passage side by side, in order; what is given twice counts once.
+            by_key: dict[Key, dict[int, Passage]] = {}
+            for passage in passages:
+                by_key.setdefault(passage.key, {})[passage.piece] = passage
+            passages = [pieces[number] for pieces in by_key.values() for number in sorted(pieces)]
+            self.remove([key for key in by_key if key in self._rows])
             rows = self._keywords.append([p.text for p in passages], [p.created_at.date() for p in passages])
             values = {
                 "kind": [KINDS.index(p.kind) for p in passages],
@@ -88,31 +94,35 @@ class UserIndex:
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
                 "asking": [p.kind == "message" and asks(p.text) for p in passages],
+                "piece": [p.piece for p in passages],
+                "start": [p.start for p in passages],
+                "end": [p.end for p in passages],
             }
             for name, column in self._columns.items():
                 column.extend(np.asarray(values[name], column.values.dtype))
             for row, passage in zip(rows, passages, strict=True):
-                self._rows[passage.key] = row
+                self._rows[passage.key] = self._rows.get(passage.key, row * PIECES - 1) + 1
                 if passage.kind in _LINKED and passage.group_id is not None:
-                    self._link(row, passage)
+                    previous, following = self._groups.put(passage, row)
+                    self._keywords.link(
+                        row, NONE if previous is None else previous, NONE if following is None else following
+                    )
 
     def remove(self, keys: Iterable[Key]) -> None:
         """Forget passages; unknown keys are ignored."""
         with self._lock:
             for key in keys:
-                row = self._rows.pop(key, None)
-                if row is None:
+                rows = self._rows_of(key)
+                if not rows:
                     continue
-                self._keywords.remove(row)
-                self._columns["alive"].values[row] = False
-                self._removed += 1
+                del self._rows[key]
+                for row in rows:
+                    self._keywords.remove(row)
+                    self._columns["alive"].values[row] = False
                 for store in self._vectors.values():
-                    store.remove([row])
-                group = (key[0], int(self._columns["group"].values[row]))
-                if key[0] in _LINKED and group in self._groups:
-                    ids, rows = self._groups[group]
-                    place = bisect_left(ids, key[1])
-                    del ids[place], rows[place]
+                    store.remove(rows)
+                self._removed += len(rows)
+                self._groups.remove((key[0], int(self._columns["group"].values[rows[0]])), key[1])
             if self._removed > 1000 and self._removed > len(self._rows) // 4:
                 self.compact()
 
@@ -121,7 +131,7 @@ class UserIndex:
         with self._lock:
             columns = {name: column.values for name, column in self._columns.items()}
             mask = columns["alive"] & (columns["kind"] == KINDS.index(kind)) & (columns["group"] == group_id)
-            return [(kind, int(number)) for number in columns["id"][mask & (columns["id"] >= from_id)]]
+            return [(kind, int(number)) for number in np.unique(columns["id"][mask & (columns["id"] >= from_id)])]
 
     def keys_shared_in(self, space_id: int, user_id: int) -> list[Key]:
         """Return what is in a space without being the user's own: others' shared memories, and documents."""
@@ -148,19 +158,20 @@ class UserIndex:
                 column.keep(alive)
             for store in self._vectors.values():
                 store.renumber(renumbered)
-            self._rows = {key: int(renumbered[row]) for key, row in self._rows.items()}
-            for ids, rows in self._groups.values():
-                rows[:] = array("l", renumbered[np.array(rows, np.int64)].tolist()) if ids else rows
-            self._groups = {group: held for group, held in self._groups.items() if held[0]}
+            self._rows = {
+                key: int(renumbered[packed // PIECES]) * PIECES + packed % PIECES for key, packed in self._rows.items()
+            }
+            self._groups.renumber(renumbered)
             self._removed = 0
 
-    def put_vectors(self, model: str, keys: Sequence[Key], vectors: Floats) -> None:
-        """Store the vectors (n × dimensions) a model made of passages; unknown keys are ignored."""
+    def put_vectors(self, model: str, places: Sequence[Place], vectors: Floats) -> None:
+        """Store the vectors (n × dimensions) a model made of pieces; unknown ones are ignored."""
         with self._lock:
-            known = [index for index, key in enumerate(keys) if key in self._rows]
+            rows = [self._row_of(place) for place in places]
+            known = [index for index, row in enumerate(rows) if row is not None]
             if known:
                 store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
-                store.put([self._rows[keys[index]] for index in known], vectors[known])
+                store.put([row for row in rows if row is not None], vectors[known])
 
     def drop_model(self, model: str) -> None:
         """Forget all vectors of a model."""
@@ -168,17 +179,17 @@ class UserIndex:
             self._vectors.pop(model, None)
 
     def without_vector(self, model: str) -> list[Key]:
-        """Return the passages a model has no vector of."""
+        """Return the passages of which a model lacks the vector of a piece."""
         with self._lock:
             store = self._vectors.get(model)
-            return [key for key, row in self._rows.items() if store is None or row not in store]
+            return [key for key in self._rows if store is None or any(row not in store for row in self._rows_of(key))]
 
     def visible(self, key: Key, scope: Scope) -> bool:
         """Tell whether a passage is indexed and may be seen."""
         with self._lock:
-            if (row := self._rows.get(key)) is None:
+            if not (rows := self._rows_of(key)):
                 return False
-            owner, space, shared = (self._columns[name].values[row] for name in ("owner", "space", "shared"))
+            owner, space, shared = (self._columns[name].values[rows[0]] for name in ("owner", "space", "shared"))
             return may_see(scope, int(owner), int(space) or None, bool(shared))
 
     def search(
@@ -243,7 +254,11 @@ class UserIndex:
         reasons += ["meaning"] if alike or not reasons else []
         kind = KINDS[int(self._columns["kind"].values[row])]
         matched = tuple(word for word, _ in own)
-        return Hit(kind, int(self._columns["id"].values[row]), score, " and ".join(reasons), matched, parts)
+        number, piece, group, start, end = (
+            int(self._columns[name].values[row]) for name in ("id", "piece", "group", "start", "end")
+        )
+        order = self._groups.order((kind, group), number, piece) if kind in _LINKED else 0
+        return Hit(kind, number, score, " and ".join(reasons), matched, parts, start, end, group or None, order)
 
     def _group_of(self, row: int) -> tuple[int, int] | None:
         group = int(self._columns["group"].values[row])
@@ -258,15 +273,15 @@ class UserIndex:
                 pairs.add((held[one], held[two]))
         return lambda row, other: (row, other) in pairs
 
-    def _link(self, row: int, passage: Passage) -> None:
-        """Put a row between its neighbours in its conversation or document, by id."""
-        ids, rows = self._groups.setdefault((passage.kind, passage.group_id or 0), (array("q"), array("l")))
-        place = bisect_left(ids, passage.id)
-        ids.insert(place, passage.id)
-        rows.insert(place, row)
-        previous = rows[place - 1] if place else NONE
-        following = rows[place + 1] if place + 1 < len(rows) else NONE
-        self._keywords.link(row, previous, following)
+    def _rows_of(self, key: Key) -> range:
+        """The rows of a passage; none if it is unknown."""
+        packed = self._rows.get(key)
+        return range(0) if packed is None else range(packed // PIECES, packed // PIECES + packed % PIECES + 1)
+
+    def _row_of(self, place: Place) -> int | None:
+        """The row of a piece."""
+        rows = self._rows_of(place[:2])
+        return rows[place[2]] if place[2] < len(rows) else None
 
 
 def _has(rows: NDArray[np.int32], row: int) -> bool:

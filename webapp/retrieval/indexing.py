@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sqlalchemy import delete, false, func, insert, or_, select, true, update
+from sqlalchemy import Row, false, func, insert, or_, select, true, update
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
@@ -20,18 +21,21 @@ from webapp.model_clients import embedder
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
+from webapp.retrieval.message_vectors import message_pieces, store_message_vectors
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 
 BATCH = 64
 RUN = 2_000
 """Vectors made by one run; a longer backlog goes on with the next, so that other users' work comes in between."""
 MAX_CHARS = 8_000
+MANY_CHARS = 200_000
+"""Of messages that are embedded together, the last one may go beyond."""
 RECENT_CHANGES = 2_000
 
 
 @dataclass(slots=True)
 class Indexed:
-    """Vectors made, by kind, and whether some are still owed."""
+    """Vectors made, by kind (of messages those of their pieces), and whether some are still owed."""
 
     messages: int = 0
     chunks: int = 0
@@ -90,7 +94,9 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
     )
     statement = (
         select(Message.message_id, Message.content, Message.status, MessageEmbedding.model)
-        .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
+        .outerjoin(
+            MessageEmbedding, (MessageEmbedding.message_id == Message.message_id) & (MessageEmbedding.piece == 0)
+        )
         .where(
             Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.message_id > after
         )
@@ -99,8 +105,11 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         statement = statement.where(Message.message_id < first_open)
     rows = db.session.execute(statement.order_by(Message.message_id).limit(BATCH)).all()
     db.session.remove()  # no connection is held while the embedder works
+    rows, is_last = _at_a_time(rows)
     wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
-    vectors = client.embed_passages([row.content[:MAX_CHARS] for row in wanted]) if wanted else np.empty((0, 0))
+    pieces = [piece for row in wanted for piece in message_pieces(row.message_id, row.content)]
+    texts = {row.message_id: row.content for row in wanted}
+    vectors = client.embed_passages([piece.of(texts[piece.message_id]) for piece in pieces]) if pieces else ()
     with write_transaction():
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True)
         if conversation is None:
@@ -108,25 +117,22 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         if (conversation.indexed_through or 0) != after:
             return True  # somebody else was here, or messages came back: look again
         if wanted:
-            store_message_vectors(user_id, client.model, [row.message_id for row in wanted], vectors)
+            store_message_vectors(user_id, client.model, pieces, vectors)
             changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
         conversation.indexed_through = rows[-1].message_id if rows else after or None
-        conversation.index_due = len(rows) == BATCH
-        done.messages += len(wanted)
+        conversation.index_due = not is_last
+        done.messages += len(pieces)
         return conversation.index_due
 
 
-def store_message_vectors(user_id: int, model: str, ids: Sequence[int], vectors: np.ndarray) -> None:
-    """Keep the vectors (n × dimensions) of messages, replacing what there was; messages gone meanwhile are ignored."""
-    there = set(db.session.scalars(select(Message.message_id).where(Message.message_id.in_(ids))))
-    db.session.execute(delete(MessageEmbedding).where(MessageEmbedding.message_id.in_(ids)))
-    rows = [
-        {"message_id": number, "user_id": user_id, "model": model, "embedding": _bytes(vector)}
-        for number, vector in zip(ids, vectors, strict=True)
-        if number in there
-    ]
-    if rows:
-        db.session.execute(insert(MessageEmbedding), rows)
+def _at_a_time(rows: Sequence[Row[*tuple[Any, ...]]]) -> tuple[Sequence[Row[*tuple[Any, ...]]], bool]:
+    """The first messages of a batch, until they are a good many characters; whether there are no more of them."""
+    size = 0
+    for number, row in enumerate(rows, 1):
+        size += len(row.content)
+        if size > MANY_CHARS and number < len(rows):
+            return rows[:number], False
+    return rows, len(rows) < BATCH
 
 
 def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None:

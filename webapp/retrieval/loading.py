@@ -4,53 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sqlalchemy import Row, Select, bindparam, false, select
+from sqlalchemy import Row, Select, bindparam, case, false, func, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.models import Memory
+from webapp.retrieval.blocks import Block
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVerdict
 from webapp.retrieval.passages import Key, Passage
 from webapp.retrieval.scope import NOBODY
 from webapp.spaces.models import DocumentChunk, SpaceDocument
+from webapp.text.pieces import pieces_of
 
 BLOCK = 500
 """Rows read at a time: a large user must not pass through memory as a whole."""
 CHUNKS_ONLY = 2**31 - 1
 """Where a change of a conversation begins that none of its messages has to do with."""
+_IN_PIECES = (Message.message_id, MessageEmbedding.piece)
 FINISHED = ("complete", "stopped", "interrupted")
 """States of messages that say something; one that failed, or is being written, does not."""
-
-
-@dataclass(slots=True)
-class Block:
-    """Passages with their vectors: (key, vector) by generation, which is the model's name and its width."""
-
-    passages: list[Passage] = field(default_factory=list)
-    vectors: dict[str, list[tuple[Key, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
-
-    def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
-        """Take on a passage and, if it has one, its vector."""
-        self.passages.append(passage)
-        if raw and model:
-            vector = np.frombuffer(raw, np.float32)
-            self.vectors[generation(model, len(vector))].append((passage.key, vector))
-
-
-def generation(model: str, width: int) -> str:
-    """Vectors with the same generation may be compared."""
-    return f"{model}/{width}"
-
-
-def model_of(name: str) -> str:
-    """The model of a generation."""
-    return name.rpartition("/")[0]
 
 
 def usable_memories() -> Select[*tuple[Any, ...]]:
@@ -117,7 +92,7 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
 def load_conversations(*conditions: Any) -> Iterator[Block]:
     """Chunks and messages of the conversations that meet the conditions."""
     yield from _blocks(_chunks().where(*conditions), ConversationChunk.chunk_id, _chunk)
-    yield from _blocks(_messages().where(*conditions), Message.message_id, _message)
+    yield from _message_blocks(_messages().where(*conditions))
 
 
 def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection[int]) -> Iterator[Block]:
@@ -132,7 +107,7 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
     for conversations in filter(None, (whole, ends)):
         where = {"user": user_id, "conversations": sorted(conversations), "from": min(map(tails.get, conversations))}
-        yield _block(map(_message, db.session.execute(_changed_messages(), where)))
+        yield _with_vectors(db.session.execute(_changed_messages(), where))
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
@@ -143,7 +118,11 @@ def _changed_chunks() -> Select[*tuple[Any, ...]]:
 
 @cache
 def _changed_messages() -> Select[*tuple[Any, ...]]:
-    return _messages().where(*_changed(), Message.message_id >= bindparam("from")).order_by(Message.message_id)
+    return (
+        _messages()
+        .where(*_changed(), Message.message_id >= bindparam("from"))
+        .order_by(Message.message_id, MessageEmbedding.piece)
+    )
 
 
 def _changed() -> tuple[Any, ...]:
@@ -165,16 +144,21 @@ def _chunks() -> Select[*tuple[Any, ...]]:
 
 
 def _messages() -> Select[*tuple[Any, ...]]:
+    """A row a piece that has a vector; one row where none has."""
     return (
         searchable_messages()
         .outerjoin(MessageEmbedding, MessageEmbedding.message_id == Message.message_id)
         .with_only_columns(
             Message.message_id,
-            Message.content,
+            # The text once, with its first piece: a long message has many.
+            case((func.coalesce(MessageEmbedding.piece, 0) == 0, Message.content), else_="").label("content"),
             Conversation.user_id,
             Conversation.space_id,
             Conversation.conversation_id,
             Message.created_at,
+            MessageEmbedding.piece,
+            MessageEmbedding.from_char,
+            MessageEmbedding.to_char,
             MessageEmbedding.model,
             MessageEmbedding.embedding,
         )
@@ -223,9 +207,47 @@ def _chunk(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | Non
     return Passage("chunk", chunk_id, content, owner, at, space_id, group_id=conversation_id), model, vector
 
 
-def _message(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:
-    message_id, content, owner, space_id, conversation_id, at, model, vector = row
-    return Passage("message", message_id, content, owner, at, space_id, group_id=conversation_id), model, vector
+def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
+    """A message as its pieces."""
+    return [
+        Passage(
+            "message",
+            row.message_id,
+            row.content[start:end],
+            row.user_id,
+            row.created_at,
+            row.space_id,
+            group_id=row.conversation_id,
+            piece=number,
+            start=start,
+            end=end,
+        )
+        for number, (start, end) in enumerate(pieces_of(row.content))
+    ]
+
+
+def _with_vectors(rows: Iterable[Row[*tuple[Any, ...]]]) -> Block:
+    """Rows of messages and their pieces' vectors, in the order of message and piece, as a block."""
+    block = Block()
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for row in rows:
+        if not row.piece:
+            pieces = _pieces(row)
+            block.passages += pieces
+            spans = {row.message_id: [(piece.start, piece.end) for piece in pieces]}
+        places = spans.get(row.message_id, ())
+        # A vector of a text that was cut otherwise stands for something else.
+        if row.piece is not None and row.piece < len(places) and places[row.piece] == (row.from_char, row.to_char):
+            block.put_vector(("message", row.message_id, row.piece), row.model, row.embedding)
+    return block
+
+
+def _message_blocks(statement: Select[*tuple[Any, ...]]) -> Iterator[Block]:
+    """As `_blocks`, of messages: all pieces of one are in one block."""
+    keys = sorted(set(db.session.scalars(statement.with_only_columns(Message.message_id))))
+    for start in range(0, len(keys), BLOCK):
+        some = statement.where(Message.message_id.in_(keys[start : start + BLOCK]))
+        yield _with_vectors(db.session.execute(some.order_by(*_IN_PIECES)))
 
 
 def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | None]:

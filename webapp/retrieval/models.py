@@ -44,7 +44,8 @@ class ConversationChunk(Base):
 
 
 class MessageEmbedding(Base):
-    """The vector of a message (float32 values) and the model that made it; replaced when the model changes."""
+    """The vector (float32 values) of a piece of a message, characters `from_char` to `to_char`, and the model that made
+    it; replaced when the model changes. A short message is one piece."""
 
     __tablename__ = "message_embeddings"
     __table_args__ = (Index("ix_message_embeddings_user_id", "user_id", "model"), Base.__table_args__)
@@ -52,6 +53,9 @@ class MessageEmbedding(Base):
     message_id: Mapped[int] = mapped_column(
         ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
     )
+    piece: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=0, server_default=text("0"))
+    from_char: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    to_char: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
     model: Mapped[str] = mapped_column(String(200))
     embedding: Mapped[bytes] = mapped_column(LargeBinary(65_535))
@@ -109,6 +113,9 @@ class TurnReceipt(Base):
     score: Mapped[float] = mapped_column(Float)
     reason: Mapped[str] = mapped_column(String(200))
     injected: Mapped[bool] = mapped_column(Boolean)
+    # The place in the passage that the model saw; none where it saw all of it.
+    from_char: Mapped[int | None]
+    to_char: Mapped[int | None]
 
 
 class PassageVerdict(Base):

@@ -11,12 +11,17 @@ from webapp.retrieval.scope import Scope
 KINDS = ("memory", "chunk", "message", "document")
 Key = tuple[str, int]
 """Kind and id of a passage."""
+Place = tuple[str, int, int]
+"""Kind, id and number of the piece."""
+PIECES = 1 << 16
+"""More than the pieces of any passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A text that can be found. `group_id` is its conversation or document: in it, messages and document parts
-    in the order of their ids are each other's neighbours. `quality` (0–1) scales its score."""
+    in the order of their ids are each other's neighbours. `quality` (0–1) scales its score. Of a long text it is the
+    piece of that number, characters `start` to `end`, whose words `text` are; the pieces of one are added together."""
 
     kind: str
     id: int
@@ -28,11 +33,19 @@ class Passage:
     group_id: int | None = None
     archived: bool = False
     quality: float = 1.0
+    piece: int = 0
+    start: int = 0
+    end: int = 0
 
     @property
     def key(self) -> Key:
         """Kind and id."""
         return self.kind, self.id
+
+    @property
+    def place(self) -> Place:
+        """Kind, id and piece."""
+        return self.kind, self.id, self.piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,8 @@ class Filter:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `cosine` if known, and `coverage`: the
-    share of the query's words, by rarity, that the passage itself has."""
+    share of the query's words, by rarity, that the passage itself has. `start` to `end` is the place in it, and `order`
+    that of its piece among those of its conversation or document, `group_id`."""
 
     kind: str
     id: int
@@ -64,6 +78,10 @@ class Hit:
     reason: str
     matched: tuple[str, ...] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
+    start: int = 0
+    end: int = 0
+    group_id: int | None = None
+    order: int = 0
 
     @property
     def key(self) -> Key:

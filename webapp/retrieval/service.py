@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +14,7 @@ from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words, exact_facts
 from webapp.retrieval.hydration import Found, load_found
-from webapp.retrieval.passages import KINDS, Filter
+from webapp.retrieval.passages import KINDS, Filter, Hit
 from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
 from webapp.retrieval.scope import Scope
 from webapp.spaces.service import member_space_ids
@@ -110,7 +110,7 @@ def retrieve(question: Question, wait: float) -> Result:
         result.with_meaning = bool(meaning)
         result.is_away = bool(entry.index.generations) and not meaning
         where = _filter(question, entry.scope(question.user_id, question.space_id))
-        hits = entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP)
+        hits = first_of_each(entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP))
         clock.lap("search")
         # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
         scope = Scope(question.user_id, at.space_ids, question.space_id)
@@ -144,7 +144,7 @@ def search(
     clock.lap("embedding")
     result.with_meaning = bool(meaning)
     where = Filter(entry.scope(user_id, space_id), frozenset(kinds), archived=True)
-    hits = entry.index.search(q, meaning, where, limit + limit // 2 + 5, prefix=q[-1:].isalnum())
+    hits = first_of_each(entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum()))
     clock.lap("search")
     asked = terms_of(q)
     found = [
@@ -154,6 +154,11 @@ def search(
     clock.lap("load")
     result.items = sorted(found, key=lambda item: -item.score)[:limit]
     return result
+
+
+def first_of_each(hits: Iterable[Hit]) -> list[Hit]:
+    """The best piece of every passage, in the order of the ranking."""
+    return list({hit.key: hit for hit in reversed(list(hits))}.values())[::-1]
 
 
 def catch_up(user_id: int) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, text
-from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
-from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+from webapp.database import LONG_TEXT, Base, Key, Timestamp, current_timestamp, now, one_of
 
 KINDS = ("project", "legacy")
 ROLES = ("owner", "member")
 MEMBER_STATUSES = ("invited", "active")
 DOCUMENT_STATUSES = ("queued", "indexing", "ready", "failed")
-LONG_TEXT = Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb")
 
 
 class Space(Base):

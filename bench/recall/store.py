@@ -1,0 +1,110 @@
+"""Accounts of a set into the product, by its own services; their vectors kept between runs."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from flask import Flask
+
+from bench.recall.data import Account, Asked
+from webapp.accounts.models import User
+from webapp.conversations import messages
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+from webapp.llm.embeddings import Embedder, Vector
+from webapp.retrieval.embedding import make_query_vectors
+from webapp.retrieval.indexing import index_user
+
+
+@dataclass
+class Stored:
+    """An account in the product: whose it is, a conversation to ask in, and the units by message."""
+
+    user_id: int
+    conversation_id: int
+    questions: Sequence[Asked]
+    units: dict[int, str] = field(default_factory=dict)
+
+
+class KeptVectors:
+    """An embedder that remembers what it made, by the hash of the text."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self.inner = inner
+        self.path = Path(tempfile.gettempdir()) / "commonplace-vectors" / f"{inner.model.replace('/', '-')}.npz"
+        self.known: dict[str, Vector] = {}
+        if self.path.is_file():
+            with np.load(self.path) as kept:
+                self.known = dict(zip(kept["names"].tolist(), kept["vectors"], strict=True))
+        self.before = len(self.known)
+
+    @property
+    def model(self) -> str:
+        """That of the embedder."""
+        return self.inner.model
+
+    @property
+    def dim(self) -> int:
+        """That of the embedder."""
+        return self.inner.dim
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """One vector."""
+        name = "q" + hashlib.sha256(text.encode()).hexdigest()
+        if name not in self.known:
+            self.known[name] = self.inner.embed_query(text, timeout)
+        return self.known[name]
+
+    def embed_passages(self, texts: Sequence[str]) -> Vector:
+        """One row a text."""
+        names = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        new = [place for place, name in enumerate(names) if name not in self.known]
+        if new:
+            made = self.inner.embed_passages([texts[place] for place in new])
+            self.known.update({names[place]: row for place, row in zip(new, made, strict=True)})
+        return np.stack([self.known[name] for name in names])
+
+    def save(self) -> None:
+        """Keep what was made for the next run."""
+        if len(self.known) > self.before:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(self.path, names=np.array(list(self.known)), vectors=np.stack(list(self.known.values())))
+
+
+@contextmanager
+def keep_vectors(app: Flask) -> Iterator[None]:
+    """While it lasts, what the application embeds is remembered."""
+    kept = KeptVectors(app.extensions["embedder"])
+    app.extensions["embedder"] = kept
+    app.extensions["query_vectors"] = make_query_vectors(kept, app.extensions["settings"])
+    try:
+        yield
+    finally:
+        kept.save()
+
+
+def store(account: Account) -> Stored:
+    """Write an account as the product takes in conversations that were had elsewhere, and index it."""
+    with write_transaction():
+        user = User(email=f"{account.name}@example.org", name="", password_hash="-")
+        db.session.add(user)
+        db.session.flush()
+        user_id = user.user_id
+    units: dict[int, str] = {}
+    for lines in account.sessions:
+        with write_transaction():
+            conversation = create_conversation(user_id, NewConversation())
+            rows = messages.add_past(conversation, [(line.role, line.text, line.at) for line in lines])
+            units |= {row.message_id: line.unit for row, line in zip(rows, lines, strict=True)}
+    with write_transaction():
+        asking = create_conversation(user_id, NewConversation()).conversation_id
+    while index_user(user_id).more:
+        pass
+    return Stored(user_id, asking, account.questions, units)

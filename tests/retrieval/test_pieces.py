@@ -1,0 +1,78 @@
+"""Long messages are found by their pieces."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+from flask import Flask
+from sqlalchemy import select
+
+from tests.support.people import Person
+from webapp.conversations import messages
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+from webapp.retrieval import indexing
+from webapp.retrieval.index import UserIndex
+from webapp.retrieval.models import MessageEmbedding
+from webapp.retrieval.passages import Filter, Passage
+from webapp.retrieval.scope import Scope
+from webapp.retrieval.service import search
+from webapp.text.pieces import pieces_of
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+FILLER = "The weather was fine and nothing much happened on that day. "
+LONG = FILLER * 100 + "The spare key lies under the blue flowerpot. " + FILLER * 100
+
+
+def _say(user_id: int, *texts: str) -> list[int]:
+    with write_transaction():
+        conversation = create_conversation(user_id, NewConversation())
+        rows = messages.add_past(conversation, [("user", text, AT) for text in texts])
+        return [row.message_id for row in rows]
+
+
+def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, user: Person) -> None:
+    long_id, _ = _say(user.user_id, LONG, "Good night.")
+    while indexing.index_user(user.user_id).more:
+        pass
+    best = search(user.user_id, "where is the spare key", kinds=("message",)).items[0]
+    assert best.id == long_id
+    assert "blue flowerpot" in LONG[best.hit.start : best.hit.end]
+    assert best.hit.end - best.hit.start < 1_000
+
+
+def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context: Flask, user: Person) -> None:
+    long_id, _ = _say(user.user_id, LONG, "Good night.")
+    indexing.index_user(user.user_id)
+    stored = db.session.scalars(
+        select(MessageEmbedding).where(MessageEmbedding.message_id == long_id).order_by(MessageEmbedding.piece)
+    ).all()
+    assert [(row.from_char, row.to_char) for row in stored] == pieces_of(LONG)
+    assert [row.piece for row in stored] == list(range(len(stored)))
+    db.session.rollback()
+    assert indexing.index_user(user.user_id).total == 0
+
+
+def test_pieces_of_a_message_go_together() -> None:
+    index = UserIndex()
+
+    def pieces(number: int, *texts: str) -> list[Passage]:
+        return [
+            Passage("message", number, text, 1, AT, group_id=7, piece=at, start=at * 10, end=at * 10 + 10)
+            for at, text in enumerate(texts)
+        ]
+
+    index.add([*pieces(1, "oslo"), *pieces(2, "bergen", "oslo again", "tromso"), *pieces(3, "alta")])
+    index.put_vectors("m", [("message", 2, 1), ("message", 2, 9)], np.ones((2, 4), np.float32))
+    where = Filter(Scope(1))
+    hits = index.search("tromso", None, where)
+    assert [(hit.id, hit.start, hit.end, hit.order) for hit in hits[:1]] == [(2, 20, 30, 3)]
+    assert index.keys_of("message", 7) == [("message", 1), ("message", 2), ("message", 3)]
+    index.compact()
+    assert index.search("tromso", None, where)[0].order == 3
+    index.remove([("message", 2)])
+    assert index.search("tromso", None, where) == []
+    assert [hit.order for hit in index.search("alta", None, where)][:1] == [1]
+    assert len(index) == 2

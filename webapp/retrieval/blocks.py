@@ -1,0 +1,40 @@
+"""Passages on their way from the tables into an index, with their vectors."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from webapp.retrieval.passages import Passage, Place
+
+
+@dataclass(slots=True)
+class Block:
+    """Passages with their vectors: (place, vector) by generation, which is the model's name and its width."""
+
+    passages: list[Passage] = field(default_factory=list)
+    vectors: dict[str, list[tuple[Place, NDArray[np.float32]]]] = field(default_factory=lambda: defaultdict(list))
+
+    def put(self, passage: Passage, model: str | None, raw: bytes | None) -> None:
+        """Take on a passage and, if it has one, its vector."""
+        self.passages.append(passage)
+        self.put_vector(passage.place, model, raw)
+
+    def put_vector(self, place: Place, model: str | None, raw: bytes | None) -> None:
+        """Take on the vector of a piece, if there is one."""
+        if raw and model:
+            vector = np.frombuffer(raw, np.float32)
+            self.vectors[generation(model, len(vector))].append((place, vector))
+
+
+def generation(model: str, width: int) -> str:
+    """Vectors with the same generation may be compared."""
+    return f"{model}/{width}"
+
+
+def model_of(name: str) -> str:
+    """The model of a generation."""
+    return name.rpartition("/")[0]

@@ -1,0 +1,121 @@
+"""Cutting a long text into overlapping pieces at its own seams: places in it, not copies of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+SIZE = 800
+"""UTF-8 bytes of a full piece: about 200 tokens of prose, within what embedding models read."""
+OVERLAP = 160
+"""Bytes of the sentence that a piece repeats from the one before it; a longer one is not repeated."""
+MOST = 65_000
+"""Pieces of one text; the last one takes what remains."""
+
+_FENCE = re.compile(r"^[ \t]*(```+|~~~+)")
+_TABLE = re.compile(r"^[ \t]*\|")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？][」』”’）]*|\n+")
+_SPACE = re.compile(r"\s+")
+
+
+class Piece(NamedTuple):
+    """A half-open range of characters of a text."""
+
+    start: int
+    end: int
+
+
+def pieces_of(text: str, size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
+    """Cut a text; a short one is one piece. Together the pieces hold every character that is not white space.
+
+    Prose is cut between sentences, code and tables between lines, and where there is no seam, between words or
+    anywhere. A piece is at most about `size` bytes long, its overlap with the one before it included.
+    """
+    room = _characters(text, size)
+    if len(text) <= room:
+        return [Piece(0, len(text))]
+    repeated = room * overlap // size
+    found: list[Piece] = []
+    start = end = 0
+    last = Piece(0, 0)  # the newest unit of the piece being made, if a piece may repeat it
+    for unit, is_prose in _units(text, room - repeated):
+        if end > start and unit.end - start > room:
+            found.append(Piece(start, end))
+            start = last.start if is_prose and 0 < last.end - last.start <= repeated else unit.start
+        elif end <= start:
+            start = unit.start
+        end = unit.end
+        last = unit if is_prose else Piece(unit.end, unit.end)
+        if len(found) == MOST:
+            break
+    if len(found) == MOST:
+        end = len(text)
+    if end > start:
+        found.append(Piece(start, end))
+    return [_trimmed(text, piece) for piece in found] or [Piece(0, len(text))]
+
+
+def _characters(text: str, size: int) -> int:
+    """The characters of a text that come to so many bytes, at its own rate."""
+    if text.isascii() or not text:
+        return size
+    return max(40, size * len(text) // len(text.encode("utf-8", "surrogatepass")))
+
+
+def _trimmed(text: str, piece: Piece) -> Piece:
+    start, end = piece
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return Piece(start, end) if end > start else piece
+
+
+def _units(text: str, most: int) -> Iterator[tuple[Piece, bool]]:
+    """What is never cut, in order, and whether it is prose: sentences, lines of code, rows of tables."""
+    for block, is_prose in _blocks(text):
+        if is_prose:
+            ends = [found.end() for found in _SENTENCE_END.finditer(text, block.start, block.end)]
+        else:
+            ends = [found.end() for found in re.compile(r"\n").finditer(text, block.start, block.end)]
+        start = block.start
+        for end in (*ends, block.end):
+            if end <= start:
+                continue
+            if text[start:end].strip():
+                for part in _words(text, start, end, most):
+                    yield part, is_prose
+            start = end
+
+
+def _words(text: str, start: int, end: int, most: int) -> Iterator[Piece]:
+    """A unit that is too long by itself, in parts that end at a space if there is one."""
+    while end - start > most:
+        spaces = [found.end() for found in _SPACE.finditer(text, start + most // 2, start + most)]
+        cut = spaces[-1] if spaces else start + most
+        yield Piece(start, cut)
+        start = cut
+    yield Piece(start, end)
+
+
+def _blocks(text: str) -> Iterator[tuple[Piece, bool]]:
+    """Runs of lines that are code or a table, and those that are prose."""
+    start = at = 0
+    fence = ""
+    was_prose = True
+    for line in text.splitlines(keepends=True):
+        marked = _FENCE.match(line)
+        closes = bool(fence and marked and marked[1].startswith(fence))
+        is_prose = not fence and marked is None and not _TABLE.match(line)
+        if is_prose != was_prose:
+            if at > start:
+                yield Piece(start, at), was_prose
+            start, was_prose = at, is_prose
+        if closes:
+            fence = ""
+        elif marked and not fence:
+            fence = marked[1]
+        at += len(line)
+    if at > start:
+        yield Piece(start, at), was_prose
