@@ -1,6 +1,6 @@
 // Copies the few third-party browser files we use from node_modules into static/vendor and makes one icon sprite.
 // Run with `npm run build`; the result is not committed.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -12,6 +12,9 @@ const SCRIPTS = {
   "htmx.js": "htmx.org/dist/htmx.min.js",
   "hx-sse.js": "htmx.org/dist/ext/hx-sse.min.js",
   "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
+  // Fetched only by pages with formulas or diagrams on them.
+  "katex/katex.js": "katex/dist/katex.min.js",
+  "mermaid.js": "@mermaid-js/tiny/dist/mermaid.tiny.js",
 };
 
 // Latin is fetched by everyone; the other ranges only by pages that contain such letters.
@@ -39,6 +42,16 @@ function copyScripts() {
   // Only the browser tests use this one; it is absent after `npm ci --omit=dev`.
   const axe = join(modules, "axe-core", "axe.min.js");
   if (existsSync(axe)) copyFileSync(axe, join(vendor, "axe.js"));
+}
+
+function copyKatex() {
+  const home = join(modules, "katex", "dist");
+  // Every browser that runs our scripts reads woff2.
+  const sheet = readFileSync(join(home, "katex.min.css"), "utf8").replace(/,url\([^)]*\.(woff|ttf)\) format\("\w+"\)/g, "");
+  writeFileSync(join(vendor, "katex", "katex.css"), sheet);
+  for (const file of readdirSync(join(home, "fonts"))) {
+    if (file.endsWith(".woff2")) copyFileSync(join(home, "fonts", file), join(vendor, "katex", "fonts", file));
+  }
 }
 
 function copyFonts() {
@@ -69,6 +82,8 @@ function makeSprite() {
 
 rmSync(vendor, { recursive: true, force: true });
 mkdirSync(join(vendor, "fonts"), { recursive: true });
+mkdirSync(join(vendor, "katex", "fonts"), { recursive: true });
 copyScripts();
+copyKatex();
 copyFonts();
 makeSprite();

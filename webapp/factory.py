@@ -24,6 +24,7 @@ from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.audit.setup import init_audit
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.frames import blueprint as frames
 from webapp.chat.gate import init_gate
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
@@ -178,6 +179,7 @@ def _register(app: OpenAPI) -> None:
         memory_activity_pages,
         retrieval_pages,
         inspector_pages,
+        frames,
         admin_pages,
         service_endpoints.blueprint,
         digests_pages,

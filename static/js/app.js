@@ -14,6 +14,7 @@ import "./palette.js";
 import "./quotes.js";
 import "./rename.js";
 import "./requests.js";
+import "./rich.js";
 import "./scroll.js";
 import "./suggestions.js";
 import "./theme.js";

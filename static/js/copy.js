@@ -15,7 +15,7 @@ async function write(text) {
   if (!done) throw new Error("copying is switched off");
 }
 
-async function copy(button, text) {
+export async function copy(button, text) {
   try {
     await write(text);
   } catch {

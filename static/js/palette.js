@@ -27,6 +27,9 @@ if (palette) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
       choose(all.at((all.indexOf(chosen()) + step) % all.length));
+    } else if (event.key === "Escape") {
+      event.preventDefault(); // a search field would only be emptied by it
+      palette.close();
     } else if (event.key === "Enter" && event.target === field && chosen()) {
       event.preventDefault();
       chosen().click();

@@ -44,6 +44,9 @@ def test_dialect(source: str, html: str) -> None:
 def test_code_block_has_its_bar() -> None:
     assert render("```python\nx = 1\n```") == (
         '<div class="code" data-lang="python"><div class="code-bar"><span class="code-lang">python</span>'
+        '<button type="button" class="code-tool" data-code="lines" aria-pressed="false">Lines</button>'
+        '<button type="button" class="code-tool" data-code="wrap" aria-pressed="false">Wrap</button>'
+        '<button type="button" class="code-tool" data-code="download">Download</button>'
         '<button type="button" class="code-copy" data-copy>Copy</button></div><pre tabindex="0"><code>'
         '<span class="n">x</span> <span class="o">=</span> <span class="mi">1</span>\n</code></pre></div>\n'
     )
@@ -72,9 +75,54 @@ def test_code_keeps_its_white_space() -> None:
 
 def test_table_scrolls_and_aligns_without_style() -> None:
     html = render("|a|b|\n|:-|-:|\n|1|2|")
-    assert html.startswith('<div class="table-scroll" tabindex="0"><table>')
+    assert html.startswith('<div class="table-box"><div class="table-scroll" tabindex="0"><table>')
     assert '<td class="left">1</td>\n<td class="right">2</td>' in html
     assert "style" not in html
+
+
+def test_a_table_keeps_words_whole() -> None:
+    long = "a cell with more in it than fits into a narrow column"
+    html = render(f"|a|b|\n|-|-:|\n|{long}|{long}|")
+    assert f'<td class="long">{long}</td>' in html
+    assert f'<td class="right long">{long}</td>' in html
+    assert "<th>a</th>" in html
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        (r"\( a^2 \)", '<p><span class="math">a^2</span></p>\n'),
+        (r"so \[ a \\ b \] it", '<p>so <span class="math math-display">a \\\\ b</span> it</p>\n'),
+        ("$x_1$, $a<b$", '<p><span class="math">x_1</span>, <span class="math">a&lt;b</span></p>\n'),
+        ("$$a+b$$.", '<p><span class="math math-display">a+b</span>.</p>\n'),
+        ("$$\na\n= b\n$$", '<div class="math math-display">a\n= b</div>\n'),
+        ("Thus\n\\[\n- a_*b*\n\\]\nit is", '<p>Thus</p>\n<div class="math math-display">- a_*b*</div>\n<p>it is</p>\n'),
+        (
+            "\\begin{align*}\na &= b\\\\\n\\end{align*}",
+            '<div class="math math-display">\\begin{align*}\na &amp;= b\\\\\n\\end{align*}</div>\n',
+        ),
+        ("- a\n  $$\n  x\n  $$", '<ul>\n<li>a<div class="math math-display">x</div>\n</li>\n</ul>\n'),
+        # What is no formula stays as it was.
+        ("$5 and $6, US$7 or 8$", "<p>$5 and $6, US$7 or 8$</p>\n"),
+        ("$HOME/$USER", "<p>$HOME/$USER</p>\n"),
+        ("`$a$` and `\\(b\\)`", "<p><code>$a$</code> and <code>\\(b\\)</code></p>\n"),
+        ("\\$a$ b", "<p>$a$ b</p>\n"),
+        ("$$\na\n\nb", "<p>$$\na</p>\n<p>b</p>\n"),
+        (r"a \\( b", "<p>a \\( b</p>\n"),
+    ],
+)
+def test_formulas_keep_their_tex(source: str, html: str) -> None:
+    assert render(source) == html
+
+
+def test_footnotes() -> None:
+    assert render("a[^1] b[^x]\n\n[^1]: The *note*\n[^x]: More\n  of it") == (
+        '<p>a<sup class="footnote-reference" data-note="1" role="link" tabindex="0">1</sup> '
+        'b<sup class="footnote-reference" data-note="x" role="link" tabindex="0">x</sup></p>\n'
+        '<div class="footnote" data-note="1" tabindex="-1"><span class="footnote-label">1</span> '
+        "The <em>note</em></div>\n"
+        '<div class="footnote" data-note="x" tabindex="-1"><span class="footnote-label">x</span> More\nof it</div>\n'
+    )
 
 
 def test_task_list() -> None:
@@ -138,14 +186,24 @@ ATTACKS = [
     "\ufeff<script>alert(1)</script>",
     "\x00<script\x00>alert(1)</script>",
     "\ud83d<script>",
+    "\\(<script>alert(1)</script>\\)",
+    "$$<img src=x onerror=alert(1)>$$",
+    "$$\n<svg onload=alert(1)>\n$$",
+    "$\\href{javascript:alert(1)}{x}$",
+    "\\begin{align}<script>alert(1)</script>\\end{align}",
+    "x[^<script>] [^a]\n\n[^a]: <script>alert(1)</script>",
+    '[^a"onmouseover=alert(1)]: x',
+    "```mermaid\ngraph TD; A[<img src=x onerror=alert(1)>]\n```",
+    "```svg\n<svg onload=alert(1)><script>alert(1)</script></svg>\n```",
 ]
 ALLOWED = {
+    "sup",
     *("a", "blockquote", "br", "button", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
     *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {
     *("aria-label", "class", "data-copy", "data-lang", "href", "rel", "role", "start", "tabindex", "target", "title"),
-    "type",
+    *("type", "data-code", "data-note", "aria-pressed"),
 }
 
 
@@ -160,7 +218,8 @@ class Inspector(html.parser.HTMLParser):
         if tag == "a":
             assert ("rel", "noopener noreferrer nofollow ugc") in attrs
         if tag == "button":
-            assert attrs == [("type", "button"), ("class", "code-copy"), ("data-copy", None)]
+            assert dict(attrs)["class"] in ("code-copy", "code-tool")
+            assert dict(attrs)["type"] == "button"
 
     def handle_comment(self, data: str) -> None:
         raise AssertionError("a comment")
@@ -230,6 +289,13 @@ HOSTILE = {
     "stairs": "\n".join("  " * depth + "- a" for depth in range(400)),
     "tags": "<div>" * 20_000,
     "words": "word *emph* `code` text\n" * 4_200,
+    "open formulas": "\\(" * 40_000,
+    "open display formulas": "\\[\n" * 2_000,
+    "dollars": "$a " * 30_000,
+    "double dollars": "$$a\n" * 20_000,
+    "environments": "\\begin{align}\n" * 2_000,
+    "notes": "[^1]: a\n" * 8_000,
+    "references": "[^1]" * 20_000,
 }
 
 

@@ -22,7 +22,7 @@ def test_a_reply_word_by_word() -> None:
 
 def test_the_tail_is_shown_as_far_as_it_goes() -> None:
     renderer = StreamRenderer()
-    assert renderer.feed("Some **bo").tail_html == "<p>Some **bo</p>\n"
+    assert renderer.feed("Some **bo").tail_html == "<p>Some <strong>bo</strong></p>\n"
     assert renderer.feed("ld**").tail_html == "<p>Some <strong>bold</strong></p>\n"
     update = renderer.feed("\n\n```py\nx = '")
     assert update.finished_html == ["<p>Some <strong>bold</strong></p>\n"]

@@ -1,4 +1,4 @@
-"""The Markdown dialect of replies: CommonMark, tables, strikethrough, task lists, bare links; no raw HTML."""
+"""The Markdown dialect of replies: CommonMark and GitHub's additions, formulas and footnotes; no raw HTML."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+
+from webapp.markdown.footnotes import footnote_plugin
+from webapp.markdown.math import math_plugin
 
 MAX_NESTING = 20
 FIRST_HEADING = 3  # h1 and h2 belong to the page
@@ -22,6 +25,8 @@ def make_parser(**options: object) -> MarkdownIt:
     """A parser of the dialect; `options` are added to markdown-it's own."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
     parser.enable(["table", "strikethrough"])
+    math_plugin(parser)
+    footnote_plugin(parser)
     parser.validateLink = is_allowed_link  # type: ignore[method-assign]
     parser.core.ruler.push("page_headings", _page_headings)
     parser.core.ruler.push("images_as_links", _images_as_links)

@@ -15,31 +15,41 @@ from markupsafe import Markup
 from pygments.token import STANDARD_TYPES
 
 from webapp.markdown.highlighting import GrowingCode, highlight, language_of
+from webapp.markdown.holding import showable
 from webapp.markdown.parsing import make_parser
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
 # Unmatched brackets are the one thing whose cost grows with their square.
 MAX_BRACKETS = 20_000
 
+LONG_CELL = 40  # characters past which a cell of a table is given a width to wrap in
+
 _ALIGNMENTS = {"left", "center", "right"}
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre"),
-    *("s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("s", "span", "strong", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 _CLEANER = nh3.Cleaner(
     tags=_TAGS,
-    attributes={"a": {"href", "title"}, "ol": {"start"}, "div": {"data-lang", "tabindex"}, "span": {"aria-label"}},
-    tag_attribute_values={"span": {"role": {"img"}}},
+    attributes={
+        "a": {"href", "title"},
+        "ol": {"start"},
+        "div": {"data-lang", "data-note", "tabindex"},
+        "span": {"aria-label"},
+        "sup": {"data-note", "tabindex"},
+    },
+    tag_attribute_values={"span": {"role": {"img"}}, "sup": {"role": {"link"}}},
     set_tag_attribute_values={"a": {"target": "_blank"}},
     allowed_classes={
         "a": {"image-link"},
-        "div": {"code", "table-scroll"},
+        "div": {"code", "table-box", "table-scroll", "footnote", "math", "math-display"},
         "li": {"task-list-item"},
         "ul": {"contains-task-list"},
         "ol": {"contains-task-list"},
-        "span": {"task", *filter(None, STANDARD_TYPES.values())},
-        "th": _ALIGNMENTS,
-        "td": _ALIGNMENTS,
+        "span": {"task", "math", "math-display", "footnote-label", *filter(None, STANDARD_TYPES.values())},
+        "sup": {"footnote-reference"},
+        "th": _ALIGNMENTS | {"long"},
+        "td": _ALIGNMENTS | {"long"},
     },
     link_rel="noopener noreferrer nofollow ugc",
     url_schemes={"http", "https", "mailto"},
@@ -50,6 +60,9 @@ _CLEANER = nh3.Cleaner(
 _CODE_OPEN = re.compile(r'<div class="code" data-lang="([^"<>&]*)"><pre>')
 _CODE_BAR = (
     r'<div class="code" data-lang="\1"><div class="code-bar"><span class="code-lang">\1</span>'
+    r'<button type="button" class="code-tool" data-code="lines" aria-pressed="false">Lines</button>'
+    r'<button type="button" class="code-tool" data-code="wrap" aria-pressed="false">Wrap</button>'
+    r'<button type="button" class="code-tool" data-code="download">Download</button>'
     r'<button type="button" class="code-copy" data-copy>Copy</button></div><pre tabindex="0">'
 )
 
@@ -60,8 +73,11 @@ def render(text: str) -> Markup:
 
 
 def render_growing(text: str, code: GrowingCode) -> Markup:
-    """As `render`, for the unfinished end of a stream, with what `code` remembers of its code blocks."""
-    return _render(text, {"growing_code": code, "code_blocks": 0})
+    """As `render`, for the unfinished end of a stream, as far as it can be shown.
+
+    `code` remembers its code blocks from one call to the next.
+    """
+    return _render(showable(text), {"growing_code": code, "code_blocks": 0})
 
 
 def render_plain(text: str) -> Markup:
@@ -87,16 +103,36 @@ class _Renderer(RendererHTML):
         return _code(tokens[idx].content, "text", env)
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return '<div class="table-scroll" tabindex="0">' + self.renderToken(tokens, idx, options, env)
+        return '<div class="table-box"><div class="table-scroll" tabindex="0">' + self.renderToken(
+            tokens, idx, options, env
+        )
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return self.renderToken(tokens, idx, options, env) + "</div>\n"
+        return self.renderToken(tokens, idx, options, env) + "</div></div>\n"
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return _cell(tokens[idx])
+        return _cell(tokens, idx)
 
     def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
-        return _cell(tokens[idx])
+        return _cell(tokens, idx)
+
+    def math_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return f'<div class="math math-display">{escape(tokens[idx].content)}</div>\n'
+
+    def math_inline(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        display = " math-display" if tokens[idx].meta["display"] else ""
+        return f'<span class="math{display}">{escape(tokens[idx].content)}</span>'
+
+    def footnote_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        label = escape(tokens[idx].meta["label"])
+        return f'<div class="footnote" data-note="{label}" tabindex="-1"><span class="footnote-label">{label}</span> '
+
+    def footnote_reference(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        label = escape(tokens[idx].content)
+        return f'<sup class="footnote-reference" data-note="{label}" role="link" tabindex="0">{label}</sup>'
+
+    def footnote_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        return "</div>\n"
 
     def list_item_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
         html = self.renderToken(tokens, idx, options, env)
@@ -116,9 +152,13 @@ def _code(code: str, language: str, env: dict[str, Any]) -> str:
     return f'<div class="code" data-lang="{escape(language)}"><pre><code>{html}</code></pre></div>\n'
 
 
-def _cell(token: Token) -> str:
-    style = str(token.attrGet("style") or "")
-    return f'<{token.tag} class="{style.removeprefix("text-align:")}">' if style else f"<{token.tag}>"
+def _cell(tokens: Sequence[Token], idx: int) -> str:
+    token = tokens[idx]
+    classes = [str(token.attrGet("style") or "").removeprefix("text-align:")]
+    if len(tokens[idx + 1].content) > LONG_CELL:
+        classes.append("long")
+    css = " ".join(filter(None, classes))
+    return f'<{token.tag} class="{css}">' if css else f"<{token.tag}>"
 
 
 _PARSER = make_parser()

@@ -12,9 +12,9 @@ from webapp.markdown.parsing import make_parser
 _PARSER = make_parser(inline_definitions=True)
 _LINE_END = re.compile(r"\r\n?|\n")
 # What ends a link definition that stands directly above; anything else may turn out to be its title.
-_INTERRUPTS = {"fence", "blockquote_open", "hr", "bullet_list_open", "ordered_list_open", "table_open"}
+_INTERRUPTS = {"math_block", "fence", "blockquote_open", "hr", "bullet_list_open", "ordered_list_open", "table_open"}
 # What a blank line ends. Lists and indented code go on after one.
-_ENDS_AT_BLANK = {"paragraph_open", "table_open", "blockquote_open", "definition"}
+_ENDS_AT_BLANK = {"paragraph_open", "table_open", "blockquote_open", "definition", "footnote_open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _normalised(text: str) -> list[str]:
 
 def _top_level(lines: list[str]) -> list[_Block]:
     tokens: list[Token] = []
-    _PARSER.block.parse("\n".join(lines) + "\n", _PARSER, {}, tokens)
+    _PARSER.block.parse("\n".join(lines) + "\n", _PARSER, {"growing": True}, tokens)
     blocks: list[_Block] = []
     for token in tokens:
         if token.level or token.nesting < 0 or token.map is None or token.type == "inline":
@@ -93,12 +93,14 @@ def _interrupts(block: _Block) -> bool:
 
 
 def _is_finished(block: _Block, following: _Block | None, lines: list[str]) -> bool:
+    if following is not None and following.first == "math_open" and block.end == following.start:
+        return False  # without an end it is no formula, and its lines may belong to this block
     if following is not None:
         # The line the next block starts on has ended this one: every rule has seen it already.
         return block.first != "definition" or block.end < following.start or _interrupts(following)
     if block.end >= len(lines):
         # A second line can still make a heading the head of a table; only a closed fence is beyond doubt.
         return block.closed and block.first != "definition"
-    if block.last in ("heading_open", "setext", "hr", "fence"):
+    if block.last in ("heading_open", "setext", "hr", "fence", "math_block"):
         return block.last != "fence" or block.closed
     return block.last in _ENDS_AT_BLANK and not lines[block.end].strip(" \t")

@@ -1,0 +1,97 @@
+// Diagrams of Mermaid and drawings in SVG, shown as pictures: a picture can run no script and fetch nothing.
+// Mermaid itself runs in a hidden frame without an origin, from which only the finished picture comes back.
+import { $, $$, on } from "./dom.js";
+
+const PATIENCE = 15_000;
+const waiting = new Map();
+let frame = null;
+let ready = null;
+let last = 0;
+
+function open() {
+  ready ??= new Promise((done) => {
+    frame = document.createElement("iframe");
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.className = "diagram-maker";
+    frame.title = "Draws diagrams";
+    frame.setAttribute("aria-hidden", "true");
+    frame.tabIndex = -1;
+    addEventListener("message", (event) => {
+      if (event.source !== frame.contentWindow) return;
+      if (event.data.ready) return done();
+      const { id, svg, error } = event.data;
+      waiting.get(id)?.(typeof svg === "string" ? { svg } : { error: String(error) });
+      waiting.delete(id);
+    });
+    frame.src = "/diagrams";
+    document.body.append(frame);
+  });
+  return ready;
+}
+
+async function draw(kind, text) {
+  await open();
+  const id = ++last;
+  return new Promise((done) => {
+    waiting.set(id, done);
+    setTimeout(() => done({ error: "It takes too long to draw." }), PATIENCE);
+    frame.contentWindow.postMessage({ id, kind, text, isDark: isDark() }, "*");
+  });
+}
+
+function show(block, svg, label) {
+  const image = document.createElement("img");
+  image.className = "diagram";
+  image.alt = label;
+  image.onload = () => {
+    $(".diagram", block)?.remove();
+    $("pre", block).before(image);
+    block.setAttribute("data-drawn", "");
+    block.removeAttribute("data-folded");
+    const bar = $(".code-bar", block);
+    if ($("[data-show-code]", bar)) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "code-tool code-source";
+    button.dataset.showCode = "";
+    button.setAttribute("aria-pressed", "false");
+    button.textContent = "Code";
+    $(".code-lang", bar).after(button);
+  };
+  image.onerror = () => refuse(block, "This drawing cannot be shown.");
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+}
+
+function refuse(block, why) {
+  if ($(".diagram-note", block)) return;
+  const note = document.createElement("p");
+  note.className = "diagram-note";
+  note.textContent = why;
+  block.append(note);
+}
+
+const isDark = () => getComputedStyle(document.documentElement).colorScheme === "dark"
+  || (document.documentElement.dataset.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+
+async function drawOne(block) {
+  block.dataset.diagram = "";
+  const kind = block.dataset.lang === "mermaid" ? "mermaid" : "svg";
+  const { svg, error } = await draw(kind, $("pre", block).textContent);
+  if (!block.isConnected) return;
+  if (svg) show(block, svg, kind === "svg" ? "Drawing" : "Diagram");
+  else refuse(block, `This diagram cannot be drawn: ${error.split("\n")[0].slice(0, 160)}`);
+}
+
+/** Draws the diagrams in an element that are finished. */
+export function drawDiagrams(root) {
+  for (const block of $$('.code:is([data-lang="mermaid"], [data-lang="svg"], [data-lang="xml"]):not([data-diagram])', root)) {
+    if (block.closest(".stream-tail")) continue;
+    if (block.dataset.lang === "xml" && !/^\s*<svg[\s>]/.test($("pre", block).textContent)) continue;
+    drawOne(block);
+  }
+}
+
+on("click", "[data-show-code]", (_event, button) => {
+  const isOn = button.closest(".code").toggleAttribute("data-code-shown");
+  button.setAttribute("aria-pressed", String(isOn));
+});

@@ -1,0 +1,137 @@
+// What a reply's blocks can do beyond being read. Looks at what is put into the page before it is painted.
+import { $, $$, on, store } from "./dom.js";
+import { drawDiagrams } from "./diagrams.js";
+import { setFormulas } from "./math.js";
+import { equip } from "./tables.js";
+import { toast } from "./toasts.js";
+
+const LONG = 28; // lines of code shown of a longer block
+const EXTENSIONS = {
+  bash: "sh", "c++": "cpp", csharp: "cs", css: "css", csv: "csv", go: "go", html: "html", java: "java", javascript: "js",
+  js: "js", json: "json", kotlin: "kt", latex: "tex", markdown: "md", md: "md", mermaid: "mmd", php: "php", py: "py",
+  python: "py", r: "r", ruby: "rb", rust: "rs", sh: "sh", sql: "sql", svg: "svg", swift: "swift", toml: "toml",
+  ts: "ts", tsx: "tsx", typescript: "ts", xml: "xml", yaml: "yaml", yml: "yaml",
+};
+
+const code = (block) => $("pre", block).textContent;
+
+/** Saves a text as a file of the reader's. */
+export function save(name, text, type = "text/plain") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+function press(button, isOn) {
+  button.setAttribute("aria-pressed", String(isOn));
+}
+
+function number(block, isOn) {
+  $(".code-numbers", block)?.remove();
+  block.toggleAttribute("data-numbered", isOn);
+  if (!isOn) return;
+  const lines = code(block).replace(/\n$/, "").split("\n").length;
+  const gutter = document.createElement("span");
+  gutter.className = "code-numbers";
+  gutter.setAttribute("aria-hidden", "true");
+  gutter.textContent = Array.from({ length: lines }, (_, at) => at + 1).join("\n");
+  $("pre", block).before(gutter);
+}
+
+const actions = {
+  wrap(block, button) {
+    const isOn = block.toggleAttribute("data-wrapped");
+    press(button, isOn);
+    store.set("code:wrap", isOn);
+    if (isOn) actions.lines(block, $('[data-code="lines"]', block), false); // numbers stand beside whole lines only
+  },
+  lines(block, button, isOn = !block.hasAttribute("data-numbered")) {
+    number(block, isOn);
+    press(button, isOn);
+    if (isOn && block.hasAttribute("data-wrapped")) actions.wrap(block, $('[data-code="wrap"]', block));
+  },
+  download(block) {
+    const { lang } = block.dataset;
+    save(`code.${EXTENSIONS[lang] ?? "txt"}`, code(block));
+  },
+  unfold(block, button) {
+    block.removeAttribute("data-folded");
+    button.remove();
+    $("pre", block).focus({ preventScroll: true });
+  },
+};
+
+on("click", ".code [data-code]", (_event, button) => actions[button.dataset.code](button.closest(".code"), button));
+
+function fold(block) {
+  if (block.closest(".turn:not([data-settling])")) return; // it was read while it was written: folding it would move what follows
+  const lines = code(block).split("\n").length;
+  if (lines <= LONG + 8 || $(".code-unfold", block)) return;
+  block.setAttribute("data-folded", "");
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "code-unfold";
+  button.dataset.code = "unfold";
+  button.textContent = `Show all ${lines - 1} lines`;
+  block.append(button);
+}
+
+function look(root) {
+  setFormulas(root);
+  for (const box of $$(".table-box", root)) if (!box.closest(".stream-tail")) equip(box);
+  for (const block of $$(".prose .code", root)) {
+    if (block.closest(".stream-tail") || "seen" in block.dataset) continue;
+    block.dataset.seen = "";
+    if (store.get("code:wrap")) {
+      block.setAttribute("data-wrapped", "");
+      press($('[data-code="wrap"]', block), true);
+    }
+    fold(block);
+  }
+  drawDiagrams(root);
+}
+
+// A footnote and back.
+function toNote(reference) {
+  const note = $(`.footnote[data-note="${CSS.escape(reference.dataset.note)}"]`, reference.closest(".prose"));
+  if (!note) return;
+  note.scrollIntoView({ block: "center" });
+  note.focus({ preventScroll: true });
+  note.back = reference;
+}
+on("click", ".footnote-reference", (_event, reference) => toNote(reference));
+on("keydown", ".footnote-reference", (event, reference) => event.key === "Enter" && toNote(reference));
+on("keydown", ".footnote", (event, note) => {
+  if (event.key !== "Escape" || !note.back?.isConnected) return;
+  event.stopPropagation();
+  note.back.focus();
+});
+
+// An image from elsewhere is fetched when it is asked for, in a frame of its own that sends no referrer and runs nothing.
+on("click", "a.image-link", (event, link) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || link.closest("[data-streaming]")) return;
+  event.preventDefault();
+  const next = link.nextElementSibling;
+  if (next?.matches(".image-frame")) return next.remove();
+  if (!link.protocol.startsWith("http")) return toast("This image has no address that can be opened.");
+  const frame = document.createElement("iframe");
+  frame.className = "image-frame";
+  frame.setAttribute("sandbox", "");
+  frame.referrerPolicy = "no-referrer";
+  frame.title = link.textContent;
+  frame.src = `/image?src=${encodeURIComponent(link.href)}`;
+  link.after(frame);
+});
+
+const main = $("#main");
+if (main) {
+  // A mutation is seen before the next frame: nothing is painted as it was written.
+  new MutationObserver((records) => {
+    for (const record of records) {
+      for (const node of record.addedNodes) if (node.nodeType === 1 && !node.closest(".katex")) look(node);
+    }
+  }).observe(main, { childList: true, subtree: true });
+  look(main);
+}

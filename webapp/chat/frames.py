@@ -1,0 +1,57 @@
+"""Frames apart from the page, each with a policy of its own: one draws diagrams, one shows an image from elsewhere."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, make_response, render_template, request
+
+from webapp.accounts.auth import signed_in
+from webapp.errors import Invalid
+
+blueprint = Blueprint("frames", __name__)
+
+MAX_ADDRESS = 2_000
+
+
+@blueprint.get("/diagrams")
+@signed_in
+def diagrams() -> Response:
+    """Where Mermaid runs: without an origin, so that it reaches nothing of the reader's, and without a network."""
+    policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
+    return _framed(render_template("chat/diagrams.html"), policy)
+
+
+@blueprint.get("/image")
+@signed_in
+def image() -> Response:
+    """An image from elsewhere that the reader asked to see; only its own host is asked for it. Raises Invalid."""
+    address = request.args.get("src", "")
+    host = image_host(address)
+    if host is None:
+        raise Invalid("This is not the address of an image.")
+    policy = f"sandbox; default-src 'none'; img-src {host}; style-src 'self'"
+    answer = _framed(render_template("chat/image.html", src=address), policy)
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def image_host(address: str) -> str | None:
+    """Scheme, host and port of an absolute web address, as a content policy names them; None for anything else."""
+    try:
+        parts = urlsplit(address)
+        port = f":{parts.port}" if parts.port else ""
+        host = (parts.hostname or "").encode("idna").decode("ascii")
+    except (ValueError, UnicodeError):
+        return None
+    is_plain = host.replace("-", "").replace(".", "").replace("_", "").isalnum()
+    if parts.scheme not in ("http", "https") or not is_plain or len(address) > MAX_ADDRESS:
+        return None
+    return f"{parts.scheme}://{host}{port}"
+
+
+def _framed(html: str, policy: str) -> Response:
+    answer = make_response(html)
+    answer.headers["Content-Security-Policy"] = f"{policy}; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    answer.headers["X-Frame-Options"] = "SAMEORIGIN"
+    return answer
