@@ -16,7 +16,7 @@ from webapp.accounts import auth
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.pages import blueprint as accounts_pages
-from webapp.admin.dashboard import init_dashboard
+from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
 from webapp.admin.prompts import blueprint as admin_prompts
@@ -181,6 +181,7 @@ def _register(app: OpenAPI) -> None:
         inspector_pages,
         frames,
         admin_pages,
+        admin_jobs,
         service_endpoints.blueprint,
         digests_pages,
         admin_prompts,
@@ -195,7 +196,6 @@ def _register(app: OpenAPI) -> None:
     for guided_pages in (journeys_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(guided_pages)
     init_docs(app)
-    init_dashboard(app)
     accounts_commands(app)
     memories_commands(app)
     retrieval_commands(app)

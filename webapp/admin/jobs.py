@@ -1,0 +1,243 @@
+"""Background work as RQ keeps it: queues by state, single jobs, workers, the schedule; and what an admin may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+from rq import Worker
+from rq.command import send_stop_job_command
+from rq.exceptions import InvalidJobOperation, NoSuchJobError
+from rq.job import Job
+from rq.registry import (
+    BaseRegistry,
+    CanceledJobRegistry,
+    DeferredJobRegistry,
+    FailedJobRegistry,
+    FinishedJobRegistry,
+    ScheduledJobRegistry,
+    StartedJobRegistry,
+)
+from rq.serializers import JSONSerializer
+
+from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
+from webapp.errors import Conflict, NotFound
+from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
+
+PAGE_LENGTH = 25
+AT_ONCE = 500
+"""How many jobs one click puts back or deletes."""
+
+REGISTRIES: dict[str, type[BaseRegistry]] = {
+    "started": StartedJobRegistry,
+    "scheduled": ScheduledJobRegistry,
+    "deferred": DeferredJobRegistry,
+    "failed": FailedJobRegistry,
+    "finished": FinishedJobRegistry,
+    "canceled": CanceledJobRegistry,
+}
+STATES = ("queued", *REGISTRIES)
+"""Where a job can be; `queued` is the queue itself."""
+
+FUNCTIONS = {spec.function for spec in JOBS.values()}
+
+
+def queues(client: Redis) -> list[QueueCounts]:
+    """Every queue with its counts."""
+    return [QueueCounts(name.value, {state: _count(client, name, state) for state in STATES}) for name in Queue]
+
+
+def workers(client: Redis) -> list[WorkerState]:
+    """Every worker that Redis knows, by name."""
+    found = [_worker_state(worker) for worker in Worker.all(connection=client, serializer=JSONSerializer)]
+    return sorted(found, key=lambda worker: worker.name)
+
+
+def schedule() -> list[Rhythm]:
+    """The jobs with a rhythm."""
+    return [
+        Rhythm(name, spec.queue.value, spec.every, spec.cron) for name, spec in JOBS.items() if spec.every or spec.cron
+    ]
+
+
+def jobs(client: Redis, queue: Queue, state: str, page: int) -> tuple[list[JobLine], bool]:
+    """A page of the jobs of a queue in a state, and whether there are more; what failed or ended last comes first."""
+    first = (page - 1) * PAGE_LENGTH
+    ids = _ids(client, queue, state, first, PAGE_LENGTH + 1)
+    found = Job.fetch_many(ids[:PAGE_LENGTH], connection=client, serializer=JSONSerializer)
+    return [_line(job) for job in found if job is not None], len(ids) > PAGE_LENGTH
+
+
+def job(client: Redis, job_id: str) -> JobState:
+    """One job. Raises NotFound for one that is not kept any more."""
+    found = _fetch(client, job_id)
+    status, line = _status(found), _line(found)
+    result = found.latest_result()
+    return JobState(
+        **vars(line),
+        queue=found.origin or "",
+        function=found.func_name or "",
+        ids=dict(found.kwargs or {}),
+        created_at=_aware(found.created_at),
+        started_at=_aware(found.started_at),
+        timeout=int(found.timeout) if found.timeout else None,
+        retries_left=found.retries_left or 0,
+        worker=found.worker_name or "",
+        depends_on=[str(name) for name in found.dependency_ids],
+        result=str(result.return_value) if result is not None and result.return_value is not None else "",
+        traceback=(result.exc_string or "") if result is not None else "",
+        actions=_actions(status),
+    )
+
+
+def requeue(client: Redis, job_id: str) -> None:
+    """Put a failed job back on its queue. Raises NotFound; Conflict for one that did not fail."""
+    found = _fetch(client, job_id)
+    if found.func_name not in FUNCTIONS:
+        raise Conflict("This is no job of this version.")
+    try:
+        found.requeue()
+    except (InvalidJobOperation, NoSuchJobError):
+        raise Conflict("Only a failed job can be put back.") from None
+
+
+def run_now(client: Redis, job_id: str) -> None:
+    """Put a job that waits for its time on its queue now. Raises NotFound, Conflict."""
+    found = _fetch(client, job_id)
+    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(found)))
+    if found.id not in registry.get_job_ids(cleanup=False):
+        raise Conflict("This job does not wait for its time.")
+    registry.remove(found)
+    rq_queue(client, _queue(found)).enqueue_job(found)
+
+
+def cancel(client: Redis, job_id: str) -> None:
+    """Stop a running job, or keep a waiting one from running. Raises NotFound; Conflict for one that is over."""
+    found = _fetch(client, job_id)
+    try:
+        if _status(found) == "started":
+            send_stop_job_command(client, found.id, JSONSerializer)
+        else:
+            found.cancel()
+    except InvalidJobOperation:
+        raise Conflict("This job cannot be cancelled any more.") from None
+
+
+def delete(client: Redis, job_id: str) -> None:
+    """Forget a job. What it was to do is owed still, and the sweep asks for it again. Raises NotFound, Conflict."""
+    found = _fetch(client, job_id)
+    if _status(found) == "started":
+        raise Conflict("This job is running. Cancel it first.")
+    found.delete()
+
+
+def requeue_all(client: Redis, queue: Queue) -> int:
+    """Put the failed jobs of a queue back; how many."""
+    return sum(_tried(requeue, client, job_id) for job_id in _ids(client, queue, "failed", 0, AT_ONCE))
+
+
+def delete_all(client: Redis, queue: Queue, state: str) -> int:
+    """Forget the jobs of a queue in a state, running ones excepted; how many."""
+    if state == "started":
+        raise Conflict("Running jobs are cancelled one by one.")
+    return sum(_tried(delete, client, job_id) for job_id in _ids(client, queue, state, 0, AT_ONCE))
+
+
+def start(client: Redis, name: str) -> bool:
+    """Ask for a job with a rhythm now; whether it was not waiting already. Raises NotFound."""
+    if name not in {rhythm.name for rhythm in schedule()}:
+        raise NotFound("There is no such job in the schedule.")
+    return push(client, JobRequest(name)) is not None
+
+
+def _tried(action: Any, client: Redis, job_id: str) -> bool:
+    try:
+        action(client, job_id)
+    except (NotFound, Conflict):
+        return False
+    return True
+
+
+def _count(client: Redis, name: Queue, state: str) -> int:
+    queue = rq_queue(client, name)
+    return queue.count if state == "queued" else REGISTRIES[state](queue=queue).get_job_count(cleanup=False)
+
+
+def _ids(client: Redis, name: Queue, state: str, first: int, count: int) -> list[str]:
+    queue = rq_queue(client, name)
+    if state == "queued":
+        return queue.get_job_ids(first, count)
+    newest_first = state in ("failed", "finished", "canceled")
+    return REGISTRIES[state](queue=queue).get_job_ids(first, first + count - 1, desc=newest_first, cleanup=False)
+
+
+def _fetch(client: Redis, job_id: str) -> Job:
+    try:
+        return Job.fetch(job_id, connection=client, serializer=JSONSerializer)
+    except (NoSuchJobError, ValueError):
+        raise NotFound("This job is no longer kept.") from None
+
+
+def _queue(found: Job) -> Queue:
+    try:
+        return Queue(found.origin)
+    except ValueError:
+        raise Conflict("This job belongs to a queue that this version does not have.") from None
+
+
+def _line(found: Job) -> JobLine:
+    return JobLine(
+        job_id=found.id,
+        name=str((found.meta or {}).get("name") or (found.func_name or "").rpartition(".")[2]),
+        description=found.description or "",
+        status=_status(found),
+        enqueued_at=_aware(found.enqueued_at),
+        ended_at=_aware(found.ended_at),
+    )
+
+
+def _status(found: Job) -> str:
+    status = found.get_status(refresh=False)
+    return str(getattr(status, "value", status) or "unknown")
+
+
+def _actions(status: str) -> tuple[str, ...]:
+    return {
+        "failed": ("requeue", "delete"),
+        "stopped": ("delete",),
+        "queued": ("cancel", "delete"),
+        "started": ("cancel",),
+        "scheduled": ("run", "cancel", "delete"),
+        "deferred": ("cancel", "delete"),
+    }.get(status, ("delete",))
+
+
+def _worker_state(worker: Worker) -> WorkerState:
+    state = str(getattr(worker.get_state(), "value", worker.get_state()))
+    return WorkerState(
+        name=worker.name,
+        state="starting" if state == "?" else state,
+        queues=_names(worker.queue_names()),
+        last_heartbeat=_aware(worker.last_heartbeat),
+        job_id=_current_job(worker),
+        done=worker.successful_job_count or 0,
+        failed=worker.failed_job_count or 0,
+    )
+
+
+def _current_job(worker: Worker) -> str:
+    try:
+        return worker.get_current_job_id() or ""
+    except (RedisError, NoSuchJobError):
+        return ""
+
+
+def _names(found: Iterable[Any]) -> list[str]:
+    return [str(name) for name in found]
+
+
+def _aware(at: datetime | None) -> datetime | None:
+    return at if at is None or at.tzinfo else at.replace(tzinfo=UTC)

@@ -1,0 +1,122 @@
+"""The RQ dashboard at /admin/rq: our own pages over RQ's API, under the site's policy and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from redis import Redis
+
+from webapp.accounts.auth import admin_only
+from webapp.admin import jobs
+from webapp.errors import NotFound
+from webapp.extensions import redis
+from webapp.jobspecs import Queue
+from webapp.web import ViewResult, wants_partial
+
+blueprint = Blueprint("admin_jobs", __name__, url_prefix="/admin/rq")
+
+MAX_PAGE = 10_000
+DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = {
+    "requeue": (jobs.requeue, "The job is back on its queue."),
+    "run": (jobs.run_now, "The job is on its queue now."),
+    "cancel": (jobs.cancel, "The job is cancelled."),
+    "delete": (jobs.delete, "The job is deleted."),
+}
+LABELS = {"requeue": "Put back", "run": "Run now", "cancel": "Cancel", "delete": "Delete"}
+STATE_WORDS = {
+    "queued": "waiting",
+    "started": "running",
+    "scheduled": "for later",
+    "deferred": "waiting for another",
+    "failed": "failed",
+    "finished": "finished",
+    "canceled": "cancelled",
+}
+
+
+@blueprint.get("")
+@blueprint.get("/")
+@admin_only
+def overview() -> ViewResult:
+    """Queues, workers and the schedule; for HTMX the part that changes by itself."""
+    template = "admin/jobs/_state.html" if wants_partial() else "admin/jobs/overview.html"
+    return render_template(
+        template,
+        queues=jobs.queues(redis()),
+        workers=jobs.workers(redis()),
+        schedule=jobs.schedule(),
+        states=STATE_WORDS,
+    )
+
+
+@blueprint.get("/queues/<queue>/<state>")
+@admin_only
+def listed(queue: str, state: str) -> ViewResult:
+    """The jobs of a queue in one state."""
+    page = max(1, min(request.args.get("page", 1, type=int), MAX_PAGE))
+    found, has_more = jobs.jobs(redis(), _queue(queue), _state(state), page)
+    shown = {"queue": queue, "state": state, "jobs": found, "page": page, "has_more": has_more, "states": STATE_WORDS}
+    return render_template("admin/jobs/list.html", **shown)
+
+
+@blueprint.post("/queues/<queue>/failed/requeue")
+@admin_only
+def requeue_all(queue: str) -> ViewResult:
+    """Put all failed jobs of a queue back."""
+    count = jobs.requeue_all(redis(), _queue(queue))
+    flash(f"{count} job{'' if count == 1 else 's'} put back.")
+    return redirect(url_for(".listed", queue=queue, state="failed"), 303)
+
+
+@blueprint.post("/queues/<queue>/<state>/delete")
+@admin_only
+def delete_all(queue: str, state: str) -> ViewResult:
+    """Forget all jobs of a queue in one state."""
+    count = jobs.delete_all(redis(), _queue(queue), _state(state))
+    flash(f"{count} job{'' if count == 1 else 's'} deleted.")
+    return redirect(url_for(".listed", queue=queue, state=state), 303)
+
+
+@blueprint.get("/jobs/<job_id>")
+@admin_only
+def job(job_id: str) -> ViewResult:
+    """One job with its ids, its times and, if it failed, its traceback."""
+    return render_template("admin/jobs/job.html", job=jobs.job(redis(), job_id), labels=LABELS, states=STATE_WORDS)
+
+
+@blueprint.post("/jobs/<job_id>/<action>")
+@admin_only
+def act(job_id: str, action: str) -> ViewResult:
+    """Put back, run, cancel or delete a job."""
+    if action not in DONE:
+        raise NotFound("There is no such action.")
+    do, said = DONE[action]
+    queue = jobs.job(redis(), job_id).queue
+    do(redis(), job_id)
+    flash(said)
+    if action != "delete":
+        return redirect(url_for(".job", job_id=job_id), 303)
+    known = queue in {name.value for name in Queue}
+    return redirect(url_for(".listed", queue=queue, state="failed") if known else url_for(".overview"), 303)
+
+
+@blueprint.post("/schedule/<name>")
+@admin_only
+def start(name: str) -> ViewResult:
+    """Ask now for a job that has a rhythm."""
+    flash("It is on its queue." if jobs.start(redis(), name) else "It is waiting already.")
+    return redirect(url_for(".overview"), 303)
+
+
+def _queue(name: str) -> Queue:
+    try:
+        return Queue(name)
+    except ValueError:
+        raise NotFound("There is no such queue.") from None
+
+
+def _state(name: str) -> str:
+    if name not in jobs.STATES:
+        raise NotFound("There is no such list of jobs.")
+    return name
