@@ -8,15 +8,25 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
-from webapp.journeys.matching import assign, assign_data
-from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge, merge_texts
-from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
-from webapp.journeys.point_views import Quote
+from webapp.journeys.corrections import is_correction, replaced_by
+from webapp.journeys.evidence import criteria_of, new_evidence, retire
+from webapp.journeys.matching import bearing_on, shares_words
+from webapp.journeys.merging import (
+    Assessment,
+    PointState,
+    as_it_stands,
+    is_settled,
+    keep_settled,
+    merge,
+    merge_texts,
+)
+from webapp.journeys.models import ConversationPoint, JourneyGuide, PointEvidence, PointMemory
+from webapp.journeys.owing import owe_reports
+from webapp.journeys.point_views import PointView, Quote, aims_of
 from webapp.journeys.points import journey_view, load_evidence, state_of
 from webapp.journeys.reports import report_due
-from webapp.memories.engine.state import Evidence
 from webapp.memories.learning.guided import Guided, PointKey
 from webapp.memories.learning.points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
@@ -27,28 +37,55 @@ KNOWN_SHOWN = 8
 
 
 def open_points(conversation: Conversation) -> Guided:
-    """The points of the conversation's journey that still need a look, with what is known of them.
+    """The points that the next call is to look at, with what is known of them: those still open first.
 
-    Those addressed with high confidence are left out.
+    Settled ones are among them when the conversation is about them: the one opened last, and those that what was said
+    touches or may put right.
     """
     if conversation.journey_id is None:
         return Guided()
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
     still_open = [item for item in view.points if not item.is_settled]
+    settled = [item for item in view.points if item.is_settled]
+    if settled:
+        guide = db.session.get(JourneyGuide, conversation.conversation_id)
+        opened = guide.point_id if guide is not None else None
+        said = " \n".join(_unread(conversation))
+        touched = [item for item in settled if item.point.point_id == opened or _touches(said, item)]
+        settled = touched or (settled if is_correction(said) else [])
+    looked_at = [*still_open, *settled]
     return Guided(
-        keys=tuple(item.point.point_id for item in still_open),
+        keys=tuple(item.point.point_id for item in looked_at),
         points=tuple(
             OpenPoint(
                 item.point.title,
-                goals="; ".join(item.point.elicitation_goals),
+                goals="; ".join(item.new_goals or item.point.elicitation_goals),
                 known=tuple(item.extracted_points[:KNOWN_SHOWN]),
                 description=item.point.description,
                 criteria=tuple(item.point.completion_criteria),
                 keywords=tuple(item.point.semantic_keywords),
+                is_settled=item.is_settled,
             )
-            for item in still_open
+            for item in looked_at
         ),
     )
+
+
+def _unread(conversation: Conversation) -> Sequence[str]:
+    """What the user said since the last extraction."""
+    return db.session.scalars(
+        select(Message.content).where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.role == "user",
+            Message.superseded_by_id.is_(None),
+            Message.message_id > (conversation.extracted_through or 0),
+        )
+    ).all()
+
+
+def _touches(said: str, item: PointView) -> bool:
+    known = " ".join([*item.extracted_points, *map(str, item.structured_data.values())])
+    return bool(bearing_on(said, item.point.semantic_keywords)) or shares_words(said, known)
 
 
 def store_assessments(
@@ -65,24 +102,39 @@ def store_assessments(
         if point is not None and not point.is_archived:
             _merge(conversation, point, item, messages)
     db.session.flush()
-    return bool(found) and report_due(conversation)
+    if not found:
+        return False
+    is_due = report_due(conversation)
+    owe_reports(conversation.user_id, conversation.journey_id, but=conversation.conversation_id if is_due else None)
+    return is_due
 
 
 def _merge(conversation: Conversation, point: ConversationPoint, found: GroundedAssessment, messages: int) -> None:
     row = hold_memory(conversation.user_id, point)
-    left = load_evidence([row.point_memory_id], conversation.conversation_id)[row.point_memory_id]
+    everything = load_evidence([row.point_memory_id], conversation.conversation_id, with_retired=True)
+    known = everything[row.point_memory_id]
+    left = [item for item in known if item.retired_at is None]
     state = as_it_stands(state_of(row), len(left))
     if len(left) < row.evidence_count:
-        drop_lost(row, left)
-    new = _new_evidence(row, left, found)
+        drop_lost(row, known)
+    new = new_evidence(conversation, row, known, found)
     db.session.add_all(new)
+    replaced = _retire_replaced(left, new, found) if new else set()
+    left = [item for item in left if item.evidence_id not in replaced]
     assessment = Assessment(
-        found.assessment.is_addressed,
+        found.assessment.is_addressed and _meets_criteria(point, left, found),
         found.assessment.confidence_score,
         now(),
         messages,
     )
-    write_state(row, merge(state, assessment, point.confidence_threshold, rests_on=len(left) + len(new)))
+    merged = merge(state, assessment, point.confidence_threshold, rests_on=len(left) + len(new))
+    if is_settled(state, point.confidence_threshold) and (left or new):
+        merged = keep_settled(merged, point.confidence_threshold)  # an addition to it is no doubt of it
+    write_state(row, merged)
+    if row.is_addressed and found.assessment.is_addressed:
+        row.settled_for = aims_of(point)
+    if new:
+        row.before_change = None
     db.session.flush()
     log.info(
         "point assessed",
@@ -92,37 +144,35 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
             "confidence": round(row.confidence_score, 2),
             "conversation_id": conversation.conversation_id,
             "evidence": len(new),
+            "replaced": len(replaced),
         },
     )
 
 
-def _new_evidence(row: PointMemory, known: Sequence[Quote], found: GroundedAssessment) -> list[PointEvidence]:
-    """Rows for quotes that are not there yet; each carries the statements and values that were taken from it."""
-    seen = {(item.message_id, item.quote) for item in known}
-    fresh: list[Evidence] = []
-    for item in found.evidence:
-        if (item.message_id, item.quote) not in seen and not any(item.overlaps(other) for other in fresh):
-            fresh.append(item)
-    if not fresh:
-        return []
-    said = [text for item in known for text in item.extracted_points]
-    statements = merge_texts(said, found.assessment.extracted_points)[len(merge_texts((), said)) :]
-    quotes = [item.quote for item in fresh]
-    return [
-        PointEvidence(
-            point_memory_id=row.point_memory_id,
-            message_id=item.message_id,
-            quote=item.quote,
-            start=item.start,
-            end=item.end,
-            said_at=item.said_at,
-            extracted_points=texts,
-            structured_data=data,
-        )
-        for item, texts, data in zip(
-            fresh, assign(statements, quotes), assign_data(found.assessment.structured_data, quotes), strict=True
-        )
-    ]
+def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: GroundedAssessment) -> bool:
+    """Whether all criteria are settled, if the assessment says which it settles; else its word counts."""
+    if found.assessment.criteria_met is None:
+        return True
+    met = {text for item in left for text in item.criteria} | set(criteria_of(point, found))
+    return met >= set(point.completion_criteria)
+
+
+def _retire_replaced(left: Sequence[Quote], new: Sequence[PointEvidence], found: GroundedAssessment) -> set[int]:
+    """Take out of what is known what the new words replace; the ids of the rows of which nothing is left."""
+    if not left:
+        return set()
+    ids = {item.message_id for item in new}
+    words = db.session.scalars(select(Message.content).where(Message.message_id.in_(ids))).all()
+    shown = merge_texts((), (text for item in left for text in item.extracted_points))[:KNOWN_SHOWN]
+    named = [shown[number - 1] for number in found.assessment.corrects if number <= len(shown)]
+    gone = replaced_by(
+        "\n".join(words),
+        found.assessment.structured_data,
+        found.assessment.extracted_points,
+        [item.as_known for item in left if item.message_id not in ids],
+        named,
+    )
+    return {evidence_id for evidence_id, what in gone.items() if retire(evidence_id, what)}
 
 
 def hold_memory(user_id: int, point: ConversationPoint) -> PointMemory:

@@ -40,6 +40,11 @@ def bearing_on(statement: str, keywords: Iterable[str]) -> int:
     return sum(f" {keyword} " in text for keyword in wanted if keyword)
 
 
+def shares_words(one: str, other: str) -> bool:
+    """Whether two texts have a telling word in common."""
+    return bool(_terms(one) & _terms(other))
+
+
 def _terms(text: str) -> set[str]:
     return set(_in_order(text))
 

@@ -92,6 +92,11 @@ def as_it_stands(state: PointState, evidence_left: int) -> PointState:
     )
 
 
+def keep_settled(state: PointState, threshold: float) -> PointState:
+    """The state of a point that was settled and stays so."""
+    return replace(state, is_addressed=True, confidence=max(state.confidence, threshold))
+
+
 def is_settled(state: PointState, threshold: float) -> bool:
     """Addressed with a confidence that needs no further look."""
     return state.is_addressed and at_least(state.confidence, threshold)

@@ -16,7 +16,10 @@ PDF = LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
 
 
 class Journey(Base):
-    """A guided conversation, as its fixture file says. One that has no file any more is archived, never deleted."""
+    """A guided conversation, as its file or its author's last published version says; archived rather than deleted.
+
+    `source` says which of the two; one with an owner is theirs alone. `draft` waits to be published.
+    """
 
     __tablename__ = "journeys"
 
@@ -28,8 +31,27 @@ class Journey(Base):
     position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     source_hash: Mapped[str] = mapped_column(Key(64))
     is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    owner_id: Mapped[int | None]
+    source: Mapped[str] = mapped_column(String(10), default="file", server_default="file")
+    front_page: Mapped[str | None] = mapped_column(String(255))
+    published_version: Mapped[int | None]
+    draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class JourneyVersion(Base):
+    """What an author published at a time: a whole definition, in the form of a journey's file."""
+
+    __tablename__ = "journey_versions"
+    __table_args__ = (UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"), Base.__table_args__)
+
+    version_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    journey_id: Mapped[int] = mapped_column(ForeignKey("journeys.journey_id", ondelete="CASCADE"))
+    number: Mapped[int]
+    definition: Mapped[dict[str, Any]] = mapped_column(JSON)
+    author_id: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now)
 
 
 class ConversationPoint(Base):
@@ -51,6 +73,7 @@ class ConversationPoint(Base):
     suggested_questions: Mapped[list[str]] = mapped_column(JSON)
     semantic_keywords: Mapped[list[str]] = mapped_column(JSON)
     confidence_threshold: Mapped[float] = mapped_column(Double, default=0.7, server_default=text("0.7"))
+    keeps: Mapped[str | None] = mapped_column(String(10))
     position: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     is_archived: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
@@ -85,6 +108,15 @@ class PointMemory(Base):
     confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # Memories of which the user said that they do not answer this point any more.
     dismissed_memory_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    # What the user asked for: not to be asked about it (`skip`), or only after all others (`later`).
+    set_aside: Mapped[str | None] = mapped_column(String(10))
+    set_aside_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # The goals and criteria of the point when it was settled: what was added since is still to be asked.
+    settled_for: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    # Pairs of evidence that disagree and of which the user said that both hold.
+    settled_conflicts: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
+    # The state and the evidence before the user's last change, for its undo.
+    before_change: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -110,6 +142,43 @@ class PointEvidence(Base):
     said_at: Mapped[datetime] = mapped_column(Timestamp)
     extracted_points: Mapped[list[str]] = mapped_column(JSON, default=list)
     structured_data: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    # The assistant's question that a short answer answers.
+    question: Mapped[str | None] = mapped_column(Text)
+    criteria: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    # Statements and values of it that were replaced, with when and why; and when all of it was.
+    retired: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
+    retired_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    retired_why: Mapped[str | None] = mapped_column(String(20))
+
+
+class PointVectors(Base):
+    """The meaning of a point's goals and criteria, to weigh memories against; `digest` is of the text and the model."""
+
+    __tablename__ = "point_vectors"
+
+    point_id: Mapped[int] = mapped_column(
+        ForeignKey("conversation_points.point_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    model: Mapped[str] = mapped_column(String(100))
+    digest: Mapped[str] = mapped_column(String(64))
+    vectors: Mapped[bytes] = mapped_column(PDF)
+
+
+class JourneyGuide(Base):
+    """Where the guide of a conversation stands: the point that was opened last, and whether it is to hold its tongue.
+
+    `report_due`: a summary is owed, because the journey was completed or what the last one says has changed.
+    """
+
+    __tablename__ = "journey_guides"
+    __table_args__ = (Index("ix_journey_guides_report", "report_due"), Base.__table_args__)
+
+    conversation_id: Mapped[int] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    point_id: Mapped[int | None]
+    is_paused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    report_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
 class ConversationReport(Base):

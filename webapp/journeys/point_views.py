@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from webapp.journeys.corrections import Disagreement, Known, disagreements
+from webapp.journeys.fading import STALE, average, freshness, lifetime_of
 from webapp.journeys.guidance import PointGuide
 from webapp.journeys.merging import PointState, is_settled, merge_data, merge_texts, next_point
 from webapp.journeys.models import ConversationPoint, Journey
@@ -14,7 +16,11 @@ from webapp.journeys.models import ConversationPoint, Journey
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """The user's words in a message, or what they confirmed of a memory (`message_id` is None without a message)."""
+    """The user's words in a message, or what they confirmed of a memory (`message_id` is None without a message).
+
+    `question` is the assistant's that a short answer answers; `retired` are statements and values that were replaced
+    since; with `retired_at` all of it was.
+    """
 
     evidence_id: int
     message_id: int | None
@@ -27,6 +33,27 @@ class Quote:
     end: int | None = None
     extracted_points: Sequence[str] = ()
     structured_data: dict[str, Any] = field(default_factory=dict)
+    question: str | None = None
+    criteria: Sequence[str] = ()
+    retired: Sequence[dict[str, Any]] = ()
+    retired_at: datetime | None = None
+    retired_why: str | None = None
+
+    @property
+    def as_known(self) -> Known:
+        """What was understood from it, for the rules of corrections."""
+        return Known(self.evidence_id, self.extracted_points, self.structured_data)
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """Something that was said and does not hold any more."""
+
+    text: str
+    quote: str
+    said_at: datetime
+    retired_at: datetime | None
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +70,79 @@ class Prefilled:
 
 @dataclass(frozen=True, slots=True)
 class PointView:
-    """A point for one user; `reopened` when evidence has gone since it was addressed."""
+    """A point for one user; `reopened` when evidence has gone since it was addressed.
+
+    `set_aside` is skip or later, where the user asked for it; `former` is what was replaced; `at` is when it is looked
+    at, for what fades.
+    """
 
     point: ConversationPoint
     state: PointState
     evidence: list[Quote]
+    at: datetime
     manually_initiated: bool = False
     confirmed_at: datetime | None = None
     reopened: bool = False
     prefilled: list[Prefilled] = field(default_factory=list)
+    former: list[Former] = field(default_factory=list)
+    set_aside: str | None = None
+    settled_for: Sequence[str] | None = None
+    settled_conflicts: Sequence[Sequence[int]] = ()
+    can_undo: bool = False
 
     @property
     def is_settled(self) -> bool:
-        """Whether it needs no further talk."""
-        return is_settled(self.state, self.point.confidence_threshold)
+        """Whether it needs no further talk: nothing of it is open, and no goal was added since."""
+        return is_settled(self.state, self.point.confidence_threshold) and not self.new_goals
+
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the user does not want to be asked about it; what they said of it all the same counts."""
+        return self.set_aside == "skip" and not self.is_settled
+
+    @property
+    def new_goals(self) -> list[str]:
+        """Goals and criteria that were added after the point was settled."""
+        if self.settled_for is None or not self.state.is_addressed:
+            return []
+        return [text for text in aims_of(self.point) if text not in self.settled_for]
+
+    @property
+    def criteria_met(self) -> list[str]:
+        """The criteria that the evidence settles, as far as is known."""
+        criteria = self.point.completion_criteria
+        if self.state.is_addressed and not self.new_goals:
+            return list(criteria)
+        met = {text for item in self.evidence for text in item.criteria}
+        return [text for text in criteria if text in met]
+
+    @property
+    def conflicts(self) -> list[Disagreement]:
+        """Answers that disagree, until the user says which one holds."""
+        return disagreements([item.as_known for item in self.evidence], self.settled_conflicts)
+
+    @property
+    def faded(self) -> list[str]:
+        """What was said so long ago, for its kind, that it is asked again."""
+        return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
+
+    @property
+    def confidence(self) -> float:
+        """The confidence as it is by now: what was said fades, each thing by its kind."""
+        left = [average(share for _, share in self._left(item)) for item in self.evidence]
+        return self.state.confidence * average(left)
+
+    def _left(self, item: Quote) -> list[tuple[str, float]]:
+        """What was understood from a piece of evidence, with how much of its certainty is left."""
+        since = max(item.said_at, self.confirmed_at) if self.confirmed_at else item.said_at
+        keeps = self.point.keeps
+        found = [
+            (f"{name.replace('_', ' ')}: {value}", freshness(since, self.at, lifetime_of(name, keeps)))
+            for name, value in item.structured_data.items()
+        ]
+        if not found:
+            found = [(text, freshness(since, self.at, lifetime_of(text, keeps))) for text in item.extracted_points]
+        return found
 
     @property
     def extracted_points(self) -> list[str]:
@@ -84,6 +170,11 @@ class PointView:
 
     @property
     def to_check(self) -> bool:
+        """Whether it rests on other conversations only, or is old, and the user has not said that it still holds."""
+        return self.is_from_elsewhere or bool(self.faded)
+
+    @property
+    def is_from_elsewhere(self) -> bool:
         """Whether it rests on other conversations only, and the user has not said that it still holds."""
         return bool(self.evidence) and self.confirmed_at is None and all(item.elsewhere for item in self.evidence)
 
@@ -99,9 +190,9 @@ class PointView:
             point.elicitation_goals,
             point.example_questions,
             point.completion_criteria,
-            () if self.to_check else known,
+            () if self.is_from_elsewhere else known,
             self.quotes,
-            [*(known if self.to_check else ()), *(item.content for item in self.prefilled)],
+            [*(known if self.is_from_elsewhere else ()), *(item.content for item in self.prefilled)],
         )
 
 
@@ -119,14 +210,30 @@ class JourneyView:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every point is addressed."""
-        return bool(self.points) and self.addressed == len(self.points)
+        """Whether every point is addressed, but for those that the user does not want to talk about."""
+        done = sum(view.is_settled or view.is_skipped for view in self.points)
+        return self.addressed > 0 and done == len(self.points)
 
     @property
     def next_slug(self) -> str | None:
         """The point to talk about next."""
-        return next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in self.points])
+        return self.after(None)
+
+    def after(self, slug: str | None) -> str | None:
+        """The point to talk about next when one is left out: what was put off comes last."""
+        asked = [view for view in self.points if view.point.slug != slug and not view.is_skipped]
+        now = [view for view in asked if view.set_aside != "later"]
+        for group in (now, asked):
+            found = next_point([(view.point.slug, view.is_settled, view.state.confidence) for view in group])
+            if found is not None:
+                return found
+        return None
 
     def view(self, slug: str) -> PointView | None:
         """The point of that slug."""
         return next((view for view in self.points if view.point.slug == slug), None)
+
+
+def aims_of(point: ConversationPoint) -> list[str]:
+    """What a point wants to find out, and when it is done."""
+    return [*point.elicitation_goals, *point.completion_criteria]

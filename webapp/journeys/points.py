@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from sqlalchemy import false, select
 from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, now
 from webapp.journeys.matching import bearing_on
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
-from webapp.journeys.point_views import JourneyView, PointView, Prefilled, Quote
+from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import Memory, MemoryEvidence
 
@@ -45,7 +46,7 @@ def journey_view(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
     memories = {row.point_id: row for row in stored} if is_on else {}
-    evidence = load_evidence([row.point_memory_id for row in memories.values()], here)
+    evidence = load_evidence([row.point_memory_id for row in memories.values()], here, with_retired=True)
     offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
     views = [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
     return JourneyView(db.session.get(Journey, journey_id), views)
@@ -66,8 +67,10 @@ def state_of(row: PointMemory | None) -> PointState:
     )
 
 
-def load_evidence(point_memory_ids: Collection[int], here: int | None = None) -> dict[int, list[Quote]]:
-    """The evidence of point memories in the order in which it was said."""
+def load_evidence(
+    point_memory_ids: Collection[int], here: int | None = None, *, with_retired: bool = False
+) -> dict[int, list[Quote]]:
+    """The evidence of point memories in the order in which it was said; with what was replaced since, if asked for."""
     rows = db.session.execute(
         select(PointEvidence, Message.conversation_id, Memory.content)
         .outerjoin(Message, Message.message_id == PointEvidence.message_id)
@@ -80,13 +83,16 @@ def load_evidence(point_memory_ids: Collection[int], here: int | None = None) ->
             Message.superseded_by_id.is_(None),
             Conversation.deleted_at.is_(None),
             Memory.valid_to.is_(None),
+            *(() if with_retired else (PointEvidence.retired_at.is_(None),)),
         )
         .order_by(PointEvidence.said_at, PointEvidence.evidence_id)
     )
     found: dict[int, list[Quote]] = defaultdict(list)
     for row, conversation_id, says in rows:
         # A memory that was edited since says what it says now.
-        texts = [says] if says is not None else row.extracted_points
+        retired = row.retired or []
+        texts = [says] if says is not None else _without(row.extracted_points, retired)
+        gone = {item["name"] for item in retired if "name" in item}
         quote = says if says is not None and row.message_id is None else row.quote
         found[row.point_memory_id].append(
             Quote(
@@ -100,22 +106,60 @@ def load_evidence(point_memory_ids: Collection[int], here: int | None = None) ->
                 row.start,
                 row.end,
                 texts,
-                row.structured_data,
+                {name: value for name, value in row.structured_data.items() if name not in gone},
+                row.question,
+                row.criteria or (),
+                retired,
+                row.retired_at,
+                row.retired_why,
             )
         )
     return found
+
+
+def _without(texts: Sequence[str], retired: Sequence[dict[str, Any]]) -> list[str]:
+    gone = {item["statement"] for item in retired if "statement" in item}
+    return [text for text in texts if text not in gone]
 
 
 def _view(
     point: ConversationPoint, row: PointMemory | None, evidence: dict[int, list[Quote]], prefilled: list[Prefilled]
 ) -> PointView:
     if row is None:
-        return PointView(point, PointState(), [], prefilled=prefilled)
-    quotes = evidence.get(row.point_memory_id, [])
+        return PointView(point, PointState(), [], now(), prefilled=prefilled)
+    everything = evidence.get(row.point_memory_id, [])
+    quotes = [item for item in everything if item.retired_at is None]
     stored = state_of(row)
     state = as_it_stands(stored, len(quotes))
-    reopened = stored.is_addressed and not state.is_addressed
-    return PointView(point, state, quotes, row.manually_initiated, row.confirmed_at, reopened, prefilled)
+    return PointView(
+        point,
+        state,
+        quotes,
+        now(),
+        row.manually_initiated,
+        row.confirmed_at,
+        reopened=stored.is_addressed and not state.is_addressed,
+        prefilled=prefilled,
+        former=_former(everything),
+        set_aside=row.set_aside,
+        settled_for=row.settled_for,
+        settled_conflicts=row.settled_conflicts or (),
+        can_undo=row.before_change is not None,
+    )
+
+
+def _former(evidence: Sequence[Quote]) -> list[Former]:
+    """What was said and replaced, oldest first."""
+    found = []
+    for item in evidence:
+        if item.retired_at is not None:
+            text = "; ".join(item.extracted_points) or item.quote
+            found.append(Former(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
+            continue
+        for part in item.retired:
+            text = part.get("statement") or f"{part.get('name', '').replace('_', ' ')}: {part.get('value')}"
+            found.append(Former(str(text), item.quote, item.said_at, None, str(part.get("why", "replaced"))))
+    return found
 
 
 def _prefilled(
@@ -145,7 +189,8 @@ def _prefilled(
     for point in points:
         row = rows.get(point.point_id)
         if row is not None and is_settled(
-            as_it_stands(state_of(row), len(evidence.get(row.point_memory_id, ()))), point.confidence_threshold
+            as_it_stands(state_of(row), sum(item.retired_at is None for item in evidence.get(row.point_memory_id, ()))),
+            point.confidence_threshold,
         ):
             continue
         passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()

@@ -76,6 +76,12 @@ def has_substance(quote: str, message: str) -> bool:
     return said == own and any(ch.isalnum() or unicodedata.category(ch) == "So" for ch in said)
 
 
+def is_whole(quote: str, message: str) -> bool:
+    """Whether a quote is all that the user said."""
+    said = canonical_statement(quote)
+    return bool(said) and said == canonical_statement(user_words(message))
+
+
 def injected_spans(message: str) -> list[Span]:
     """The marked blocks of `message` that are not the user's words; an unclosed block runs to the end."""
     return [Span(*match.span()) for match in _INJECTED.finditer(message)]

@@ -102,11 +102,15 @@ class PointAssessment(BaseModel):
     extracted_points: list[Annotated[str, BeforeValidator(_text)]] = Field(default_factory=list, max_length=50)
     relevant_quotes: list[str] = Field(default_factory=list, max_length=50)
     structured_data: dict[str, Any] = Field(default_factory=dict)
+    criteria_met: list[Number] | None = Field(None, max_length=50)
+    corrects: list[Number] = Field(default_factory=list, max_length=50)
 
     @model_validator(mode="before")
     @classmethod
     def _pairs_to_object(cls, data: Any) -> Any:
         """Strict schemas know no free objects, so `structured_data` comes as a list of name and value."""
+        if isinstance(data, Mapping):
+            data = {key: value for key, value in data.items() if value is not None}
         if isinstance(data, Mapping) and isinstance(pairs := data.get("structured_data"), list):
             named = {str(p["name"]): p.get("value") for p in pairs if isinstance(p, Mapping) and p.get("name")}
             return {**data, "structured_data": named}
@@ -170,6 +174,7 @@ def response_schema(with_points: bool = False) -> dict[str, Any]:
     fields: dict[str, Any] = {"reasoning": {"type": "string"}, "operations": {"type": "array", "items": operation}}
     if with_points:
         texts = {"type": "array", "items": {"type": "string"}}
+        numbers = {"type": "array", "items": {"type": "integer"}}
         pair = _object(name={"type": "string"}, value={"type": "string"})
         fields["points"] = {
             "type": "array",
@@ -180,6 +185,8 @@ def response_schema(with_points: bool = False) -> dict[str, Any]:
                 extracted_points=texts,
                 relevant_quotes=texts,
                 structured_data={"type": "array", "items": pair},
+                criteria_met=numbers,
+                corrects=numbers,
             ),
         }
     return _object(**fields)

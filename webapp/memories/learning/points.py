@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from webapp.memories.engine.grounding import find_quote, has_substance
+from webapp.memories.engine.grounding import find_quote, has_substance, is_whole
 from webapp.memories.engine.operations import PointAssessment
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.state import Evidence, SourceMessage
@@ -49,6 +49,7 @@ def _ground(quote: str, sources: Sequence[SourceMessage]) -> Evidence | None:
     for source in reversed(sources):
         if source.role == "user" and (span := find_quote(quote, source.content)):
             words = source.content[span.start : span.end]
-            if has_substance(words, source.content):
+            # Here a bare "no" is evidence when it is the whole answer: it is quoted with the question.
+            if has_substance(words, source.content) or is_whole(words, source.content):
                 return Evidence(source.message_id, words, span.start, span.end, source.said_at)
     return None

@@ -52,7 +52,7 @@ class ConversationLine:
 
 @dataclass(frozen=True)
 class OpenPoint:
-    """A point of a journey that is still to be covered."""
+    """A point of a journey that is still to be covered, or (settled) that what was said may add to or put right."""
 
     title: str
     goals: str = ""
@@ -60,6 +60,7 @@ class OpenPoint:
     description: str = ""
     criteria: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
+    is_settled: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +242,7 @@ def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
 def _point(point: OpenPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
     more = {"description": point.description, "complete_when": point.criteria, "keywords": point.keywords}
+    more |= {"settled": point.is_settled}
     return row | {name: value for name, value in more.items() if value}
 
 

@@ -67,8 +67,9 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
         profile = current_profile(user_id) if space_id is None else {}
         related = _related(user_id, space_id, [line.message_id for line in lines if line.is_new], said)
     guide, guided = current_guide(), Guided()
-    if guide is not None and substance:
-        guided = guide.open_points(conversation)
+    if guide is not None and said:
+        guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
+        substance = substance or bool(guided.points)
     instructions = prompts.active("extraction").text
     if guided.points:
         instructions += "\n\n" + prompts.active("points").text
