@@ -42,6 +42,7 @@ from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
 from webapp.internal.api import blueprint as internal_api
+from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
 from webapp.journeys.api import points_blueprint as journey_points_api
 from webapp.journeys.cli import register_commands as journeys_commands
@@ -191,7 +192,7 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for guided in (journeys_api, journey_points_api, chat_points_api):
+    for guided in (journeys_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
     for guided_pages in (journeys_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(guided_pages)

@@ -26,6 +26,7 @@ from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
 from webapp.memories.known import NEW, memory_is_on
 from webapp.prompts import service as prompts
@@ -169,6 +170,8 @@ def compose(
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
     if opening:
         question = replace(question, text=opening.about, before="")
+    # Opening a point is a task of its own; every other reply of a journey is told where it stands.
+    task = opening or (guidance_for(conversation, question.text) if conversation.journey_id is not None else None)
     pieces = pieces_for(conversation, prompt)
     opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
     opens += [[Segment(text)] for text in journey_prompt(conversation)]
@@ -183,9 +186,9 @@ def compose(
     source = ContextInput(
         prompt=joined("\n\n", opens),
         space_instructions=place.instructions,
-        directive=opening.text if opening else "",
+        directive=task.text if task else "",
         # What was known of the point then is not kept: it may be forgotten one day.
-        directive_kept=opening.kept if opening else None,
+        directive_kept=task.kept if task else None,
         custom_instructions=custom,
         messages=history,
         known=[item for item in place.known if item.group != NEW],

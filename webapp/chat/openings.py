@@ -8,7 +8,8 @@ from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.database import db
-from webapp.journeys.service import find_point, note_initiated
+from webapp.journeys.guides import note_opened
+from webapp.journeys.points import find_point
 
 WAITS = ("streaming", "complete", "stopped")
 """States of a question in which a second click on its point means the question that is there."""
@@ -27,6 +28,6 @@ def start_point(user_id: int, conversation_id: int, slug: str) -> tuple[Started,
     if last is not None and messages.opened_point(last) == slug and last.status in WAITS:
         return Started(conversation, None, last), False
     runtime().runner.require_room()
-    note_initiated(conversation, point)
+    note_opened(conversation, point)
     reply = messages.add_opening(conversation, {"point": slug}, parent_id=last_id)
     return Started(conversation, None, reply), True

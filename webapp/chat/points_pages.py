@@ -11,7 +11,7 @@ from webapp.conversations import messages, presenting
 from webapp.conversations.pages import CHANGED
 from webapp.database import db
 from webapp.journeys.pages import DEFAULT_QUESTIONS
-from webapp.journeys.service import find_point
+from webapp.journeys.points import find_point
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_points_pages", __name__)

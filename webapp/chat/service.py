@@ -22,6 +22,7 @@ from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
+from webapp.journeys.guides import heed
 from webapp.retrieval.service import anticipate
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ def start_turn(
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
         parent_id = messages.last_message_id(conversation_id)
+        heed(conversation, content)
     asked, reply = messages.add_exchange(
         conversation,
         content,

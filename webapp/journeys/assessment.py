@@ -151,7 +151,7 @@ def _merge(conversation: Conversation, point: ConversationPoint, found: Grounded
 
 def _meets_criteria(point: ConversationPoint, left: Sequence[Quote], found: GroundedAssessment) -> bool:
     """Whether all criteria are settled, if the assessment says which it settles; else its word counts."""
-    if found.assessment.criteria_met is None:
+    if not found.assessment.criteria_met:
         return True
     met = {text for item in left for text in item.criteria} | set(criteria_of(point, found))
     return met >= set(point.completion_criteria)

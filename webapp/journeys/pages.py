@@ -12,7 +12,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db
 from webapp.errors import Invalid
-from webapp.journeys import reports, service
+from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
@@ -89,9 +89,9 @@ def points(conversation_id: int) -> ViewResult:
 def still(conversation_id: int, slug: str) -> ViewResult:
     """Whether what other conversations established of a point still holds: `answer` is yes or no."""
     if _answer():
-        service.confirm_point(current_user_id(), conversation_id, slug)
+        answers.confirm_point(current_user_id(), conversation_id, slug)
     else:
-        service.reopen_point(current_user_id(), conversation_id, slug)
+        answers.ask_again(current_user_id(), conversation_id, slug)
     return _changed(conversation_id)
 
 
@@ -99,8 +99,33 @@ def still(conversation_id: int, slug: str) -> ViewResult:
 @signed_in
 def memory(conversation_id: int, slug: str, memory_id: int) -> ViewResult:
     """Whether a memory from elsewhere still holds and answers the point: `answer` is yes or no."""
-    take = service.confirm_memory if _answer() else service.dismiss_memory
+    take = answers.confirm_memory if _answer() else answers.dismiss_memory
     take(current_user_id(), conversation_id, slug, min(memory_id, MAX_ID))
+    return _changed(conversation_id)
+
+
+@blueprint.post("/c/<int:conversation_id>/points/<slug>/change")
+@signed_in
+def change(conversation_id: int, slug: str) -> ViewResult:
+    """What the user changes of a point by hand; `do` says what."""
+    where = (current_user_id(), conversation_id, slug)
+    match request.form.get("do"):
+        case "skip" | "later" as wish:
+            answers.skip(*where, wish)
+        case "again":
+            answers.ask_again(*where)
+        case "undo":
+            answers.undo(*where)
+        case "both":
+            answers.both_hold(*where)
+        case "not-right":
+            answers.not_right(*where, _evidence_id())
+        case "holds":
+            answers.choose(*where, _evidence_id())
+        case "correct":
+            answers.correct(*where, _words(), _evidence_id())
+        case _:
+            raise Invalid.field("do", "is no change of a point")
     return _changed(conversation_id)
 
 
@@ -113,6 +138,20 @@ def summary(conversation_id: int) -> ViewResult:
         return pdf_response(*found)
     flash("The summary is being made. Try again in a moment.")
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+def _evidence_id() -> int:
+    given = request.form.get("evidence_id", "")
+    if not given.isdecimal() or not 1 <= int(given[:12]) <= MAX_ID:
+        raise Invalid.field("evidence_id", "must be the number of an answer")
+    return int(given)
+
+
+def _words() -> str:
+    words = " ".join(request.form.get("text", "").split())
+    if not 1 <= len(words) <= 2_000:
+        raise Invalid.field("text", "must be 1 to 2,000 characters")
+    return words
 
 
 def _answer() -> bool:
@@ -130,5 +169,5 @@ def _changed(conversation_id: int) -> Any:
 
 
 def _show(conversation: Conversation) -> str:
-    template = "journeys/_points.html" if wants_partial() else "journeys/points.html"
+    template = "journeys/_points_moved.html" if wants_partial() else "journeys/points.html"
     return render_template(template, conversation=conversation, journey=_load_points(conversation))

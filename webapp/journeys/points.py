@@ -12,6 +12,7 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
+from webapp.errors import NotFound
 from webapp.journeys.matching import bearing_on
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
@@ -30,6 +31,22 @@ def points_of(journey_id: int) -> Sequence[ConversationPoint]:
         .where(ConversationPoint.journey_id == journey_id, ConversationPoint.is_archived == false())
         .order_by(ConversationPoint.position, ConversationPoint.point_id)
     ).all()
+
+
+def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
+    """The point of that slug in the conversation's journey. Raises NotFound."""
+    row = None
+    if conversation.journey_id is not None:
+        row = db.session.scalar(
+            select(ConversationPoint).where(
+                ConversationPoint.journey_id == conversation.journey_id,
+                ConversationPoint.slug == slug,
+                ConversationPoint.is_archived == false(),
+            )
+        )
+    if row is None:
+        raise NotFound("There is no such point in this conversation.")
+    return row
 
 
 def journey_view(
@@ -153,7 +170,8 @@ def _former(evidence: Sequence[Quote]) -> list[Former]:
     found = []
     for item in evidence:
         if item.retired_at is not None:
-            text = "; ".join(item.extracted_points) or item.quote
+            statements = [part["statement"] for part in item.retired if "statement" in part]
+            text = "; ".join([*item.extracted_points, *statements]) or item.quote
             found.append(Former(text, item.quote, item.said_at, item.retired_at, item.retired_why or ""))
             continue
         for part in item.retired:

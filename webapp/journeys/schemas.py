@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator, model_validator
 
+from webapp.journeys.corrections import Disagreement
 from webapp.journeys.models import ConversationPoint, Journey
-from webapp.journeys.point_views import JourneyView, PointView, Prefilled, Quote
+from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
 from webapp.journeys.reports import ReportState
 from webapp.validation import Id, Instant, Line
 
@@ -25,6 +26,51 @@ class GuidedPath(BaseModel):
 class PointPath(BaseModel):
     conversation_id: Id
     point_slug: Slug
+
+
+class ConversationPointPath(BaseModel):
+    conversation_id: Id
+    point: Slug
+
+
+class PointAnswer(BaseModel):
+    """What the user says of a point: about a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
+
+    answer: Literal["yes", "no", "both"] | None = Field(
+        None,
+        description="yes: it still holds, or of two answers this one does; no: not for this point, not right, or ask "
+        "again; both: answers that seem to disagree both hold.",
+    )
+    memory_id: Id | None = Field(None, description="One of `prefilled`.")
+    evidence_id: Id | None = Field(None, description="One of `evidence`.")
+    text: Annotated[Line, Field(min_length=1, max_length=2_000)] | None = Field(
+        None, description="How it is, in the user's words: in the place of `evidence_id`, or beside the others."
+    )
+
+    @field_validator("answer", mode="before")
+    @classmethod
+    def _yes_or_no(cls, value: Any) -> Any:
+        return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> PointAnswer:
+        if (self.answer is None) == (self.text is None):
+            raise ValueError("either answer or text is needed")
+        if self.memory_id is not None and (self.evidence_id is not None or self.answer not in ("yes", "no")):
+            raise ValueError("a memory is answered with yes or no, by itself")
+        return self
+
+
+class SkipWish(BaseModel):
+    until: Literal["never", "later"] = Field("never", description="later: asked about after all other points.")
+
+
+class ReopenWish(BaseModel):
+    undo: bool = Field(False, description="Take back the last change by hand instead.")
+
+
+class PointReset(BaseModel):
+    conversations_read_again: int
 
 
 class JourneyOut(BaseModel):
@@ -71,6 +117,8 @@ class PointEvidenceOut(BaseModel):
     memory_id: int | None
     said_at: Instant
     from_other_conversation: bool
+    question: str | None = Field(description="The assistant's question that a short answer answers.")
+    extracted_points: list[str]
 
     @classmethod
     def of(cls, item: Quote) -> PointEvidenceOut:
@@ -82,7 +130,30 @@ class PointEvidenceOut(BaseModel):
             memory_id=item.memory_id,
             said_at=item.said_at,
             from_other_conversation=item.elsewhere,
+            question=item.question,
+            extracted_points=list(item.extracted_points),
         )
+
+
+class FormerOut(BaseModel):
+    text: str
+    quote: str
+    said_at: Instant
+    why: str = Field(description="replaced, not right, or asked again.")
+
+    @classmethod
+    def of(cls, item: Former) -> FormerOut:
+        return cls(text=item.text, quote=item.quote, said_at=item.said_at, why=item.why)
+
+
+class ConflictOut(BaseModel):
+    name: str
+    evidence_ids: list[int]
+    values: list[str]
+
+    @classmethod
+    def of(cls, item: Disagreement) -> ConflictOut:
+        return cls(name=item.name, evidence_ids=[item.one, item.other], values=[item.one_says, item.other_says])
 
 
 class PrefilledOut(BaseModel):
@@ -106,7 +177,16 @@ class PointOut(PointDefinition):
     structured_data: dict[str, Any]
     evidence: list[PointEvidenceOut]
     prefilled: list[PrefilledOut] = Field(description="Memories from elsewhere that bear on it, to be confirmed.")
-    needs_confirmation: bool = Field(description="It rests on other conversations, and nobody said it still holds.")
+    needs_confirmation: bool = Field(
+        description="It rests on other conversations, or was said long ago, and nobody said it still holds."
+    )
+    faded: list[str] = Field(description="What was said so long ago, for its kind, that it is asked again.")
+    conflicts: list[ConflictOut] = Field(description="Answers that disagree, until the user says which one holds.")
+    criteria_met: list[str]
+    new_goals: list[str] = Field(description="Goals and criteria added since it was settled.")
+    history: list[FormerOut] = Field(description="What was said and replaced since.")
+    set_aside: Literal["skip", "later"] | None = Field(description="What the user asked for.")
+    can_undo: bool
     was_reopened: bool = Field(description="It was addressed, and evidence of it was forgotten since.")
     first_addressed_at: Instant | None
     last_analyzed_at: Instant | None
@@ -120,13 +200,20 @@ class PointOut(PointDefinition):
         return cls(
             **PointDefinition.of(view.point).model_dump(),
             is_addressed=view.is_settled,
-            confidence_score=round(state.confidence, 4),
+            confidence_score=round(view.confidence, 4),
             extracted_points=view.extracted_points,
             relevant_quotes=view.quotes,
             structured_data=view.structured_data,
             evidence=[PointEvidenceOut.of(item) for item in view.evidence],
             prefilled=[PrefilledOut.of(item) for item in view.prefilled],
             needs_confirmation=view.to_check,
+            faded=view.faded,
+            conflicts=[ConflictOut.of(item) for item in view.conflicts],
+            criteria_met=view.criteria_met,
+            new_goals=view.new_goals,
+            history=[FormerOut.of(item) for item in view.former],
+            set_aside=view.set_aside,
+            can_undo=view.can_undo,
             was_reopened=view.reopened,
             first_addressed_at=state.first_addressed_at,
             last_analyzed_at=state.last_analyzed_at,

@@ -1,0 +1,276 @@
+"""The guide at every turn: what the prompt says, what the person wishes, and what becomes of short answers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.conversations.test_api import assert_problem
+from tests.journeys.rows import SMALL, ask, assessment, begin, extraction, load, points, say, write_fixture
+from tests.support.people import ApiClient, Person
+from webapp.journeys.wishes import wish_of
+from webapp.llm.offline.testing import ServerHandle
+
+SAID = "My garden is a balcony of six square metres with sun in the afternoon."
+QUOTE = "a balcony of six square metres"
+
+
+@pytest.fixture
+def guided(garden: Path, client: ApiClient) -> int:
+    """A conversation that follows the small journey."""
+    return begin(client)
+
+
+def told(model: ServerHandle) -> str:
+    """The last message of the last chat prompt."""
+    return [call["messages"] for call in model.calls() if call["model"] == "test-chat"][-1][-1]["content"]
+
+
+def answer_with(model: ServerHandle, *found: dict[str, Any]) -> None:
+    model.script(match="memory_operations", structured=extraction(*found), times=1)
+
+
+def do(client: ApiClient, conversation_id: int, point: str, what: str, status: int = 200, **body: Any) -> Any:
+    answer = client.post(f"/api/conversations/{conversation_id}/points/{point}/{what}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def test_every_turn_is_told_where_the_journey_stands(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    say(client, guided, "Good morning.")
+    first = told(model)
+    assert first.endswith("\n\nGood morning.") and first.startswith("<guide>")
+    for part in (
+        "Journey: A garden. 0 of 2 points are talked through.",
+        "Current point: The place",
+        "· Size of the garden",
+        "Still missing:\n· The size is known",
+        "Next point: Your wishes",
+        "Known so far: nothing.",
+    ):
+        assert part in first
+    answer_with(model, assessment(1, QUOTE, says="Six square metres"))
+    say(client, guided, SAID)
+    run_jobs()
+    reply = say(client, guided, "What is the weather like?")["reply"]
+    later = told(model)
+    assert "1 of 2 points are talked through" in later and "Current point: Your wishes" in later
+    calls = [call["messages"] for call in model.calls() if call["model"] == "test-chat"]
+    assert len({str(messages[0]) for messages in calls}) == 1, "the beginning of the prompt stays as it was"
+    kept = client.get(f"/api/messages/{reply['message_id']}/pipeline_steps").json
+    assert "Current point: Your wishes" in str(kept) and "Six square metres" not in str(kept["pipeline_steps"])
+
+
+def test_what_is_known_and_what_bears_on_it_are_told(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(
+        model,
+        assessment(1, QUOTE, sure=0.5, says="A balcony of six square metres"),
+        assessment(2, "tomatoes", sure=0.4, says="Wants tomatoes for the balcony"),
+    )
+    say(client, guided, f"{SAID} I think of tomatoes.")
+    run_jobs()
+    ask(client, guided, "place")
+    say(client, guided, "Just a moment.")
+    section = told(model)
+    assert "Known so far (50 % sure):\n· A balcony of six square metres" in section
+    assert f'In their words:\n· "{QUOTE}"' in section
+    assert "· Your wishes: Wants tomatoes for the balcony" in section
+
+
+@pytest.mark.parametrize(
+    ("words", "wish"),
+    [
+        ("Skip", "skip"),
+        ("Let's skip this one, please.", "skip"),
+        ("I'd rather not say", "skip"),
+        ("I don't want to talk about that", "skip"),
+        ("Stop asking me about my garden!", "skip"),
+        ("Next question please", "skip"),
+        ("Not now", "later"),
+        ("Skip it for now", "later"),
+        ("Später bitte", "later"),
+        ("Stop asking!", "stop"),
+        ("Please stop asking me questions.", "stop"),
+        ("No more questions, thanks", "stop"),
+        ("OK, you can ask me again", "resume"),
+        ("I skip breakfast on most days", None),
+        ("It got worse later", None),
+        ("The doctor told me to stop", None),
+        ("", None),
+    ],
+)
+def test_a_wish_is_a_message_that_says_little_else(words: str, wish: str | None) -> None:
+    assert wish_of(words) == wish
+
+
+def test_skip_is_obeyed_at_once_and_remembered(guided: int, client: ApiClient, model: ServerHandle) -> None:
+    ask(client, guided, "place")
+    say(client, guided, "Let's skip this.")
+    section = told(model)
+    assert "They have just asked to skip" in section and "Current point: Your wishes" in section
+    assert "do not ask about these:\n· The place" in section
+    say(client, guided, "Tell me a joke.")
+    assert "just asked" not in told(model) and "· The place" in told(model)
+    found = points(client, guided)
+    assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("skip", "wishes")
+    ask(client, guided, "place")  # a click is a change of mind
+    assert points(client, guided)["by"]["place"]["set_aside"] is None
+
+
+def test_later_comes_last_and_stop_is_silence(guided: int, client: ApiClient, model: ServerHandle) -> None:
+    say(client, guided, "Not now.")
+    found = points(client, guided)
+    assert (found["by"]["place"]["set_aside"], found["next_point"]) == ("later", "wishes")
+    do(client, guided, "wishes", "skip")
+    assert points(client, guided)["next_point"] == "place"
+    say(client, guided, "Stop asking!")
+    say(client, guided, "How deep do tomatoes root?")
+    assert "do not ask about any point" in told(model) and "Current point" not in told(model)
+    say(client, guided, "You can ask me again.")
+    assert "Current point: The place" in told(model)
+
+
+def test_a_skipped_point_does_not_hold_up_the_journey(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    do(client, guided, "wishes", "skip")
+    answer_with(model, assessment(1, QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    found = points(client, guided)
+    assert (found["all_addressed"], found["next_point"], found["progress"]["addressed"]) == (True, None, 1)
+
+
+@pytest.mark.parametrize("words", ["No", "Yes", "7", "none", "None of them."])
+def test_a_short_answer_counts_with_its_question(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, words: str
+) -> None:
+    model.script(match="## Your Task", reply="Tell me about it. Is your garden larger than a room?")
+    ask(client, guided, "place")
+    answer_with(model, assessment(1, words, says="The garden is no larger than a room"))
+    say(client, guided, words)
+    run_jobs()
+    place = points(client, guided)["by"]["place"]
+    assert place["is_addressed"] is True
+    (piece,) = place["evidence"]
+    assert (piece["quote"], piece["question"]) == (words.rstrip("."), "Is your garden larger than a room?") or (
+        piece["quote"] == words
+    )
+    assert piece["question"] == "Is your garden larger than a room?"
+
+
+def test_a_correction_replaces_and_the_old_stays_in_the_history(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE, says="A balcony of six square metres", size="six square metres"))
+    say(client, guided, SAID)
+    run_jobs()
+    answer_with(model, assessment(2, "it is nine", says="It has nine square metres", size="nine square metres"))
+    say(client, guided, "Actually it is not six square metres, it is nine.")
+    run_jobs()
+    place = points(client, guided)["by"]["place"]
+    assert place["structured_data"] == {"size": "nine square metres"}
+    assert place["extracted_points"] == ["It has nine square metres"]
+    assert (place["is_addressed"], place["conflicts"]) == (True, [])
+    assert [(item["text"], item["why"]) for item in place["history"]] == [
+        ("A balcony of six square metres", "replaced")
+    ]
+    assert [item["quote"] for item in place["evidence"]] == ["it is nine"]
+
+
+def test_two_answers_that_disagree_are_for_the_person_to_settle(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, "six square metres", size="six square metres"))
+    say(client, guided, "It has six square metres.")
+    run_jobs()
+    answer_with(model, assessment(2, "ten square metres of garden", size="ten square metres"))
+    say(client, guided, "With ten square metres of garden one can do a lot.")
+    run_jobs()
+    place = points(client, guided)["by"]["place"]
+    (conflict,) = place["conflicts"]
+    assert (conflict["name"], conflict["values"]) == ("size", ["six square metres", "ten square metres"])
+    ask(client, guided, "place")
+    say(client, guided, "Hm.")
+    assert 'Two answers disagree; ask which one holds:\n· "six square metres" or "ten square metres"' in told(model)
+    settled = do(client, guided, "place", "answer", answer="yes", evidence_id=conflict["evidence_ids"][0])
+    assert (settled["conflicts"], settled["structured_data"]) == ([], {"size": "six square metres"})
+    assert do(client, guided, "place", "reopen", undo=True)["conflicts"] != []
+    assert do(client, guided, "place", "answer", answer="both")["conflicts"] == []
+
+
+def test_a_settled_point_is_asked_for_what_is_new(
+    app: Flask, garden: Path, guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE))
+    say(client, guided, SAID)
+    run_jobs()
+    data = copy.deepcopy(SMALL)
+    data["points"][0]["elicitation_goals"].append("Which way it faces")
+    load(app, write_fixture(garden, data), force=True)
+    place = points(client, guided)["by"]["place"]
+    assert (place["is_addressed"], place["new_goals"]) == (False, ["Which way it faces"])
+    assert place["relevant_quotes"] == [QUOTE]
+    ask(client, guided, "place")
+    say(client, guided, "Hello again.")
+    assert "new: Which way it faces" in told(model)
+    answer_with(model, assessment(1, "faces south"))
+    say(client, guided, "My balcony faces south.")
+    run_jobs()
+    assert points(client, guided)["by"]["place"]["is_addressed"] is True
+
+
+def test_by_hand_not_right_correct_ask_again_and_undo(
+    guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
+) -> None:
+    answer_with(model, assessment(1, QUOTE, says="Six square metres"))
+    say(client, guided, SAID)
+    run_jobs()
+    evidence_id = points(client, guided)["by"]["place"]["evidence"][0]["evidence_id"]
+    wrong = do(client, guided, "place", "answer", answer="no", evidence_id=evidence_id)
+    assert (wrong["is_addressed"], wrong["evidence"], wrong["can_undo"]) == (False, [], True)
+    back = do(client, guided, "place", "reopen", undo=True)
+    assert (back["is_addressed"], back["relevant_quotes"], back["history"]) == (True, [QUOTE], [])
+    right = do(client, guided, "place", "answer", text="It has eight square metres.", evidence_id=evidence_id)
+    assert (right["is_addressed"], right["extracted_points"]) == (True, ["It has eight square metres."])
+    assert [item["text"] for item in right["history"]] == ["Six square metres"]
+    again = do(client, guided, "place", "reopen")
+    assert (again["is_addressed"], again["evidence"]) == (False, [])
+    assert do(client, guided, "place", "reopen", undo=True)["is_addressed"] is True
+    answer = client.post(f"/api/conversations/{guided}/points/place/reopen", json={"undo": True})
+    assert_problem(answer, 409)
+    assert do(client, guided, "place", "reset", 202) == {"conversations_read_again": 1}
+    assert points(client, guided)["by"]["place"]["history"] == []
+
+
+def test_changes_by_hand_are_the_owners_and_checked(
+    guided: int, client: ApiClient, api: Callable, make_user: Callable, anonymous: Any
+) -> None:
+    base = f"/api/conversations/{guided}/points"
+    stranger, admin = api(make_user()), api(make_user(is_admin=True))
+    for what, body in (("answer", {"answer": "yes"}), ("skip", {}), ("reopen", {}), ("reset", {})):
+        for other in (stranger, admin):
+            assert_problem(other.post(f"{base}/place/{what}", json=body), 404)
+        assert anonymous.post(f"{base}/place/{what}", json=body).status_code == 401
+        assert_problem(client.post(f"{base}/nowhere/{what}", json=body), 404)
+    for body in ({}, {"answer": "maybe"}, {"answer": "yes", "text": "both"}, {"memory_id": 1, "answer": "both"}):
+        assert_problem(client.post(f"{base}/place/answer", json=body), 422)
+    assert_problem(client.post(f"{base}/place/answer", json={"answer": "yes", "evidence_id": 99}), 404)
+    assert_problem(client.post(f"{base}/place/skip", json={"until": "christmas"}), 422)
+
+
+def test_the_page_offers_the_next_point(guided: int, client: ApiClient, user: Person, login: Callable) -> None:
+    browser = login(user)
+    assert "Next: " not in browser.get(f"/c/{guided}").text
+    say(client, guided, "Good morning.")
+    page = browser.get(f"/c/{guided}").text
+    assert "Next: The place" in page and 'value="later"' in page

@@ -1,0 +1,289 @@
+"""What the user says of a point with their own hand: still true, not right, rather this, skip, ask again, and undo."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from webapp.conversations.models import Conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db, now
+from webapp.errors import Conflict, NotFound
+from webapp.journeys.assessment import hold_memory, write_state
+from webapp.journeys.corrections import Replaced
+from webapp.journeys.evidence import retire
+from webapp.journeys.guides import set_aside
+from webapp.journeys.merging import Assessment, PointState, as_it_stands, merge
+from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
+from webapp.journeys.owing import owe_reports
+from webapp.journeys.point_views import PointView, Quote, aims_of
+from webapp.journeys.points import find_point, journey_view, load_evidence, state_of
+from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.service import get_memory
+
+BELOW = 0.1
+"""So far below a point's threshold the word for a memory stays: it is evidence, and closes nothing."""
+
+
+class Held:
+    """A point of a conversation, with the user's memory of it locked until the transaction ends."""
+
+    def __init__(self, user_id: int, conversation_id: int, slug: str):
+        self.user_id = user_id
+        self.conversation: Conversation = get_conversation(user_id, conversation_id, lock=True)
+        self.point: ConversationPoint = find_point(self.conversation, slug)
+        self.row: PointMemory = hold_memory(user_id, self.point)
+        everything = load_evidence([self.row.point_memory_id], conversation_id, with_retired=True)
+        self.all: list[Quote] = everything[self.row.point_memory_id]
+
+    @property
+    def evidence(self) -> list[Quote]:
+        """What counts now."""
+        return [item for item in self.all if item.retired_at is None]
+
+    @property
+    def state(self) -> PointState:
+        """What is known, as far as its evidence is still there."""
+        return as_it_stands(state_of(self.row), len(self.evidence))
+
+    def remember(self) -> None:
+        """Keep what is there, for an undo of the change that follows."""
+        rows = db.session.execute(
+            select(PointEvidence.evidence_id, PointEvidence.retired).where(
+                PointEvidence.evidence_id.in_([item.evidence_id for item in self.evidence])
+            )
+        )
+        self.row.before_change = {
+            "state": {name: _plain(value) for name, value in asdict(state_of(self.row)).items()},
+            "evidence": {str(evidence_id): retired or [] for evidence_id, retired in rows},
+            "set_aside": self.row.set_aside,
+            "settled_conflicts": self.row.settled_conflicts,
+            "settled_for": self.row.settled_for,
+            "confirmed_at": _plain(self.row.confirmed_at),
+        }
+
+    def piece(self, evidence_id: int) -> Quote:
+        """A piece of evidence that counts. Raises NotFound."""
+        found = next((item for item in self.evidence if item.evidence_id == evidence_id), None)
+        if found is None:
+            raise NotFound("There is no such answer to this point.")
+        return found
+
+    def done(self) -> PointView:
+        """The point after the change; summaries that say otherwise are made anew."""
+        db.session.flush()
+        owe_reports(self.user_id, self.point.journey_id)
+        view = journey_view(self.user_id, self.point.journey_id, self.conversation).view(self.point.slug)
+        if view is None:
+            raise NotFound("There is no such point in this conversation.")
+        return view
+
+
+def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
+    """The user says that a memory from elsewhere still holds: one piece of evidence, which closes nothing by itself.
+
+    Raises NotFound, and Conflict for a memory that is not current any more.
+    """
+    held = Held(user_id, conversation_id, slug)
+    memory = get_memory(user_id, memory_id)
+    if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
+        raise Conflict("This memory does not hold any more.")
+    row, point = held.row, held.point
+    if all(item.memory_id != memory_id for item in held.evidence):
+        held.remember()
+        state = held.state
+        db.session.add(_from_memory(row, memory))
+        sure = memory.confidence if memory.confidence is not None else 1.0
+        share = min(sure / max(1, len(point.completion_criteria)), point.confidence_threshold - BELOW)
+        said = Assessment(False, max(share, state.confidence), now())
+        merged = merge(state, said, point.confidence_threshold, rests_on=len(held.evidence) + 1)
+        write_state(row, merged)
+    row.confirmed_at = now()
+    return held.done()
+
+
+def _from_memory(row: PointMemory, memory: Memory) -> PointEvidence:
+    """The memory as evidence: with the words it rests on and their date, or without any."""
+    said = db.session.scalar(
+        select(MemoryEvidence)
+        .where(MemoryEvidence.memory_id == memory.memory_id)
+        .order_by(MemoryEvidence.said_at.desc())
+        .limit(1)
+    )
+    taken = said is not None and db.session.scalar(
+        select(PointEvidence.evidence_id).where(
+            PointEvidence.point_memory_id == row.point_memory_id,
+            PointEvidence.message_id == said.message_id,
+            PointEvidence.start == said.start,
+            PointEvidence.end == said.end,
+        )
+    )
+    found = PointEvidence(
+        point_memory_id=row.point_memory_id,
+        memory_id=memory.memory_id,
+        quote=memory.content,
+        said_at=memory.created_at or now(),
+        extracted_points=[memory.content],
+        structured_data={},
+    )
+    if said is not None and not taken:
+        found.message_id, found.quote, found.said_at = said.message_id, said.quote, said.said_at
+        found.start, found.end = said.start, said.end
+    return found
+
+
+def dismiss_memory(user_id: int, conversation_id: int, slug: str, memory_id: int) -> PointView:
+    """The user says that a memory does not answer this point; it stays a memory. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    get_memory(user_id, memory_id)
+    held.row.dismissed_memory_ids = sorted({*(held.row.dismissed_memory_ids or ()), memory_id})
+    return held.done()
+
+
+def confirm_point(user_id: int, conversation_id: int, slug: str) -> PointView:
+    """The user says that what other conversations established, or they said long ago, still holds. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    held.row.confirmed_at = now()
+    return held.done()
+
+
+def not_right(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
+    """The user says that an answer is not right: it counts no more, and the point is open again. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    wrong = held.piece(evidence_id)
+    held.remember()
+    _take_out(wrong, "not right")
+    left = len(held.evidence) - 1
+    write_state(held.row, as_it_stands(held.state, left))
+    return held.done()
+
+
+def correct(user_id: int, conversation_id: int, slug: str, text: str, evidence_id: int | None = None) -> PointView:
+    """The user writes down how it is, in the place of an answer or beside the others. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    wrong = held.piece(evidence_id) if evidence_id is not None else None
+    held.remember()
+    state, point = held.state, held.point
+    left = len(held.evidence) - (wrong is not None)
+    if wrong is not None:
+        _take_out(wrong, "replaced")
+    db.session.add(
+        PointEvidence(
+            point_memory_id=held.row.point_memory_id,
+            quote=text,
+            said_at=now(),
+            extracted_points=[text],
+            structured_data={},
+            criteria=list(wrong.criteria) or None if wrong is not None else None,
+        )
+    )
+    said = Assessment(state.is_addressed, max(state.confidence, point.confidence_threshold - BELOW), now())
+    write_state(held.row, merge(state, said, point.confidence_threshold, rests_on=left + 1))
+    if held.row.is_addressed:
+        held.row.settled_for = aims_of(point)
+    return held.done()
+
+
+def choose(user_id: int, conversation_id: int, slug: str, evidence_id: int) -> PointView:
+    """Of answers that disagree the user says which one holds; the others stay in the history. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    right = held.piece(evidence_id)
+    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
+    pairs = [pair for pair in view.conflicts if evidence_id in (pair.one, pair.other)] if view else []
+    held.remember()
+    left = len(held.evidence)
+    for pair in pairs:
+        other = pair.other if pair.one == evidence_id else pair.one
+        lost = str(held.piece(other).structured_data.get(pair.name, ""))
+        statements = [text for text in held.piece(other).extracted_points if lost and lost in text]
+        left -= retire(other, Replaced(statements, [pair.name]))
+    state = held.state
+    write_state(held.row, PointState(**{**asdict(state), "rests_on": min(state.rests_on, left)}))
+    if right.message_id is None:
+        held.row.confirmed_at = now()
+    return held.done()
+
+
+def both_hold(user_id: int, conversation_id: int, slug: str) -> PointView:
+    """The user says that answers which seem to disagree both hold. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    view = journey_view(user_id, held.point.journey_id, held.conversation, prefill=False).view(slug)
+    held.remember()
+    pairs = [[pair.one, pair.other] for pair in view.conflicts] if view else []
+    held.row.settled_conflicts = [*(held.row.settled_conflicts or ()), *pairs]
+    return held.done()
+
+
+def skip(user_id: int, conversation_id: int, slug: str, wish: str) -> PointView:
+    """The user does not want to be asked about a point (`skip`), or only after all others (`later`).
+
+    Raises NotFound.
+    """
+    held = Held(user_id, conversation_id, slug)
+    held.remember()
+    set_aside(held.conversation, held.point, wish)
+    return held.done()
+
+
+def ask_again(user_id: int, conversation_id: int, slug: str) -> PointView:
+    """The user wants a point asked again: what is known of it goes into its history. Raises NotFound."""
+    held = Held(user_id, conversation_id, slug)
+    held.remember()
+    if held.row.set_aside is not None:
+        set_aside(held.conversation, held.point, None)
+        return held.done()
+    for item in held.evidence:
+        _take_out(item, "asked again")
+    write_state(held.row, PointState())
+    held.row.confirmed_at = None
+    return held.done()
+
+
+def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
+    """Take back the user's last change to a point. Raises NotFound, and Conflict when there is none, or talk since."""
+    held = Held(user_id, conversation_id, slug)
+    before = held.row.before_change
+    if before is None:
+        raise Conflict("There is nothing to undo, or this was talked about since.")
+    rows = db.session.scalars(
+        select(PointEvidence).where(PointEvidence.point_memory_id == held.row.point_memory_id)
+    ).all()
+    counted = before["evidence"]
+    earlier = {item.evidence_id for item in held.all if item.retired_at is not None}
+    for row in rows:
+        if str(row.evidence_id) in counted:
+            row.retired_at = row.retired_why = None
+            row.retired = counted[str(row.evidence_id)] or None
+        elif row.evidence_id not in earlier:
+            db.session.delete(row)
+    write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))
+    held.row.set_aside = before["set_aside"]
+    held.row.settled_conflicts, held.row.settled_for = before["settled_conflicts"], before["settled_for"]
+    held.row.confirmed_at = _timed("confirmed_at", before["confirmed_at"])
+    held.row.before_change = None
+    return held.done()
+
+
+def forget_state(row: PointMemory) -> None:
+    """Delete what is known of a point, its history too."""
+    db.session.execute(delete(PointEvidence).where(PointEvidence.point_memory_id == row.point_memory_id))
+    write_state(row, PointState())
+    row.confirmed_at = row.before_change = row.settled_for = row.settled_conflicts = None
+    row.set_aside = row.set_aside_at = None
+    db.session.flush()
+
+
+def _take_out(item: Quote, why: str) -> None:
+    row = db.session.get_one(PointEvidence, item.evidence_id)
+    row.retired_at, row.retired_why = now(), why
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+def _timed(name: str, value: Any) -> Any:
+    return datetime.fromisoformat(value) if name.endswith("_at") and isinstance(value, str) else value

@@ -1,0 +1,79 @@
+"""JSON endpoints for what a user says of a point by hand: everything that the panel of a conversation can do."""
+
+from __future__ import annotations
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.journeys import answers, service
+from webapp.journeys.point_views import PointView
+from webapp.journeys.schemas import (
+    ConversationPointPath,
+    PointAnswer,
+    PointOut,
+    PointReset,
+    ReopenWish,
+    SkipWish,
+)
+from webapp.web import ViewResult, api_blueprint
+
+blueprint = api_blueprint("point_answers_api", __name__, tag="Journeys")
+
+PLACE = "/conversations/<int:conversation_id>/points/<point>"
+
+
+@blueprint.post(f"{PLACE}/answer", responses={200: PointOut})
+@signed_in
+@idempotency.idempotent
+def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
+    """Say whether something still holds, is not right, or how it is instead."""
+    return _answered(path, _take(path, body))
+
+
+@blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
+@signed_in
+@idempotency.idempotent
+def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
+    """Not to be asked about a point, or only after all others."""
+    wish = "later" if body.until == "later" else "skip"
+    return _answered(path, answers.skip(current_user_id(), path.conversation_id, path.point, wish))
+
+
+@blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})
+@signed_in
+@idempotency.idempotent
+def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
+    """To be asked about a point again: a skip is taken back, else what is known goes into its history; or undo that."""
+    change = answers.undo if body.undo else answers.ask_again
+    return _answered(path, change(current_user_id(), path.conversation_id, path.point))
+
+
+@blueprint.post(f"{PLACE}/reset", responses={202: PointReset})
+@signed_in
+@idempotency.idempotent
+def reset(path: ConversationPointPath) -> ViewResult:
+    """Forget what is known of a point, its history too, and have the journey's conversations read again."""
+    count = service.reset_here(current_user_id(), path.conversation_id, path.point)
+    found = PointReset(conversations_read_again=count).model_dump(mode="json")
+    idempotency.commit(found, 202)
+    return found, 202
+
+
+def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
+    where = (current_user_id(), path.conversation_id, path.point)
+    if body.text is not None:
+        return answers.correct(*where, body.text, body.evidence_id)
+    if body.memory_id is not None:
+        take = answers.confirm_memory if body.answer == "yes" else answers.dismiss_memory
+        return take(*where, body.memory_id)
+    if body.answer == "both":
+        return answers.both_hold(*where)
+    if body.evidence_id is not None:
+        return (answers.choose if body.answer == "yes" else answers.not_right)(*where, body.evidence_id)
+    return (answers.confirm_point if body.answer == "yes" else answers.ask_again)(*where)
+
+
+def _answered(path: ConversationPointPath, view: PointView) -> ViewResult:
+    _, whole = service.conversation_view(current_user_id(), path.conversation_id)
+    found = PointOut.from_view(view, whole.next_slug if whole else None).model_dump(mode="json")
+    idempotency.commit(found, 200)
+    return found

@@ -1,0 +1,115 @@
+"""The rows that hold what a point rests on: made from grounded assessments, and taken out again when replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now
+from webapp.journeys.corrections import Replaced
+from webapp.journeys.matching import assign, assign_data
+from webapp.journeys.merging import merge_texts
+from webapp.journeys.models import ConversationPoint, PointEvidence, PointMemory
+from webapp.journeys.point_views import Quote
+from webapp.memories.engine.state import Evidence
+from webapp.memories.learning.points import GroundedAssessment
+
+SHORT_WORDS = 5
+"""Up to so many words an answer is quoted with its question."""
+MAX_QUESTION = 500
+
+
+def new_evidence(
+    conversation: Conversation, row: PointMemory, known: Sequence[Quote], found: GroundedAssessment
+) -> list[PointEvidence]:
+    """Rows for quotes that are not there yet; each carries the statements and values that were taken from it.
+
+    `known` are the rows that are there, replaced ones too.
+    """
+    seen = {(item.message_id, item.quote) for item in known} | {(item.message_id, item.start) for item in known}
+    fresh: list[Evidence] = []
+    for item in found.evidence:
+        is_there = (item.message_id, item.quote) in seen or (item.message_id, item.start) in seen
+        if not is_there and not any(item.overlaps(other) for other in fresh):
+            fresh.append(item)
+    if not fresh:
+        return []
+    said = [text for item in known if item.retired_at is None for text in item.extracted_points]
+    statements = merge_texts(said, found.assessment.extracted_points)[len(merge_texts((), said)) :]
+    quotes = [item.quote for item in fresh]
+    point = db.session.get_one(ConversationPoint, row.point_id)
+    return [
+        PointEvidence(
+            point_memory_id=row.point_memory_id,
+            message_id=item.message_id,
+            quote=item.quote,
+            start=item.start,
+            end=item.end,
+            said_at=item.said_at,
+            extracted_points=texts,
+            structured_data=data,
+            question=question_before(conversation, item.message_id) if _is_short(item.quote) else None,
+            criteria=criteria_of(point, found) or None,
+        )
+        for item, texts, data in zip(
+            fresh, assign(statements, quotes), assign_data(found.assessment.structured_data, quotes), strict=True
+        )
+    ]
+
+
+def criteria_of(point: ConversationPoint, found: GroundedAssessment) -> list[str]:
+    """The criteria that an assessment says are settled, by their numbers from 1."""
+    criteria = point.completion_criteria
+    return [criteria[number - 1] for number in found.assessment.criteria_met or () if number <= len(criteria)]
+
+
+def question_before(conversation: Conversation, message_id: int) -> str | None:
+    """The assistant's last question before a message, if it asked one."""
+    content = db.session.scalar(
+        select(Message.content)
+        .where(
+            Message.conversation_id == conversation.conversation_id,
+            Message.role == "assistant",
+            Message.superseded_by_id.is_(None),
+            Message.message_id < message_id,
+        )
+        .order_by(Message.message_id.desc())
+        .limit(1)
+    )
+    return last_question(content or "")
+
+
+def last_question(text: str) -> str | None:
+    """The last sentence of a text that asks something."""
+    asked = re.findall(r"[^.!?…\n]*[?？]", text)
+    return " ".join(asked[-1].split()).lstrip("-*•> ")[:MAX_QUESTION] or None if asked else None
+
+
+def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:
+    """Take statements and values of a row out of what is known; they stay in its history.
+
+    True when nothing of it is left, and the row as a whole does not count any more.
+    """
+    row = db.session.get_one(PointEvidence, evidence_id)
+    at = now()
+    said_so = [
+        *({"statement": text, "why": why, "at": at.isoformat()} for text in what.statements),
+        *(
+            {"name": name, "value": row.structured_data.get(name), "why": why, "at": at.isoformat()}
+            for name in what.names
+        ),
+    ]
+    row.retired = [*(row.retired or ()), *said_so]
+    statements = set(row.extracted_points) - {item.get("statement") for item in row.retired}
+    names = set(row.structured_data) - {item.get("name") for item in row.retired}
+    if statements or names:
+        return False
+    row.retired_at, row.retired_why = at, why
+    return True
+
+
+def _is_short(quote: str) -> bool:
+    return len(quote.split()) <= SHORT_WORDS
