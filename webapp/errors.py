@@ -66,3 +66,10 @@ class Unavailable(DomainError):
 
     def __init__(self, detail: str = "", *, retry_after: int = 5):
         super().__init__(detail, retry_after=retry_after)
+
+
+class OutOfDate(Unavailable):
+    """What was read to make something has been forgotten, or is no longer shared, since; made anew it will be right."""
+
+    def __init__(self) -> None:
+        super().__init__("Something it was made from was forgotten just now. Try again.", retry_after=1)

@@ -22,6 +22,7 @@ from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, place_of
 from webapp.chat.tools import TOOLS
+from webapp.chat.unsaying import Seen
 from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
@@ -29,6 +30,7 @@ from webapp.database import db
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
 from webapp.memories.known import NEW, memory_is_on
+from webapp.memories.models import MemoryVersion
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -52,6 +54,7 @@ class Assembled:
     tools: Sequence[dict[str, Any]] = ()
     receipt: Sequence[ReceiptItem] = ()
     retrieval: Step | None = None
+    seen: Seen = Seen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     found = db.session.execute(_beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, asked, *active = found
+    reply, conversation, owner, asked, memory_version, *active = found
     # A summary closes a batch of messages, which still count: there is none where fewer have been said.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
@@ -103,8 +106,15 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         ),
         tools=TOOLS if remembers and made.place.has_tools else [],
         receipt=made.context.receipt,
+        seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
     )
+
+
+def _shown(made: Composed) -> list[tuple[int, str]]:
+    """The memories that the prompt may hold, by id, with what they say."""
+    known = [(item.id, item.content) for item in (*made.place.known, *made.place.facts)]
+    return known + [(item.id, item.content) for item in made.found.items if item.kind == "memory"]
 
 
 def _history(reply: Message, *, after: int) -> list[ContextMessage]:
@@ -120,8 +130,11 @@ def _beginning() -> Select[*tuple[Any, ...]]:
     """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
     and text."""
     asked = aliased(Message)
+    memory_version = (
+        select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
+    )
     return (
-        select(Message, Conversation, User, asked.content, *prompts.active_columns(PROMPT))
+        select(Message, Conversation, User, asked.content, memory_version, *prompts.active_columns(PROMPT))
         .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)

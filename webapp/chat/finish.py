@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -14,11 +15,13 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
+from webapp.chat.unsaying import Place, Seen, unsay
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
 from webapp.memories.known import extracts
+from webapp.memories.models import MemoryVersion
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
@@ -65,6 +68,7 @@ class Outcome:
     receipt: Sequence[ReceiptItem] = ()
     steps: list[Step] = field(default_factory=list)
     truncated: bool = False
+    seen: Seen = Seen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Finished:
     user_id: int
     jobs: list[tuple[str, dict[str, Any]]]
     used: list[int]
+    rewritten: str | None = None
+    """The reply as it is stored, where that is not what was streamed: something was forgotten meanwhile."""
 
 
 def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
@@ -84,19 +90,22 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     # Before anything is locked: a long prompt takes a while to write down, and SQLite has one writer.
     steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
     # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
-    conversation = db.session.scalar(_conversation_of(), {"turn": turn_id})
-    if conversation is None:
+    found = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
+    if found is None:
         return None
+    conversation, version, began_at = found
+    place = Place(conversation.user_id, conversation.space_id, began_at, version or 0)
+    text, tool_calls = unsay(outcome.text, outcome.tool_calls, outcome.seen, place)
     values: dict[str, Any] = {
         "status": outcome.status,
-        "content": fit_column(outcome.text),
+        "content": fit_column(text),
         "model": outcome.model[:200] if outcome.model else None,
         "prompt_version": outcome.prompt_version,
         "prompt_tokens": outcome.prompt_tokens,
         "completion_tokens": outcome.completion_tokens,
         "error_code": outcome.error_code,
         "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
-        "tool_calls": outcome.tool_calls or None,
+        "tool_calls": tool_calls or None,
     }
     if outcome.truncated:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
@@ -115,15 +124,18 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
-    return Finished(kind, data, conversation.user_id, jobs, used)
+    return Finished(kind, data, conversation.user_id, jobs, used, text if text != outcome.text else None)
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
 @cache
-def _conversation_of() -> Select[Conversation]:
+def _conversation_of() -> Select[Conversation, int | None, datetime]:
+    """The conversation of a turn and the version of its user's memory, both held, and when the turn began."""
     of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
     return (
-        select(Conversation)
+        select(Conversation, MemoryVersion.version, began_at)
+        .outerjoin(MemoryVersion, MemoryVersion.user_id == Conversation.user_id)
         .where(Conversation.conversation_id == of)
         .with_for_update()
         .options(

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.chat.assembly import Assembled
 from webapp.chat.finish import Outcome, Step
+from webapp.chat.unsaying import Seen
 from webapp.llm.chat import Finish, Usage
 from webapp.validation import MAX_TEXT_BYTES
 
@@ -64,6 +65,7 @@ class Progress:
             truncated=self.truncated,
             tool_calls=self.tool_calls,
             receipt=assembled.receipt if assembled else (),
+            seen=assembled.seen if assembled else Seen(),
             steps=self._steps(assembled, model) if assembled else [],
         )
 

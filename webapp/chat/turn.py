@@ -221,6 +221,8 @@ class Turn:
         if finished is None:  # somebody else finished the row, or it was deleted: they said so on the stream
             await writer.end(self.id, "settled", {})
             return
+        if finished.rewritten is not None:  # something was forgotten meanwhile
+            await writer.replace(self.id, finished.rewritten)
         await writer.end(self.id, finished.kind, finished.data)
         await tables.follow_up(self.id, finished)
 

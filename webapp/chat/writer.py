@@ -89,6 +89,16 @@ class TurnWriter:
         self._open[turn_id].waiting.append((kind, data))
         self._mark(turn_id, urgent=True)
 
+    async def replace(self, turn_id: int, text: str, *, patience: float = 10.0) -> None:
+        """Begin the stream anew with another text, once all is written: what it told is not to be read any more."""
+        await self._written(turn_id, patience)
+        turn = self._open[turn_id]
+        try:
+            await self._client.delete(log_key(turn_id))
+        except RedisError as error:
+            log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
+        turn.text, turn.written, turn.created = text, 0, False
+
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
         """Append the final entry and wait until it is written, or until patience runs out: the truth is in MySQL."""
         self.entry(turn_id, kind, data)
@@ -97,12 +107,16 @@ class TurnWriter:
     async def flush(self, turn_id: int, *, patience: float = 10.0) -> None:
         """Wait until all of a turn is written, then close it."""
         try:
+            await self._written(turn_id, patience)
+        finally:
+            self.drop(turn_id)
+
+    async def _written(self, turn_id: int, patience: float) -> None:
+        try:
             async with asyncio.timeout(patience), self._flushed:
                 await self._flushed.wait_for(lambda: turn_id not in self._dirty)
         except TimeoutError:
             log.warning("turn stream not finished: redis is away", extra={"turn_id": turn_id})
-        finally:
-            self.drop(turn_id)
 
     def drop(self, turn_id: int) -> None:
         """Write no more of a turn."""

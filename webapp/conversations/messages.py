@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -57,6 +57,12 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     items = list(rows[: query.limit])
     cursor = str(items[-1].message_id) if len(rows) > query.limit else None
     return Page(items if forward else items[::-1], cursor)
+
+
+def messages_lost(said: Mapping[int, str]) -> bool:
+    """Whether any of these messages, by id, no longer says what it did: its text was taken back meanwhile."""
+    now_said = select(Message.message_id, Message.content).where(Message.message_id.in_(said))
+    return {row.message_id: row.content for row in db.session.execute(now_said)} != dict(said)
 
 
 def current_messages(conversation_id: int, *, after: int = 0) -> Sequence[Row[int, int | None, str, str, str]]:

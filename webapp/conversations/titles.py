@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 from sqlalchemy import select
@@ -17,6 +19,16 @@ log = logging.getLogger(__name__)
 
 EXCERPT = 2_000
 MAX_WORDS = 12
+TRIES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a title is made of, and whether it may still be."""
+
+    asked: str
+    answered: str
+    still_holds: Callable[[], bool]
 
 
 class ConversationTitle(BaseModel):
@@ -25,17 +37,35 @@ class ConversationTitle(BaseModel):
     title: str = Field(min_length=1, max_length=500)
 
 
-def title_conversation(conversation_id: int, instructions: str) -> str | None:
+Watch = Callable[[int], Callable[[], bool]]
+"""Given a user's id before anything is read: a function that tells, in the transaction that stores what came of the
+reading, whether it may be stored."""
+
+
+def title_conversation(conversation_id: int, instructions: str, watch: Watch) -> str | None:
     """Title a conversation that has none and has been answered; the new title, or None when there is nothing to do.
 
-    One model call, with no connection held. Raises a ModelError that a later try may cure; after any other, and after
-    output that cannot be read, the title is the user's first words: no conversation is left without one for ever.
+    One model call, with no connection held; another when what it read was forgotten meanwhile. Raises a ModelError that
+    a later try may cure; after any other, and after output that cannot be read, the title is the user's first words: no
+    conversation is left without one for ever.
     """
-    exchange = _first_exchange(conversation_id)
-    db.session.remove()
-    if exchange is None:
-        return None
-    asked, answered = exchange
+    for _ in range(TRIES):
+        exchange = _first_exchange(conversation_id, watch)
+        db.session.remove()
+        if exchange is None:
+            return None
+        title = _title_of(exchange, instructions)
+        if not title:
+            return None
+        with write_transaction():
+            db.session.get(Conversation, conversation_id, with_for_update=True)
+            if exchange.still_holds():
+                return title if service.set_automatic_title(conversation_id, title) else None
+    return None
+
+
+def _title_of(exchange: Exchange, instructions: str) -> str:
+    asked, answered = exchange.asked, exchange.answered
     messages = [
         {"role": "system", "content": instructions},
         {"role": "user", "content": f"User:\n{asked[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
@@ -48,17 +78,14 @@ def title_conversation(conversation_id: int, instructions: str) -> str | None:
             raise
         log.warning("title from the first words", extra={"code": error.code})
         title = ""
-    title = title or from_words(asked)
-    if not title:
-        return None
-    with write_transaction():
-        return title if service.set_automatic_title(conversation_id, title) else None
+    return title or from_words(asked)
 
 
-def _first_exchange(conversation_id: int) -> tuple[str, str] | None:
+def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
     conversation = db.session.get(Conversation, conversation_id)
     if conversation is None or conversation.title_source != "none" or conversation.deleted_at is not None:
         return None
+    still_holds = watch(conversation.user_id)
     rows = db.session.execute(
         select(Message.role, Message.content)
         .where(
@@ -71,7 +98,7 @@ def _first_exchange(conversation_id: int) -> tuple[str, str] | None:
     ).all()
     asked = next((content for role, content in rows if role == "user"), None)
     answered = next((content for role, content in rows if role == "assistant" and content), None)
-    return (asked, answered) if asked and answered else None
+    return Exchange(asked, answered, still_holds) if asked and answered else None
 
 
 def tidy(title: str) -> str:

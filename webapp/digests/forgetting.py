@@ -11,7 +11,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
-from webapp.memories.keeping.copies import without
+from webapp.memories.engine.retelling import Told
+from webapp.memories.keeping.copies import told_elsewhere, without
 from webapp.memories.keeping.forgetting import being_forgotten, graveyard
 from webapp.memories.models import MemoryEvidence
 
@@ -19,6 +20,7 @@ from webapp.memories.models import MemoryEvidence
 def init_digest_forgetting() -> None:
     """Listen for memories being forgotten."""
     being_forgotten.connect(_forget)
+    told_elsewhere.connect(_told_elsewhere)
 
 
 def without_forgotten(user_id: int, data: ConversationMemoryData) -> ConversationMemoryData:
@@ -52,6 +54,24 @@ def _forget(
         for row in rows
         if row.conversation_id in involved or without(row.memory_data, (), texts) != row.memory_data
     }
+    _delete(gone)
+
+
+def _told_elsewhere(_sender: Any, *, conversation_ids: Collection[int], told: Told, **_: Any) -> None:
+    """Delete, with their history, the digests of these conversations that tell what is no longer anybody's to tell."""
+    rows = db.session.execute(
+        select(ConversationMemory.id, ConversationMemoryVersion.memory_data)
+        .join(ConversationMemoryVersion, ConversationMemoryVersion.conversation_memory_id == ConversationMemory.id)
+        .where(ConversationMemory.conversation_id.in_(conversation_ids))
+    ).all()
+    _delete({row.id for row in rows if any(map(told.is_retold_in, _sentences(row.memory_data)))})
+
+
+def _sentences(data: dict[str, Any]) -> list[str]:
+    return [text for value in data.values() for text in (value if isinstance(value, list) else [str(value)])]
+
+
+def _delete(gone: Collection[int]) -> None:
     if gone:
         db.session.execute(
             delete(ConversationMemoryVersion).where(ConversationMemoryVersion.conversation_memory_id.in_(gone))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 
 from webapp.accounts.models import User
-from webapp.conversations.messages import current_messages
+from webapp.conversations.messages import current_messages, messages_lost
 from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
 from webapp.digests import service
 from webapp.digests.forgetting import without_forgotten
 from webapp.digests.models import ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, ModelDigest
-from webapp.errors import Conflict, NotFound, Unavailable
+from webapp.errors import Conflict, NotFound, OutOfDate, Unavailable
 from webapp.llm.errors import ModelError
+from webapp.memories.keeping.burials import watch
 from webapp.memories.known import memory_is_on
 from webapp.model_clients import completions
 from webapp.prompts import service as prompts
@@ -29,6 +31,7 @@ log = logging.getLogger(__name__)
 
 SCHEMA_NAME = "conversation_digest"
 TRANSCRIPT_TOKENS = 8_000
+TRIES = 2
 ANSWER_TOKENS = 1_000
 _READABLE = ("complete", "stopped", "interrupted")
 
@@ -42,6 +45,8 @@ class Source:
     as_of: datetime
     version: int
     prompt_version: str
+    said: dict[int, str]
+    still_holds: Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +65,22 @@ class Generated:
 def generate(conversation_id: int) -> Generated:
     """Make a conversation's digest anew; of two writers at once the one who came first stays.
 
-    One model call at most, with no connection held; none for a conversation in which nothing was said. Nothing happens
-    to one that is gone, temporary or without memory. Raises ModelError with nothing stored.
+    One model call, with no connection held, and another when something was forgotten meanwhile; none for a conversation
+    in which nothing was said. Nothing happens to one that is gone, temporary or without memory. Raises ModelError with
+    nothing stored.
     """
-    source = _read(conversation_id)
-    db.session.remove()
-    if source is None:
-        return Generated(conversation_id, None, False)
+    for _ in range(TRIES):
+        source = _read(conversation_id)
+        db.session.remove()
+        if source is None:
+            return Generated(conversation_id, None, False)
+        if (made := _generate(conversation_id, source)) is not None:
+            return made
+    raise OutOfDate
+
+
+def _generate(conversation_id: int, source: Source) -> Generated | None:
+    """Ask and store; None when what was read has been forgotten since, or is no longer shared."""
     data, model = ConversationMemoryData(main_topics=[], action=[], typical_observation=""), None
     if not source.is_empty:
         answer, completion = completions().complete_structured(
@@ -77,6 +91,9 @@ def generate(conversation_id: int) -> Generated:
         conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
         if conversation is None or not _wanted(conversation):
             return Generated(conversation_id, None, False)
+        if not source.still_holds() or messages_lost(source.said):
+            log.info("digest not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
+            return None
         current = service.find_digest(conversation_id)
         before = current.version if current else 0
         if before != source.version:
@@ -114,14 +131,17 @@ def _read(conversation_id: int) -> Source | None:
     if conversation is None or not _wanted(conversation):
         return None
     prompt = prompts.active("digests")
-    text, is_empty = _conversation(conversation_id)
+    still_holds = watch(conversation.user_id)
+    text, said = _conversation(conversation_id)
     digest = service.find_digest(conversation_id)
     return Source(
         messages=[{"role": "user", "content": fill(prompt.text, texts={"CONVERSATION": text})}],
-        is_empty=is_empty,
+        is_empty=not said,
         as_of=conversation.updated_at,
         version=digest.version if digest else 0,
         prompt_version=prompt.label,
+        said=said,
+        still_holds=still_holds,
     )
 
 
@@ -129,14 +149,11 @@ def _wanted(conversation: Conversation) -> bool:
     return memory_is_on(conversation, db.session.get(User, conversation.user_id))
 
 
-def _conversation(conversation_id: int) -> tuple[str, bool]:
-    """The conversation as the prompt shows it, after its present digest if there is one; whether nothing was said."""
-    said = [
-        (row.role, row.content)
-        for row in current_messages(conversation_id)
-        if row.status in _READABLE and row.content.strip()
-    ]
-    text = transcript(said, TRANSCRIPT_TOKENS)
+def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:
+    """The conversation as the prompt shows it, after its present digest if there is one; what was said, by message."""
+    rows = [row for row in current_messages(conversation_id) if row.status in _READABLE and row.content.strip()]
+    said = {row.message_id: row.content for row in rows}
+    text = transcript([(row.role, row.content) for row in rows], TRANSCRIPT_TOKENS)
     digest = service.find_digest(conversation_id)
     if digest is not None:
         source = db.session.scalar(
@@ -148,4 +165,4 @@ def _conversation(conversation_id: int) -> tuple[str, bool]:
         by = " as corrected by the user" if source == "user" else ""
         earlier = json.dumps(digest.memory_data, ensure_ascii=False).replace("<", "\\u003c")
         text = f"Earlier digest{by}: {earlier}\n\n{text}"
-    return text, not said
+    return text, said

@@ -9,6 +9,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.memories.keeping import forgetting, versions
 from webapp.memories.keeping.journal import Journal
+from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
@@ -62,6 +63,10 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
         .values(space_id=None, persona=None, updated_at=Conversation.updated_at)
         .execution_options(synchronize_session=False)
     )
+    mine = Memory.user_id == user_id, Memory.space_id == space_id
+    shared = db.session.scalars(select(Memory.memory_id).where(*mine, Memory.visibility == "shared")).all()
+    if shared:
+        hold_reached(user_id, shared)
     versions.hold(user_id)
     db.session.execute(
         update(ConversationChunk)
@@ -71,7 +76,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     )
     rows = db.session.scalars(
         select(Memory)
-        .where(Memory.user_id == user_id, Memory.space_id == space_id)
+        .where(*mine)
         .order_by(Memory.memory_id)
         .with_for_update()
         .execution_options(populate_existing=True)
@@ -79,6 +84,7 @@ def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:
     if forget and rows:
         forgetting.forget(user_id, [row.memory_id for row in rows], cause="space_ended")
     elif rows:
+        withdraw(user_id, [row for row in rows if row.visibility == "shared"])
         journal = Journal(user_id, "space_ended")
         for row in rows:
             row.space_id, row.visibility, row.is_archived, row.is_pinned = None, "private", True, False

@@ -13,6 +13,7 @@ from webapp.database import db
 from webapp.errors import Conflict
 from webapp.memories.keeping import forgetting, versions
 from webapp.memories.keeping.journal import Journal
+from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryEvidence
 from webapp.memories.service import key_holder
 from webapp.retrieval import changes
@@ -68,6 +69,9 @@ def _is_known_there(memory: Memory, to: int | None) -> bool:
 
 def _moved(_sender: object, *, conversation: Conversation, to: int | None, confirmed: bool) -> None:
     """Memories that rest on the conversation alone go along, as private ones; others stay where they are."""
+    shared = [memory.memory_id for memory in _plan(conversation, to).withdrawn]
+    if shared:
+        hold_reached(conversation.user_id, shared)
     versions.hold(conversation.user_id)
     move = _plan(conversation, to)
     if move.withdrawn and not confirmed:
@@ -78,6 +82,8 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
                 {"loc": ["confirm"], "memory_id": memory.memory_id, "msg": "is shared"} for memory in move.withdrawn
             ],
         )
+    if move.withdrawn:
+        withdraw(conversation.user_id, move.withdrawn)
     if move.along:
         journal = Journal(conversation.user_id, "moved", conversation_id=conversation.conversation_id)
         aside = {memory.memory_id for memory in move.set_aside}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp.legacies.ending import init_ending
 from webapp.legacies.moving import init_moving
+from webapp.legacies.reach import init_reach
 from webapp.spaces.versions import init_versions
 
 
@@ -12,3 +13,4 @@ def init_spaces() -> None:
     init_versions()
     init_moving()
     init_ending()
+    init_reach()

@@ -207,6 +207,8 @@ class ForgetReport(BaseModel):
     vectors: int
     tombstones: int
     copies: int = Field(description="Replies, tool calls and stored answers from which its text was taken.")
+    copies_of_others: int = Field(0, description="Of those, replies to other members of a space.")
+    quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field(description="Messages of yours that hold the words.")
     change_set_id: int | None = None
 

@@ -18,6 +18,7 @@ from webapp.memories.engine.state import Close, Draft
 from webapp.memories.engine.verdicts import place_by_hand
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields, MemoryQuery
 from webapp.spaces.service import require_member, spaces_of
@@ -162,9 +163,11 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     Unlike a new memory, an edit replaces nothing: raises Conflict, which names the other memory, when its key is held
     already. Raises NotFound, and Invalid for a secret.
     """
+    given = changes.model_dump(exclude_unset=True)
+    if {"space_id", "visibility"} & given.keys():
+        hold_reached(user_id, [memory_id])
     versions.hold(user_id)
     memory = get_memory(user_id, memory_id, lock=True)
-    given = changes.model_dump(exclude_unset=True)
     for name in ("memory_type", "content", "is_pinned", "is_archived", "importance", "confidence", "visibility"):
         if name in given and given[name] is None:
             raise Invalid.field(name, "cannot be null")
@@ -176,6 +179,7 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     before = {name: getattr(memory, name) for name in given}
     if before == given:
         return memory
+    was_shared, was_in = memory.visibility == "shared", memory.space_id
     if any(name in given and given[name] != before[name] for name in _STATEMENT):
         _refuse_secrets(given.get("content"), given.get("fact_value"))
         memory.edited_by_user = True
@@ -190,6 +194,8 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     check_key(memory)  # before anything else is asked of the database, which would write it unchecked
     if {"content", "fact_key", "fact_value"} & given.keys():
         forgetting.lift(user_id, memory.content, memory.fact_key, memory.fact_value)
+    if was_shared and (memory.visibility != "shared" or memory.space_id != was_in):
+        withdraw(user_id, [memory])
     journal = Journal(user_id, cause)
     journal.changed(memory)
     journal.close({"updated": 1})

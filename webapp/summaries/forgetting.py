@@ -5,25 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, select, update
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.dates import in_full
-from webapp.memories.keeping.copies import replies_stripped
+from webapp.memories.engine.retelling import Told, without_retold
+from webapp.memories.keeping.copies import replies_stripped, told_elsewhere
 from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
 from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
-from webapp.summaries.retelling import Told, without_retold
 
 
 def init_summary_forgetting() -> None:
     """Listen for memories being forgotten."""
     being_forgotten.connect(_forget)
     replies_stripped.connect(_replies_stripped)
+    told_elsewhere.connect(_told_elsewhere)
 
 
 def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> None:
@@ -32,11 +33,16 @@ def _forget(_sender: Any, *, user_id: int, texts: Collection[str], **_: Any) -> 
     _replace_titles(user_id, told)
 
 
-def _strip_chunks(user_id: int, told: Told) -> None:
+def _told_elsewhere(_sender: Any, *, user_id: int, conversation_ids: Collection[int], told: Told) -> None:
+    _strip_chunks(user_id, told, ConversationChunk.conversation_id.in_(conversation_ids))
+    _replace_titles(user_id, told, Conversation.conversation_id.in_(conversation_ids))
+
+
+def _strip_chunks(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
     """Take what retells it out of the user's summaries; their vectors are made anew."""
     rows = db.session.execute(
         select(ConversationChunk.chunk_id, ConversationChunk.conversation_id, ConversationChunk.content).where(
-            ConversationChunk.user_id == user_id
+            ConversationChunk.user_id == user_id, *where
         )
     ).all()
     stripped = [(row, text) for row in rows if (text := without_retold(row.content, told)) != row.content]
@@ -49,11 +55,14 @@ def _strip_chunks(user_id: int, told: Told) -> None:
     _index_again(user_id, {row.conversation_id: CHUNKS_ONLY for row, _ in stripped})
 
 
-def _replace_titles(user_id: int, told: Told) -> None:
+def _replace_titles(user_id: int, told: Told, *where: ColumnElement[bool]) -> None:
     """Give conversations whose title tells it, and was not the user's own, one that says nothing but when."""
     rows = db.session.execute(
         select(Conversation.conversation_id, Conversation.title, Conversation.created_at).where(
-            Conversation.user_id == user_id, Conversation.title_source == "auto", Conversation.title.is_not(None)
+            Conversation.user_id == user_id,
+            Conversation.title_source == "auto",
+            Conversation.title.is_not(None),
+            *where,
         )
     ).all()
     for row in rows:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,13 +13,16 @@ from flask import current_app
 from sqlalchemy import Row, delete, func, select, true
 
 from webapp.config import Settings
+from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
 from webapp.database import db, write_transaction
+from webapp.errors import OutOfDate
 from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
 from webapp.llm.errors import MalformedOutput
+from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.model_clients import completions, embedder
 from webapp.prompts import service as prompts
@@ -45,6 +49,8 @@ class Open:
     ids: tuple[int, ...]
     said: tuple[Said, ...]
     earlier: str
+    stored: Mapping[int, str]
+    still_holds: Callable[[], bool]
     space_id: int | None = None
     subject: str = ""
 
@@ -94,9 +100,15 @@ def is_due(conversation_id: int, settings: Settings) -> bool:
 def summarise(conversation_id: int) -> Closed | None:
     """Close the oldest open messages of a conversation, if too many are open; None when there was nothing to do.
 
-    One model call and one embedding, with no connection held. The embedder is asked first: a summary that could not
-    be stored is not paid for. Raises ModelError with nothing stored.
+    One model call and one embedding, with no connection held, and again when something was forgotten meanwhile. The
+    embedder is asked first: a summary that could not be stored is not paid for. Raises ModelError with nothing stored.
     """
+    with suppress(OutOfDate):
+        return _summarise(conversation_id)
+    return _summarise(conversation_id)
+
+
+def _summarise(conversation_id: int) -> Closed | None:
     settings: Settings = current_app.extensions["settings"]
     found = _oldest(conversation_id, settings)
     instructions = prompts.active("summaries").text
@@ -176,15 +188,11 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
                 row = db.session.get(Conversation, conversation_id, with_for_update=True)
                 row.summary_due = _open_count(conversation_id) > settings.summary_threshold
         return None
+    still_holds = watch(conversation.user_id)
     rows = _open_rows(conversation_id, settings.summary_batch)
     if any(row.status == "streaming" for row in rows):
         return None  # the end of that reply asks again
-    before = db.session.scalar(
-        select(ConversationChunk.content)
-        .where(ConversationChunk.conversation_id == conversation_id)
-        .order_by(ConversationChunk.message_range_end.desc())
-        .limit(1)
-    )
+    before = _newest_summary(conversation_id)
     # What was forgotten is not told again: the words are the user's, and stay in their message.
     yard = graveyard(conversation.user_id)
     said = tuple(
@@ -199,10 +207,22 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         rows[-1].message_id,
         tuple(row.message_id for row in rows),
         said,
-        before or "",
+        before,
+        {row.message_id: row.content for row in rows},
+        still_holds,
         conversation.space_id,
         legacy.name if (legacy := legacy_of(conversation)) is not None and extracts_facts(conversation) else "",
     )
+
+
+def _newest_summary(conversation_id: int) -> str:
+    newest = (
+        select(ConversationChunk.content)
+        .where(ConversationChunk.conversation_id == conversation_id)
+        .order_by(ConversationChunk.message_range_end.desc())
+        .limit(1)
+    )
+    return db.session.scalar(newest) or ""
 
 
 def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
@@ -238,6 +258,10 @@ def _store(
     if tuple(row.message_id for row in rows) != found.ids:
         log.info("summary not kept: the messages changed", extra={"conversation_id": conversation_id})
         return None
+    told_before = _newest_summary(conversation_id) == found.earlier
+    if not found.still_holds() or messages_lost(found.stored) or not told_before:
+        log.info("summary not kept: what it tells was forgotten", extra={"conversation_id": conversation_id})
+        raise OutOfDate
     chunk = ConversationChunk(
         conversation_id=conversation_id,
         user_id=found.user_id,

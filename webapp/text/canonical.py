@@ -23,11 +23,20 @@ def canonical_statement(text: str) -> str:
     Emoji and inner punctuation are kept, so "I ❤️ tea" and "I 💔 tea" stay different. Idempotent. A text of
     nothing but punctuation is kept as it is, since an empty form would equal every other empty one.
     """
+    return trimmed(fold(text))
+
+
+def fold(text: str) -> str:
+    """A text in NFKC, casefolded, on one line with single spaces: the first half of `canonical_statement`."""
     folded = unicodedata.normalize("NFKC", text).translate(STRAIGHT)
     # Casefolding can leave NFKC and the other way round; a second pass reaches the fixed point.
     for _ in range(2):
         folded = unicodedata.normalize("NFKC", folded.casefold())
-    folded = _SPACE.sub(" ", folded).strip()
+    return _SPACE.sub(" ", folded).strip()
+
+
+def trimmed(folded: str) -> str:
+    """A folded text without punctuation at its edges, unless it is nothing else: the second half."""
     start, end = 0, len(folded)
     while start < end and _is_edge(folded[start]):
         start += 1

@@ -70,6 +70,7 @@ NEVER = {
     "admin_access_log",
     "alembic_version",
     "prompt_activations",
+    "conversation_shares",
     # Vectors and PDFs, looked at for themselves; prompts, in which messages, memories and summaries are named by id.
     "message_embeddings",
     "conversation_reports",

@@ -15,15 +15,14 @@ against a dictionary. Forgetting one memory blocks:
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from webapp.memories.engine.keys import canonical_fact_key, canonical_value
-from webapp.text.canonical import canonical_statement
+from webapp.text.canonical import canonical_statement, fold, trimmed
 
 # Shorter quotes ("Alex", "in Rome") may just as well support something else.
 MIN_QUOTE_LENGTH = 10
@@ -98,31 +97,33 @@ class Graveyard:
 
         Runs of up to QUOTE_WORDS words are tried; where words are not set apart, only what stands between spaces is.
         """
+        return self._without(text, mark, (TombstoneKind.QUOTE,), SEARCHED_WORDS)
+
+    def without_forgotten(self, text: str, mark: str) -> str:
+        """The same for forgotten statements and quotes, in the whole of a text."""
+        return self._without(text, mark, (TombstoneKind.QUOTE, TombstoneKind.CONTENT))
+
+    def _without(self, text: str, mark: str, kinds: Collection[TombstoneKind], most: int | None = None) -> str:
         if not self._buried:
             return text
-        words = [found.span() for found in re.finditer(r"\S+", text)][:SEARCHED_WORDS]
-        spans: list[tuple[int, int]] = []
+        spans = [found.span() for found in re.finditer(r"\S+", text)][:most]
+        # Folded word by word, once: each is part of up to QUOTE_WORDS squared runs.
+        folded = [fold(text[start:end]) for start, end in spans]
+        gone: list[tuple[int, int]] = []
         at = 0
-        while at < len(words):
-            start = words[at][0]
-            run = next(
-                (
-                    n
-                    for n in range(min(QUOTE_WORDS, len(words) - at), 0, -1)
-                    if self._is_quote(text[start : words[at + n - 1][1]])
-                ),
-                0,
-            )
+        while at < len(spans):
+            longest = min(QUOTE_WORDS, len(spans) - at)
+            run = next((n for n in range(longest, 0, -1) if self._is_buried(folded[at : at + n], kinds)), 0)
             if run:
-                spans.append((start, words[at + run - 1][1]))
+                gone.append((spans[at][0], spans[at + run - 1][1]))
             at += run or 1
-        for start, end in reversed(spans):
+        for start, end in reversed(gone):
             text = text[:start] + mark + text[end:]
         return text
 
-    def _is_quote(self, text: str) -> bool:
-        form = canonical_statement(text)
-        return _is_long(form) and self._make(TombstoneKind.QUOTE, form).digest in self._buried
+    def _is_buried(self, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
+        form = trimmed(" ".join(folded))
+        return _is_long(form) and any(self._digest(kind, form) in self._buried for kind in kinds)
 
     def _of_statement(self, content: str, fact_key: str | None, fact_value: str | None) -> set[Tombstone]:
         made = {self._make(TombstoneKind.CONTENT, canonical_statement(content))}
@@ -131,8 +132,11 @@ class Graveyard:
         return made
 
     def _make(self, kind: TombstoneKind, form: str) -> Tombstone:
+        return Tombstone(kind, self._digest(kind, form))
+
+    def _digest(self, kind: TombstoneKind, form: str) -> str:
         message = f"{self._user_id}\x1f{kind}\x1f{form}".encode("utf-8", "surrogatepass")
-        return Tombstone(kind, hmac.new(self._secret, message, hashlib.sha256).hexdigest())
+        return hmac.digest(self._secret, message, "sha256").hex()
 
 
 def is_telling(quote: str) -> bool:

@@ -25,6 +25,11 @@ replies_stripped = Signal()
 """Sent inside the transaction with `user_id` and `message_ids`: replies from which a forgotten text was taken."""
 
 
+told_elsewhere = Signal()
+"""Sent inside the transaction with `user_id`, `conversation_ids` and `told` (what somebody else forgot or no longer
+shares): what was made of these conversations of the user must not tell it."""
+
+
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
     """Take the texts out of the tool calls recorded with the user's replies; the ids of the replies changed."""
     rows = db.session.scalars(
@@ -85,12 +90,12 @@ def _run(text: str) -> str:
     return f" {' '.join(_words(text))} "
 
 
-def cut_out(text: str, said: Sequence[str]) -> str:
-    """A text in which whatever repeats one of these word for word, white space and case aside, is GONE."""
+def cut_out(text: str, said: Sequence[str], mark: str = GONE) -> str:
+    """A text in which whatever repeats one of these word for word, white space and case aside, is the mark."""
     for words in said:
         done = ""
         while span := find_quote(words, text):
-            done, text = f"{done}{text[: span.start]}{GONE}", text[span.end :]
+            done, text = f"{done}{text[: span.start]}{mark}", text[span.end :]
         text = done + text
     return text
 

@@ -19,6 +19,7 @@ from webapp.memories.engine.keys import canonical_fact_key, canonical_value
 from webapp.memories.engine.tombstones import Graveyard, Tombstone
 from webapp.memories.keeping import copies, versions
 from webapp.memories.keeping.journal import statement_hash
+from webapp.memories.keeping.withdrawing import hold_reached, reach_of
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
 from webapp.spaces.versions import touch
 
@@ -26,7 +27,8 @@ BATCH = 500
 
 being_forgotten = Signal()
 """Sent inside the transaction, before anything is deleted, with `user_id`, `memory_ids`, their `evidence` rows, and the
-`texts`: all that they ever said, and the quotes behind it."""
+`texts`: all that they ever said, and the quotes behind it. A receiver that takes copies from other users returns a
+Reach."""
 
 texts_removed = Signal()
 """Sent after the commit with `message_ids`: replies that lost a forgotten text, or whose streams have told one."""
@@ -34,7 +36,11 @@ texts_removed = Signal()
 
 @dataclass(frozen=True)
 class Forgotten:
-    """What was removed, and the user's own messages that still hold the words."""
+    """What was removed, and the user's own messages that still hold the words.
+
+    Of the `copies`, `copies_of_others` were in replies to other members; `quoted_by_others` counts messages in which
+    they themselves repeat it, which are theirs and stay.
+    """
 
     memory_ids: list[int]
     evidence: int = 0
@@ -42,13 +48,16 @@ class Forgotten:
     vectors: int = 0
     tombstones: int = 0
     copies: int = 0
+    copies_of_others: int = 0
+    quoted_by_others: int = 0
     still_said_in: list[int] = field(default_factory=list)
     change_set_id: int | None = None
 
 
-def graveyard(user_id: int) -> Graveyard:
-    """The tombstones of a user."""
-    buried = db.session.scalars(select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)).all()
+def graveyard(user_id: int, *, buried: Collection[str] | None = None) -> Graveyard:
+    """The tombstones of a user: all of them, or those of these digests."""
+    if buried is None:
+        buried = db.session.scalars(select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)).all()
     return Graveyard(_secret(), user_id, buried)
 
 
@@ -70,6 +79,7 @@ def forget(
     The words stay in the messages in which the user said them.
     """
     _hold_sources(user_id, memory_ids)
+    hold_reached(user_id, memory_ids)
     versions.hold(user_id)
     rows = _with_twins(user_id, memory_ids)
     if not rows:
@@ -79,7 +89,9 @@ def forget(
     revisions = db.session.scalars(select(MemoryRevision).where(MemoryRevision.memory_id.in_(ids))).all()
     quotes = {row.quote for row in evidence}
     said = {row.content for row in rows} | {str(row.snapshot.get("content") or "") for row in revisions} - {""}
-    being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
+    reach = reach_of(
+        being_forgotten.send(None, user_id=user_id, memory_ids=ids, evidence=evidence, texts=said | quotes)
+    )
     buried = _bury(user_id, rows, evidence, revisions, whole_key)
     report = Forgotten(
         memory_ids=ids,
@@ -87,7 +99,9 @@ def forget(
         revisions=len(revisions) + _strip_revisions(user_id, said, ids),
         vectors=sum(row.embedding is not None for row in rows),
         tombstones=buried,
-        copies=_strip_copies(user_id, ids, said | quotes),
+        copies=_strip_copies(user_id, ids, said | quotes) + reach.replies,
+        copies_of_others=reach.replies,
+        quoted_by_others=reach.quoted,
         still_said_in=sorted({row.message_id for row in evidence}),
         change_set_id=_note(user_id, rows, cause, conversation_id),
     )

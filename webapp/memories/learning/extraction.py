@@ -23,6 +23,7 @@ from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.state import State
 from webapp.memories.keeping import store, versions
+from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import extracts, memory_is_on
@@ -118,7 +119,7 @@ def _step(found: Reading) -> Result:
         return result
     if answer is not None:
         return replace(result, title=_title(found, answer.title))
-    return replace(result, title=titles.title_conversation(found.conversation_id, prompts.active("titles").text))
+    return replace(result, title=titles.title_conversation(found.conversation_id, prompts.active("titles").text, watch))
 
 
 def _title(found: Reading, proposed: str | None) -> str | None:
@@ -126,6 +127,9 @@ def _title(found: Reading, proposed: str | None) -> str | None:
     if not title:
         return None
     with write_transaction():
+        db.session.get(Conversation, found.conversation_id, with_for_update=True)
+        if not found.still_holds():
+            return None  # it is made anew with the next turn
         return title if set_automatic_title(found.conversation_id, title) else None
 
 
@@ -142,7 +146,10 @@ def _write(found: Reading, answer: Answer | None) -> Result:
         result = Result(read=True)
         if answer is not None:
             versions.hold(conversation.user_id)
-            result = replace(_apply(found, answer), summary_due=_store_points(conversation, found, answer))
+            still_holds = found.still_holds()
+            result = _apply(found, answer)
+            if still_holds:  # what points say was written by the model; memories are asked for one by one
+                result = replace(result, summary_due=_store_points(conversation, found, answer))
         through = max(found.watermark or 0, found.call.covers_through or 0)
         conversation.extracted_through = through or None
         conversation.extraction_due = found.call.is_partial or reading.has_newer(conversation, through)

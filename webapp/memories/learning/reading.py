@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from webapp.llm.errors import ModelError
 from webapp.memories.engine.grounding import has_substance, user_words
 from webapp.memories.engine.state import KnownMemory
 from webapp.memories.keeping import store
+from webapp.memories.keeping.burials import watch
 from webapp.memories.known import current_profile, extracts
 from webapp.memories.learning.guided import Guided, PointKey
 from webapp.memories.learning.guided import guide as current_guide
@@ -43,6 +44,7 @@ class Reading:
     has_substance: bool
     wants_title: bool
     first_words: str
+    still_holds: Callable[[], bool]
     points: tuple[PointKey, ...] = ()
 
 
@@ -56,6 +58,7 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     if conversation is None or not extracts(conversation, owner_of(conversation)):
         return None
     user_id, space_id, watermark = conversation.user_id, conversation.space_id, conversation.extracted_through
+    still_holds = watch(user_id)
     lines = _lines(conversation_id, after if after is not None else watermark or 0)
     wants_title = conversation.title_source == "none" and any(line.role == "assistant" for line in lines)
     first = next((line.content for line in lines if line.role == "user"), "")
@@ -78,7 +81,16 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     db.session.rollback()
     call = build_extraction(lines, related, profile, guided.points, instructions=instructions)
     return Reading(
-        conversation_id, user_id, space_id, watermark, call, substance, wants_title, first, guided.keys[: call.points]
+        conversation_id,
+        user_id,
+        space_id,
+        watermark,
+        call,
+        substance,
+        wants_title,
+        first,
+        still_holds,
+        guided.keys[: call.points],
     )
 
 

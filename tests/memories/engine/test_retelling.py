@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.summaries.retelling import NOTHING_LEFT, Told, without_retold
+from webapp.memories.engine.retelling import NOTHING_LEFT, Told, without_retold
 
 WALNUTS = Told(["The user is allergic to walnuts.", "I'm allergic to walnuts"])
 

@@ -50,15 +50,15 @@ class Told:
         )
 
 
-def without_retold(text: str, told: Told) -> str:
-    """A text without the sentences that retell; NOTHING_LEFT if that is all of it."""
+def without_retold(text: str, told: Told, mark: str = "") -> str:
+    """A text without the sentences that retell; NOTHING_LEFT if that is all of it. A `mark` stands in their place."""
     if not told.may_be_in(text):
         return text
     lines = []
     for line in text.splitlines():
         sentences = _SENTENCES.split(line)
-        kept = [sentence for sentence in sentences if not told.is_retold_in(sentence)]
-        if len(kept) == len(sentences):
+        kept = [mark if told.is_retold_in(sentence) else sentence for sentence in sentences]
+        if kept == sentences:
             lines.append(line)
         elif kept := [sentence for sentence in kept if sentence.strip(" -*•")]:
             lines.append(" ".join(kept))

@@ -1,0 +1,221 @@
+"""Forgetting at any moment of a turn and of each of its jobs: wherever it falls, the words are nowhere afterwards.
+
+Whoever stores what a model told asks again, in the transaction that stores it, whether that may still be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.memories.keeping.test_no_trace import cells
+from tests.support.people import make_person
+from tests.support.tables import empty_tables
+from webapp.chat.assembly import assemble
+from webapp.chat.finish import Outcome, finish_turn
+from webapp.conversations import messages, titles
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, now, write_transaction
+from webapp.digests import generation
+from webapp.memories.keeping import burials, forgetting
+from webapp.memories.models import MemoryEvidence
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.retrieval.cache import index_cache
+from webapp.summaries import service as summaries
+
+SAID = "I really am allergic to walnuts"
+CONTENT = "Allergic to walnuts since childhood"
+WORD = "walnut"
+REPLIES = [
+    f"Noted. {CONTENT}. Shall we go on?",
+    f"You told me: {SAID}.",
+    f"As someone {CONTENT.lower()}, take the soup.",
+    "Being allergic to walnuts since childhood is hard.",
+]
+STEPS = ("begun", "assembled", "told", "finished")
+JOBS: dict[str, Callable[[int], Any]] = {
+    "title": lambda number: titles.title_conversation(number, "Title it.", burials.watch),
+    "summary": summaries.summarise,
+    "digest": generation.generate,
+}
+MOMENTS = ("before", "asked", "answered", "after")
+
+
+class Somebody:
+    """One user with one memory, said in an old conversation, and the knife that cuts in at a moment of the talk."""
+
+    def __init__(self, app: Flask) -> None:
+        self.app = app
+        self.user_id = make_person(app).user_id
+        with write_transaction():
+            self.old = create_conversation(self.user_id, NewConversation(title="Old")).conversation_id
+            row = Message(conversation_id=self.old, role="user", content=f"Mind you, {SAID}.", created_at=now())
+            db.session.add(row)
+            db.session.flush()
+            memory = create_memory(self.user_id, MemoryFields(memory_type="fact", content=CONTENT, is_pinned=True))
+            self.memory_id = memory.memory_id
+            start = row.content.index(SAID)
+            db.session.add(
+                MemoryEvidence(
+                    memory_id=self.memory_id,
+                    message_id=row.message_id,
+                    quote=SAID,
+                    start=start,
+                    end=start + len(SAID),
+                    said_at=now(),
+                )
+            )
+        self.forgotten = False
+
+    def forget(self) -> None:
+        """Forget the memory, once."""
+        if self.forgotten:
+            return
+        self.forgotten = True
+        with self.app.app_context(), write_transaction():
+            forgetting.forget(self.user_id, [self.memory_id])
+
+    def talk(self, moment: str, reply: str) -> int:
+        """A turn in a new conversation, with the forgetting at one of STEPS; the conversation."""
+        with write_transaction():
+            conversation = create_conversation(self.user_id, NewConversation())
+            number = conversation.conversation_id
+            _, row = messages.add_exchange(conversation, "What should I eat?", parent_id=None)
+            turn_id = row.message_id
+        self._at("begun", moment)
+        made = assemble(turn_id, self.app.extensions["settings"])
+        if moment == "begun":
+            assert WORD not in str(made.messages)
+            reply = "Soup."  # it cannot know
+        self._at("assembled", moment)
+        db.session.rollback()
+        calls = [{"tool_name": "search_memories", "input": {}, "output": {"memories": [{"content": CONTENT}]}}]
+        self._at("told", moment)
+        with write_transaction():
+            done = finish_turn(
+                turn_id,
+                Outcome(
+                    "complete",
+                    reply,
+                    steps=[made.step],
+                    receipt=made.receipt,
+                    seen=made.seen,
+                    tool_calls=calls if reply != "Soup." else [],
+                ),
+            )
+        assert done is not None
+        assert (done.rewritten is not None) == (moment in ("assembled", "told"))
+        assert WORD not in (done.rewritten or "")
+        self._at("finished", moment)
+        return number
+
+    def _at(self, step: str, moment: str) -> None:
+        if step == moment:
+            db.session.rollback()
+            self.forget()
+
+    def work(self, job: str, moment: str, number: int) -> int:
+        """One of JOBS on a conversation, with the forgetting at one of MOMENTS; how many calls it took."""
+        model = Between(self, moment)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setitem(self.app.extensions, "completions", model)
+            if moment == "before":
+                self.forget()
+            db.session.rollback()
+            JOBS[job](number)
+            db.session.rollback()
+        if moment == "after":
+            self.forget()
+        return model.calls
+
+    def assert_gone(self) -> None:
+        """The words are in no table but the message in which the user said them."""
+        assert self.forgotten
+        left = {
+            (table, column)
+            for table, column, value, row in cells(self.app)
+            if WORD in str(value).lower() and not (table == "messages" and row["role"] == "user")
+        }
+        assert left == set()
+
+
+class Between:
+    """A model that tells what it is shown, with something happening just before it is asked or just after it answered
+    for the first time."""
+
+    def __init__(self, somebody: Somebody, moment: str) -> None:
+        self._somebody, self._moment, self.calls = somebody, moment, 0
+
+    def complete_structured(self, asked: Any, shape: Any, name: str, **_: Any) -> Any:
+        """An answer in the shape, in which the words stand if they stand in what is asked."""
+        if self._moment == "asked" and not self.calls:
+            self._somebody.forget()
+        told = "The user has been allergic to walnuts since childhood." if WORD in str(asked).lower() else "Food."
+        answer = {
+            "conversation_title": {"title": told},
+            "conversation_summary": {"summary": told},
+            "conversation_digest": {"main_topics": [told], "action": [told], "typical_observation": told},
+        }[name]
+        if self._moment == "answered" and not self.calls:
+            self._somebody.forget()
+        self.calls += 1
+        return shape.model_validate(answer), SimpleNamespace(model="test", prompt_tokens=1, completion_tokens=1)
+
+
+def fill(number: int, reply: str) -> None:
+    """An exchange, and more of the conversation than may be open, so that its beginning is summarised."""
+    said = ["What should I eat?", reply, *(f"Small talk {count}." for count in range(30))]
+    with write_transaction():
+        row = db.session.get(Conversation, number)
+        for count, text in enumerate(said):
+            role = "assistant" if count % 2 else "user"
+            db.session.add(Message(conversation_id=number, role=role, content=text, created_at=now()))
+        row.message_count += len(said)
+        row.summary_due = True
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(STEPS), st.sampled_from(REPLIES))
+def test_forgotten_at_any_step_of_a_turn_it_is_not_in_the_reply(app: Flask, step: str, reply: str) -> None:
+    try:
+        with app.app_context():
+            somebody = Somebody(app)
+            somebody.talk(step, reply)
+            somebody.assert_gone()
+            db.session.remove()
+    finally:
+        with app.app_context():
+            db.session.remove()
+            index_cache().drop()
+            empty_tables(db.engine, db.metadata)
+
+
+@settings(max_examples=16, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.sampled_from(sorted(JOBS)), st.sampled_from(MOMENTS), st.sampled_from(REPLIES[:2]))
+def test_forgotten_at_any_moment_of_a_job_it_is_not_in_what_the_job_makes(
+    app: Flask, job: str, moment: str, reply: str
+) -> None:
+    try:
+        with app.app_context():
+            somebody = Somebody(app)
+            with write_transaction():
+                number = create_conversation(somebody.user_id, NewConversation()).conversation_id
+            fill(number, reply)
+            calls = somebody.work(job, moment, number)
+            assert calls == (2 if moment in ("asked", "answered") else 1)
+            somebody.assert_gone()
+            db.session.remove()
+    finally:
+        with app.app_context():
+            db.session.remove()
+            index_cache().drop()
+            empty_tables(db.engine, db.metadata)

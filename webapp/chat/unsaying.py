@@ -1,0 +1,105 @@
+"""What a reply may not say any more when it is stored: what was forgotten or withdrawn while it was being written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import or_, select
+
+from webapp.database import db
+from webapp.memories.engine.retelling import Told, without_retold
+from webapp.memories.keeping.burials import recent_graveyards
+from webapp.memories.keeping.copies import GONE, cut_out, without
+from webapp.memories.models import Memory, MemoryVersion
+from webapp.spaces.service import active_members
+
+CLOCKS = timedelta(minutes=5)
+"""How far the clocks of two machines may be apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The memories that a prompt held, by id, with what they said, and the version of the user's memory before it was
+    put together: None where nothing is known of the prompt any more."""
+
+    memories: Sequence[tuple[int, str]] = ()
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose turn it is, where, and since when; `version` is that of the user's memory now, held by the caller."""
+
+    user_id: int
+    space_id: int | None
+    began_at: datetime
+    version: int
+
+
+def unsay(text: str, tool_calls: list[dict[str, Any]], seen: Seen, place: Place) -> tuple[str, list[dict[str, Any]]]:
+    """A reply and its tool calls without what its prompt held and they may not say any more.
+
+    Costs nothing while the user's memory is as it was and, in a space, two statements.
+    """
+    lost = _lost_of_others(seen.memories, place) if place.space_id is not None else []
+    yards = []
+    if seen.version != place.version:
+        lost += _lost(seen.memories)
+        yards = recent_graveyards(_whose(place, seen), place.began_at - CLOCKS)
+    if not lost and not yards:
+        return text, tool_calls
+    ids = {memory_id for memory_id, _ in lost}
+    said = {content for _, content in lost}
+    text = without_retold(cut_out(text, sorted(said, key=len, reverse=True)), Told(said), GONE)
+    for yard in yards:
+        text = yard.without_forgotten(text, GONE)
+    return text, _calls(tool_calls, ids, said)
+
+
+def _whose(place: Place, seen: Seen) -> Collection[int]:
+    """Whose forgetting counts: of a turn whose process died it is not known which memories it was shown."""
+    if seen.version is not None or place.space_id is None:
+        return [place.user_id]
+    return {place.user_id, *active_members(place.space_id)}
+
+
+def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collection[str]) -> list[dict[str, Any]]:
+    """Tool calls without what was lost, those that made a memory which is gone included."""
+    made = {number for call in tool_calls if isinstance(number := (call.get("output") or {}).get("memory_id"), int)}
+    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(made)))) if made else set()
+    gone = made - there
+    stripped = [
+        {**call, "input": dict.fromkeys(call.get("input") or {}, GONE)}
+        if (call.get("output") or {}).get("memory_id") in gone
+        else call
+        for call in tool_calls
+    ]
+    return without(stripped, ids | gone, said)
+
+
+def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Memories in the prompt that are gone: nothing but forgetting takes them away."""
+    ids = [memory_id for memory_id, _ in shown]
+    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids)))) if ids else set()
+    return [item for item in shown if item[0] not in there]
+
+
+def _lost_of_others(shown: Sequence[tuple[int, str]], place: Place) -> list[tuple[int, str]]:
+    """Memories in a space's prompt that are gone, or that their owners no longer share.
+
+    Holds the memory of those who share one, so that nobody withdraws between this look and the commit.
+    """
+    ids = [memory_id for memory_id, _ in shown]
+    if not ids:
+        return []
+    theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != place.user_id)
+    held = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(theirs)).order_by(MemoryVersion.user_id)
+    db.session.execute(held.with_for_update())
+    may_be_told = or_(
+        Memory.user_id == place.user_id, (Memory.visibility == "shared") & (Memory.space_id == place.space_id)
+    )
+    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
+    return [item for item in shown if item[0] not in there]

@@ -1,0 +1,102 @@
+"""What withdrawing and forgetting do to other members: replies, summaries and digests lose what they were told.
+
+A reply's receipt names the memories that were in its prompt, so the conversations in which somebody else's memory was
+told are known. What their owners themselves said in them stays theirs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.memories.engine.retelling import Told, without_retold
+from webapp.memories.engine.tombstones import is_telling
+from webapp.memories.keeping.copies import cut_out, replies_stripped, told_elsewhere
+from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
+from webapp.memories.keeping.journal import statement_hash
+from webapp.memories.keeping.withdrawing import Reach, being_withdrawn, reach_asked
+from webapp.memories.models import Memory
+from webapp.retrieval.models import TurnReceipt
+
+WITHDRAWN = "[no longer shared]"
+
+
+def init_reach() -> None:
+    """Follow what is withdrawn and forgotten."""
+    reach_asked.connect(_hold)
+    being_withdrawn.connect(_withdrawn)
+    being_forgotten.connect(_withdrawn)
+
+
+def _told(user_id: int, memory_ids: Collection[int]) -> dict[int, set[int]]:
+    """The conversations of other users in whose prompts these memories were, by user."""
+    rows = db.session.execute(
+        select(Conversation.user_id, Conversation.conversation_id)
+        .join(Message, Message.conversation_id == Conversation.conversation_id)
+        .join(TurnReceipt, TurnReceipt.message_id == Message.message_id)
+        .where(
+            TurnReceipt.kind == "memory",
+            TurnReceipt.passage_id.in_(memory_ids),
+            TurnReceipt.injected,
+            Conversation.user_id != user_id,
+        )
+        .distinct()
+    ).all()
+    told: dict[int, set[int]] = defaultdict(set)
+    for other, conversation_id in rows:
+        told[other].add(conversation_id)
+    return told
+
+
+def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
+    """Lock the conversations, in order: whoever ends a reply in one locks it before it asks for anybody's memory."""
+    ids = sorted(number for numbers in _told(user_id, memory_ids).values() for number in numbers)
+    if ids:
+        held = select(Conversation.conversation_id).where(Conversation.conversation_id.in_(ids))
+        db.session.execute(held.order_by(Conversation.conversation_id).with_for_update())
+
+
+def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
+    reach = Reach()
+    for other, conversation_ids in sorted(_told(user_id, memory_ids).items()):
+        reach += _take_from(other, sorted(conversation_ids), _not_theirs(other, texts))
+    return reach
+
+
+def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
+    """The texts without those that the user keeps a memory of their own of."""
+    hashes = {statement_hash(text): text for text in texts}
+    theirs = db.session.scalars(
+        select(Memory.statement_hash).where(Memory.user_id == user_id, Memory.statement_hash.in_(hashes))
+    )
+    return set(texts) - {hashes[number] for number in theirs}
+
+
+def _take_from(user_id: int, conversation_ids: Collection[int], texts: Collection[str]) -> Reach:
+    """Strip somebody's conversations of the texts: replies here, what is made of replies by those who made it."""
+    if not texts:
+        return Reach()
+    told, exact = Told(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
+    rows: Iterable[Message] = db.session.scalars(
+        select(Message).where(Message.conversation_id.in_(conversation_ids), Message.status != "streaming")
+    )
+    changed, quoted = [], 0
+    for row in rows:
+        if row.role == "user":
+            quoted += cut_out(row.content, exact) != row.content
+            continue
+        text = without_retold(cut_out(row.content, exact, WITHDRAWN), told, WITHDRAWN)
+        if text != row.content:
+            row.content = text
+            changed.append(row.message_id)
+    db.session.flush()
+    told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
+    if changed:
+        replies_stripped.send(None, user_id=user_id, message_ids=changed)
+        drop_streams(changed)
+    return Reach(len(changed), quoted)
