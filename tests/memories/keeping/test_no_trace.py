@@ -71,6 +71,7 @@ NEVER = {
     "alembic_version",
     "prompt_activations",
     "conversation_shares",
+    "folders",
     # Vectors and PDFs, looked at for themselves; prompts, in which messages, memories and summaries are named by id.
     "message_embeddings",
     "conversation_reports",
