@@ -14,22 +14,26 @@ from flask import Flask, current_app
 from redis.exceptions import RedisError
 from rq import get_current_job
 
-from webapp import create_app, jobspecs, logs
+from webapp import backoff, create_app, jobspecs, logs
 from webapp.chat import turnlog
-from webapp.database import db, expect_writes
-from webapp.llm.errors import ModelError
+from webapp.database import database_is_away, db, expect_writes
+from webapp.llm.errors import Interrupted, ModelError, ModelUnavailable, RateLimited
 from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
 
+OUTAGES = (ModelUnavailable, RateLimited, Interrupted)
+"""What says nothing of the work itself: it may be asked for again as soon as the model answers."""
+
 
 @dataclass
 class Run:
-    """The job that is running: the turns it reports to, and whether this is its last try."""
+    """The job that is running: the turns it reports to, and whether this is its last try, or one of the sweep's."""
 
     name: str
     turns: list[int] = field(default_factory=list)
     last_try: bool = True
+    is_swept: bool = False
 
 
 _run: ContextVar[Run | None] = ContextVar("job_run", default=None)
@@ -100,6 +104,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         key = jobspecs.JobRequest(name, ids).key
         run.turns = jobspecs.started(client, key, rq_job.id)
         run.last_try = not rq_job.retries_left
+        run.is_swept = bool(rq_job.meta.get("swept"))
     token = _run.set(run)
     logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids)
     expect_writes()
@@ -110,19 +115,25 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         # What runs by the clock is worth a line only when something is wrong.
         level = logging.DEBUG if jobspecs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
+        _forgive(client, name, ids)
         _settle(client, run)
         return result
     except ModelError as error:
         db.session.rollback()
         log.warning("job failed: model", extra={"code": error.code, "last_try": run.last_try})
+        if isinstance(error, OUTAGES):
+            _forgive(client, name, ids)
         if error.retryable and not run.last_try:
             raise
         _settle(client, run)
-        if error.retryable:
+        # One that the sweep asked for is asked for again: the list of failures is for what somebody has to look at.
+        if error.retryable and not (run.is_swept and isinstance(error, OUTAGES)):
             raise
         return {"failed": error.code}
-    except BaseException:  # JobTimeoutException and friends too: they are raised on, never swallowed
+    except BaseException as error:  # JobOverdue and friends too: they are raised on, never swallowed
         db.session.rollback()
+        if database_is_away(error) or isinstance(error, RedisError):
+            _forgive(client, name, ids)
         log.exception("job failed", extra={"last_try": run.last_try})
         if run.last_try:
             _settle(client, run)
@@ -130,6 +141,14 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
     finally:
         db.session.remove()
         _run.reset(token)
+
+
+def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:
+    """Have the sweep ask for this soon again where it is owed: it went well, or did not fail by itself."""
+    try:
+        backoff.went_well(client, jobspecs.JobRequest(name, ids).key)
+    except RedisError:
+        log.warning("sweep not told", extra={"job": name})
 
 
 def _settle(client: Any, run: Run) -> None:

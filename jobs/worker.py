@@ -1,4 +1,7 @@
-"""`python -m jobs.worker [queue ...]`: an RQ worker with the application loaded once, before it forks a horse a job.
+"""`python -m jobs.worker [queue ...]`: RQ workers with the application loaded once, before they fork a horse a job.
+
+Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
+makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
 
 Loading the application in every horse would cost half a second a job; a horse that inherited the worker's database
 connections would lose writes silently (webapp/factory.py disposes of them in the child).
@@ -7,41 +10,100 @@ connections would lose writes silently (webapp/factory.py disposes of them in th
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import sys
+import time
+from collections.abc import Sequence
 
-from rq import Worker
+from flask import Flask
 from rq.serializers import JSONSerializer
 
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
 from jobs import digests, documents, indexing, memories, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
+from jobs.working import PatientWorker
 from webapp.cli.launch.processes import take_forks_along
 from webapp.extensions import make_redis
-from webapp.jobspecs import Queue, rq_queue
+from webapp.jobspecs import WORKERS, Queue, rq_queue
 from webapp.llm.sdk import warm_up
+
+NICE = 5
+"""How much the web goes before: whoever waits for a first word is not to wait for somebody's background work."""
+PAUSE_SECONDS = 1.0
+"""Before a worker that ended by itself, as RQ's does when Redis falls silent, is started again."""
 
 
 def main(names: list[str]) -> None:
-    """Work off the named queues, all of them by default, most urgent first, until told to stop."""
+    """Work off the named queues, all of them by default, until told to stop."""
     take_forks_along()
+    os.nice(NICE)
     app = worker_app()
-    settings = app.extensions["settings"]
     with app.app_context():
-        connection = make_redis(settings.redis_url, tailing=True)
-        queues = [rq_queue(connection, Queue(name)) for name in names or [queue.value for queue in Queue]]
-        # A short life sign, and monitoring as often: a worker that was killed is noticed within the minute.
-        worker = Worker(
-            queues,
-            connection=connection,
-            serializer=JSONSerializer,
-            worker_ttl=30,
-            maintenance_interval=15,
-            job_monitoring_interval=5,
-        )
         warm_up()  # in the parent, once: every horse would pay half a second for it
         gc.collect()
         gc.freeze()
-        worker.work(logging_level="WARNING")  # retries that wait are queued by jobs.schedule
+        if names:
+            work(app, [Queue(name) for name in names])
+        else:
+            run_all(app, WORKERS)
+
+
+def work(app: Flask, names: Sequence[Queue]) -> None:
+    """Be a worker of some queues, most urgent first. Retries that wait are queued by jobs.schedule."""
+    settings = app.extensions["settings"]
+    connection = make_redis(settings.redis_url, tailing=True)
+    # A short life sign, and monitoring as often: a worker that was killed is noticed within the minute.
+    worker = PatientWorker(
+        [rq_queue(connection, name) for name in names],
+        connection=connection,
+        serializer=JSONSerializer,
+        worker_ttl=30,
+        maintenance_interval=15,
+        job_monitoring_interval=5,
+        model=settings.model,
+    )
+    worker.work(logging_level="WARNING")
+
+
+def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
+    """Run a worker for each group of queues as a child, until told to stop; their jobs are ended first."""
+    workers: dict[int, Sequence[Queue]] = {}
+    is_ending = False
+
+    def end(_number: int, _frame: object) -> None:
+        nonlocal is_ending
+        is_ending = True
+        for pid in list(workers):
+            try:
+                os.kill(pid, signal.SIGTERM)
+            except ProcessLookupError:
+                continue
+
+    def start(group: Sequence[Queue]) -> None:
+        pid = os.fork()
+        if pid == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            try:
+                work(app, group)
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(0)
+        workers[pid] = group
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    for group in groups:
+        start(group)
+    while workers:
+        pid, _status = os.wait()
+        group = workers.pop(pid, None)  # type: ignore[assignment]
+        if group is not None and not is_ending:
+            time.sleep(PAUSE_SECONDS)
+            if not is_ending:
+                start(group)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
 from flask import Flask
 from redis import Redis
+from redis.client import Pipeline
+from redis.exceptions import ConnectionError as Away
+from redis.exceptions import WatchError
+from rq import Queue as RQQueue
 
 from tests.support.people import ApiClient
 from webapp.database import db
-from webapp.jobspecs import JobRequest, Queue, pending_key, push, rq_queue, started
+from webapp.jobspecs import JobRequest, Queue, pending, pending_key, push, rq_queue, started
 from webapp.queueing import enqueue, enqueue_after_commit
 
 
@@ -94,26 +102,70 @@ def test_requests_for_the_same_work_share_one_job_until_it_starts(app_context: F
 
 
 def test_a_job_that_could_not_be_queued_blocks_no_later_one(app_context: Flask, monkeypatch) -> None:
-    from redis.exceptions import ConnectionError as Away
-
-    from webapp import jobspecs
-
-    class Broken:
-        def enqueue_call(self, *_args: object, **_kwargs: object) -> None:
-            raise Away
-
+    """The connection breaks with marker and job half sent: neither is there."""
     client = app_context.extensions["redis"]
     request = JobRequest("title", {"conversation_id": 1})
+    real = RQQueue.push_job_id
+
+    def broken(self: RQQueue, *args: Any, **options: Any) -> None:
+        real(self, *args, **options)
+        raise Away
+
     with monkeypatch.context() as patched:
-        patched.setattr(jobspecs, "rq_queue", lambda *_: Broken())
-        try:
+        patched.setattr(RQQueue, "push_job_id", broken)
+        with pytest.raises(Away):
             push(client, request)
-        except Away:
-            pass
-        else:
-            raise AssertionError("the failure was swallowed")
     assert not client.exists(pending_key(request.key))
     assert push(client, request)
+
+
+def test_a_marker_without_its_job_blocks_nothing(app_context: Flask) -> None:
+    """Redis was paused in the midst, or a worker took the job and died before it began."""
+    client = app_context.extensions["redis"]
+    request = JobRequest("index", {"user_id": 1})
+    client.set(pending_key(request.key), "a job that never was")
+    assert pending(client, request) is None
+    first = push(client, request)
+    assert first
+    assert push(client, request) is None
+    assert client.lpop("rq:queue:index").decode() == first  # by a worker that dies now
+    assert push(client, request)
+
+
+def test_a_job_of_our_own_whose_answer_was_lost_is_ours(app_context: Flask, monkeypatch) -> None:
+    client = app_context.extensions["redis"]
+    request = JobRequest("title", {"conversation_id": 1})
+    real, failures = Pipeline.execute, [1]
+
+    def lost(self: Pipeline, *args: Any, **options: Any) -> Any:
+        answer = real(self, *args, **options)
+        if failures:
+            failures.pop()
+            raise WatchError("the connection broke after the command was carried out")
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pipeline, "execute", lost)
+        job_id = push(client, request)
+    assert job_id
+    assert _queued(app_context) == [{"conversation_id": 1}]
+
+
+def test_two_who_ask_at_once_queue_one_job(app_context: Flask) -> None:
+    client = app_context.extensions["redis"]
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda n: push(client, JobRequest("title", {"conversation_id": 1}, n)), range(40)))
+    assert len([job_id for job_id in made if job_id]) == 1
+    key = JobRequest("title", {"conversation_id": 1}).key
+    assert started(client, key, next(job_id for job_id in made if job_id)) == list(range(40))
+
+
+def test_the_start_of_a_job_leaves_the_marker_of_another(app_context: Flask) -> None:
+    client = app_context.extensions["redis"]
+    request = JobRequest("title", {"conversation_id": 1})
+    waiting = push(client, request)
+    started(client, request.key, "an earlier one that is tried again")
+    assert pending(client, request) == waiting
 
 
 def test_every_job_says_how_it_runs_and_is_the_function_of_its_name(app: Flask) -> None:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.client import Pipeline
+from redis.exceptions import RedisError, WatchError
 from rq import Queue as RQQueue
 from rq import Retry
+from rq.job import Job
+from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
+
+from webapp.llm.settings import ModelSettings
 
 
 class Queue(StrEnum):
@@ -18,54 +24,80 @@ class Queue(StrEnum):
 
     TURN = "turn"  # what follows a reply: title, memory, summary
     UPKEEP = "upkeep"  # sweep, purge
-    BATCH = "batch"  # indexing, digests, imports
+    INDEX = "index"  # vectors of what was said: needs no language model, and waits for none
+    BATCH = "batch"  # documents, digests, reports
+
+
+WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.UPKEEP, Queue.INDEX))
+"""The queues of each of the processes that `python -m jobs.worker` runs: those that call the language model, which may
+take minutes, and those that do not."""
 
 
 @dataclass(frozen=True)
 class JobSpec:
     """How a job is run.
 
-    function: dotted path of the RQ function; timeout: seconds; retries: seconds to wait before each further try;
-    pending_seconds: for how long a queued, not yet started job absorbs further requests for the same ids;
-    every: seconds between runs of a scheduled job; cron: the same as a cron line in local time.
+    function: dotted path of the RQ function; timeout: seconds, without what it waits for the language model;
+    retries: seconds to wait before each further try; model_calls: how many calls of the language model there may be,
+    one after the other; of: what the sweep asks for it by; every: seconds between runs of a scheduled job; cron: the
+    same as a cron line in local time.
     """
 
     function: str
     queue: Queue
     timeout: int
     retries: tuple[int, ...]
-    pending_seconds: int = 600
+    model_calls: int = 0
+    of: str = "conversation_id"
     every: int | None = None
     cron: str | None = None
 
 
 JOBS: dict[str, JobSpec] = {
-    "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=90, retries=(5, 30, 120)),
-    "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=300, retries=(5, 30, 120)),
-    "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=300, retries=(10, 60, 300)),
-    "index": JobSpec("jobs.indexing.index", Queue.BATCH, timeout=900, retries=(30, 120, 600)),
-    "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=300, retries=(60, 600)),
+    "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
+    "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
+    "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
+    "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
+    "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
     "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
-    "index_document": JobSpec("jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600)),
-    "journey_report": JobSpec("jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60)),
-    "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), pending_seconds=60, every=15),
+    "index_document": JobSpec(
+        "jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600), of="document_id"
+    ),
+    "journey_report": JobSpec(
+        "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
+    ),
+    "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }
+
+
+def seconds_for(spec: JobSpec, model: ModelSettings) -> int:
+    """How long a job may take where each of its model calls takes as long as it may, and is tried as often."""
+    tries = model.max_retries + 1
+    call = tries * (model.connect_timeout + model.request_timeout) + model.max_retries * model.max_retry_wait
+    return spec.timeout + round(spec.model_calls * call)
+
 
 RESULT_SECONDS = 3_600
 FAILURE_SECONDS = 7 * 86_400
 _TURNS_SECONDS = 3_600
+_MARKER_SECONDS = 86_400
+_COLLISIONS = 20
 
 Ids = dict[str, int | str | bool | None]
 
 
 @dataclass
 class JobRequest:
-    """A job somebody asked for: its name, its ids, and the turn it reports to."""
+    """A job somebody asked for: its name, its ids, and the turn it reports to.
+
+    One that the sweep asked for is not retried by itself: the sweep asks again.
+    """
 
     name: str
     ids: Ids = field(default_factory=dict)
     turn_id: int | None = None
+    is_swept: bool = False
 
     @property
     def key(self) -> str:
@@ -88,42 +120,71 @@ def rq_queue(client: Redis, queue: Queue) -> RQQueue:
     return RQQueue(queue.value, connection=client, serializer=JSONSerializer)
 
 
+# A marker stands for a job only as long as that waits on its list: neither a worker that took it and died, nor a
+# connection that broke in the midst, may leave a marker that keeps later requests away.
+_WAITING = """
+local id = redis.call('get', KEYS[1])
+if id and redis.call('lpos', KEYS[2], id) and redis.call('exists', ARGV[1] .. id) == 1 then return id end
+return false
+"""
+
+
 def push(client: Redis, request: JobRequest) -> str | None:
     """Put a job on its queue; its id, or None when one for the same ids is queued and will do for this request too.
 
-    Raises redis.RedisError when Redis is away.
+    Marker and job appear together or not at all. Raises redis.RedisError when Redis is away.
     """
     spec, job_id = JOBS[request.name], str(uuid.uuid4())
-    with client.pipeline(transaction=True) as pipe:
-        if request.turn_id is not None:
-            pipe.sadd(turns_key(request.key), request.turn_id)
-            pipe.expire(turns_key(request.key), _TURNS_SECONDS)
-        pipe.set(pending_key(request.key), job_id, nx=True, ex=spec.pending_seconds)
-        first = pipe.execute()[-1]
-    if not first:
-        return None
-    try:
-        job = rq_queue(client, spec.queue).enqueue_call(
-            spec.function,
-            kwargs=request.ids,
-            job_id=job_id,
-            timeout=spec.timeout,
-            result_ttl=RESULT_SECONDS,
-            failure_ttl=FAILURE_SECONDS,
-            retry=Retry(max=len(spec.retries), interval=list(spec.retries)) if spec.retries else None,
-            description=request.key,
-            meta={"name": request.name, "key": request.key},
-        )
-    except RedisError:
-        client.delete(pending_key(request.key))
-        raise
-    return job.id
+    queue = rq_queue(client, spec.queue)
+    for _ in range(_COLLISIONS):
+        with client.pipeline(transaction=True) as pipe:
+            pipe.watch(pending_key(request.key))
+            waiting = _waiting(pipe, queue, request)
+            if waiting == job_id:
+                return job_id  # it was queued, and the answer was lost
+            pipe.multi()
+            if request.turn_id is not None:
+                pipe.sadd(turns_key(request.key), request.turn_id)
+                pipe.expire(turns_key(request.key), _TURNS_SECONDS)
+            if not waiting:
+                pipe.set(pending_key(request.key), job_id, ex=_MARKER_SECONDS)
+                _enqueue(queue, job_id, request, pipe)
+            try:
+                pipe.execute()
+            except WatchError:
+                continue  # somebody else queued it, a worker took it, or the connection broke: look again
+            return None if waiting else job_id
+    raise RedisError(f"{request.key} could not be queued: too many at once")
+
+
+def _waiting(client: Any, queue: RQQueue, request: JobRequest) -> str | None:
+    found = client.eval(_WAITING, 2, pending_key(request.key), queue.key, Job.redis_job_namespace_prefix)
+    return found.decode() if found else None
+
+
+def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -> None:
+    spec = JOBS[request.name]
+    retries = () if request.is_swept else spec.retries
+    queue.enqueue_call(
+        spec.function,
+        kwargs=request.ids,
+        job_id=job_id,
+        timeout=spec.timeout,
+        result_ttl=RESULT_SECONDS,
+        failure_ttl=FAILURE_SECONDS,
+        retry=Retry(max=len(retries), interval=list(retries)) if retries else None,
+        description=request.key,
+        meta={"name": request.name, "key": request.key, "swept": request.is_swept},
+        pipeline=pipe,
+    )
 
 
 def pending(client: Redis, request: JobRequest) -> str | None:
     """The id of the queued, not yet started job for the same ids, if there is one."""
-    found = client.get(pending_key(request.key))
-    return found.decode() if found else None
+    return _waiting(client, rq_queue(client, JOBS[request.name].queue), request)
+
+
+_DELETE_OWN = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
 
 
 def started(client: Redis, request_key: str, job_id: str) -> list[int]:
@@ -133,9 +194,33 @@ def started(client: Redis, request_key: str, job_id: str) -> list[int]:
     """
     mine = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
-        pipe.delete(pending_key(request_key))
+        pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)
         pipe.sunionstore(mine, mine, turns_key(request_key))
         pipe.delete(turns_key(request_key))
         pipe.expire(mine, _TURNS_SECONDS)
         pipe.smembers(mine)
         return sorted(int(turn) for turn in pipe.execute()[-1])
+
+
+def _failures_key(key: str) -> str:
+    return f"job:failed:{key}"
+
+
+def note_failure(client: Redis, key: str, job_id: str) -> None:
+    """Remember a job that failed by what it was to do."""
+    with client.pipeline(transaction=False) as pipe:
+        pipe.sadd(_failures_key(key), job_id)
+        pipe.expire(_failures_key(key), FAILURE_SECONDS)
+        pipe.execute()
+
+
+def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
+    """Take jobs that failed off the list of failures: what they were to do is done."""
+    failed = [found.decode() for found in client.smembers(_failures_key(key))]
+    if not failed:
+        return
+    registry = FailedJobRegistry(queue=queue)
+    for job_id in failed:
+        if job_id in registry:
+            registry.remove(job_id, delete_job=True)
+    client.delete(_failures_key(key))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from redis.exceptions import RedisError
 from sqlalchemy.orm import Session
 
+from webapp import backoff
 from webapp.database import after_commit, waiting_for_commit
 from webapp.extensions import redis
 from webapp.jobspecs import JOBS, JobRequest, pending, push
@@ -25,6 +26,21 @@ def enqueue(name: str, *, turn_id: int | None = None, **ids: int | str | bool | 
     Raises redis.RedisError when Redis is away. Most callers want `enqueue_after_commit`.
     """
     return push(redis(), JobRequest(name, ids, turn_id))
+
+
+def enqueue_owed(name: str, of: int) -> bool:
+    """Put a job on its queue that the tables say is owed to something, unless it was asked for lately; whether it is
+    queued now.
+
+    Raises redis.RedisError when Redis is away.
+    """
+    request = JobRequest(name, {JOBS[name].of: of}, is_swept=True)
+    if not backoff.may_ask(redis(), request.key):
+        return False
+    if push(redis(), request) is None:
+        return False  # one waits already: whatever comes of it, this was no try
+    backoff.asked(redis(), request.key)
+    return True
 
 
 def enqueue_or_find(name: str, **ids: int | str | bool | None) -> str:

@@ -19,13 +19,12 @@ from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.extraction import owed_extractions
 from webapp.prompts import service as prompts
-from webapp.queueing import enqueue
+from webapp.queueing import enqueue_owed
 from webapp.retrieval.indexing import owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
 
 OWED_DAYS = 7
-OWED_PAUSE_SECONDS = 600
 IDEMPOTENCY_HOURS = 24
 TEMPORARY_HOURS = 24
 
@@ -37,41 +36,17 @@ def sweep() -> dict[str, int]:
         "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
         "extract": owed_extractions(),
         "summary": owed_summaries(),
+        "index": owed_users(),
+        "index_document": owed_documents(),
     }
-    indexers = owed_users()
-    documents = owed_documents()
     db.session.rollback()
-    queued = {
-        name: sum(
-            enqueue(name, conversation_id=conversation_id) is not None
-            for conversation_id in ids
-            if _not_lately(name, conversation_id)
-        )
-        for name, ids in owed.items()
-    }
-    for user_id in indexers:
-        if _not_lately("index", user_id):
-            enqueue("index", user_id=user_id)
-    for document_id in documents:
-        if _not_lately("index_document", document_id):
-            enqueue("index_document", document_id=document_id)
+    queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
     with write_transaction():
         used = flush_uses(redis())
     if not prompts.defaults_are_stored():
         with write_transaction():
             prompts.store_defaults()
     return {"recovered": recovered, "titles": queued["title"], "extractions": queued["extract"], "memories_used": used}
-
-
-def _not_lately(name: str, of: int) -> bool:
-    """Whether it is time to ask for this again: work that fails and fails is asked for ever more rarely."""
-    tries = f"sweep:{name}:{of}:tries"
-    pause = min(OWED_PAUSE_SECONDS * 2 ** int(redis().get(tries) or 0), 86_400)
-    if not redis().set(f"sweep:{name}:{of}", b"1", nx=True, ex=pause):
-        return False
-    redis().incr(tries)
-    redis().expire(tries, OWED_DAYS * 86_400)
-    return True
 
 
 def purge() -> dict[str, int]:

@@ -75,7 +75,8 @@ class LiveServer:
 
     def kill_horse(self) -> None:
         """kill -9 of the process that runs a job; the worker that forked it stays."""
-        horses = descendants(self._processes["worker"].pid)
+        family = descendants(self._processes["worker"].pid)
+        horses = [pid for child in family for pid in descendants(child)]
         assert horses, "no job is running"
         for pid in horses:
             os.kill(pid, signal.SIGKILL)

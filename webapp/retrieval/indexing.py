@@ -105,7 +105,7 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         statement = statement.where(Message.message_id < first_open)
     rows = db.session.execute(statement.order_by(Message.message_id).limit(BATCH)).all()
     db.session.remove()  # no connection is held while the embedder works
-    rows, is_last = _at_a_time(rows)
+    rows = _at_a_time(rows)
     wanted = [row for row in rows if row.status in FINISHED and row.content.strip() and row.model != client.model]
     pieces = [piece for row in wanted for piece in message_pieces(row.message_id, row.content)]
     texts = {row.message_id: row.content for row in wanted}
@@ -120,19 +120,32 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
             store_message_vectors(user_id, client.model, pieces, vectors)
             changes.note(user_id, Change("conversation", conversation_id, wanted[0].message_id))
         conversation.indexed_through = rows[-1].message_id if rows else after or None
-        conversation.index_due = not is_last
+        # What ended while the embedder worked is owed its vector: its mark must not be written over.
+        conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
         done.messages += len(pieces)
         return conversation.index_due
 
 
-def _at_a_time(rows: Sequence[Row[*tuple[Any, ...]]]) -> tuple[Sequence[Row[*tuple[Any, ...]]], bool]:
-    """The first messages of a batch, until they are a good many characters; whether there are no more of them."""
+def _has_more(conversation_id: int, after: int) -> bool:
+    """Whether a conversation has finished messages behind the watermark."""
+    behind = select(Message.message_id).where(
+        Message.conversation_id == conversation_id,
+        Message.message_id > after,
+        Message.superseded_by_id.is_(None),
+        Message.status.in_(FINISHED),
+        Message.content != "",
+    )
+    return db.session.scalar(behind.limit(1)) is not None
+
+
+def _at_a_time(rows: Sequence[Row[*tuple[Any, ...]]]) -> Sequence[Row[*tuple[Any, ...]]]:
+    """The first messages of a batch, until they are a good many characters."""
     size = 0
     for number, row in enumerate(rows, 1):
         size += len(row.content)
         if size > MANY_CHARS and number < len(rows):
-            return rows[:number], False
-    return rows, len(rows) < BATCH
+            return rows[:number]
+    return rows
 
 
 def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None:

@@ -1,0 +1,73 @@
+"""RQ's worker with our time limits, and with a registration and a list of failures that stay true."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import Any
+
+from rq import Queue, Worker
+from rq.job import Job
+from rq.timeouts import UnixSignalDeathPenalty
+
+from webapp import jobspecs
+from webapp.llm.settings import ModelSettings
+
+
+class JobOverdue(BaseException):
+    """A job takes longer than it may.
+
+    No Exception: the model's client takes whatever of those comes up during a call for a connection that broke, and the
+    job would go on as if the model were away.
+    """
+
+
+class Deadline(UnixSignalDeathPenalty):
+    """Raises JobOverdue in the job."""
+
+    def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
+        """Raise it."""
+        raise JobOverdue(f"the job takes longer than {self._timeout} seconds")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        with suppress(JobOverdue):  # it was done at the same moment
+            self.cancel_death_penalty()
+        return False
+
+
+class PatientWorker(Worker):
+    """Gives a job the time that its model calls may take, by the settings of now."""
+
+    death_penalty_class = Deadline
+
+    def __init__(self, *args: Any, model: ModelSettings, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._model = model
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Run it in a process of its own."""
+        spec = jobspecs.JOBS.get((job.meta or {}).get("name", ""))
+        if spec is not None:
+            job.timeout = jobspecs.seconds_for(spec, self._model)
+        super().execute_job(job, queue)
+
+    def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
+        """Note a failure, so that it does not stand there once the same work is done."""
+        super().handle_job_failure(job, queue, *args, **options)
+        if key := (job.meta or {}).get("key"):
+            jobspecs.note_failure(self.connection, key, job.id)
+
+    def handle_job_success(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
+        """Take what failed of the same work off the list of failures."""
+        super().handle_job_success(job, queue, *args, **options)
+        if key := (job.meta or {}).get("key"):
+            jobspecs.forget_failures(self.connection, queue, key)
+
+    def run_maintenance_tasks(self) -> None:
+        """Register again where Redis was emptied: nobody would know of this worker."""
+        if not self.connection.hexists(self.key, "birth"):
+            self.connection.delete(self.key)
+            self.register_birth()
+        super().run_maintenance_tasks()

@@ -1,0 +1,125 @@
+"""The sweep asks soon again for what went well or met an outage, and ever more rarely for what fails by itself."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy.exc import OperationalError
+
+from tests.memories.conversing import answers, converse, operation
+from webapp import backoff, jobspecs, upkeep
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.memories.learning import extraction
+
+TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
+
+
+@pytest.fixture
+def talk(app, user) -> int:
+    return converse(app, user.user_id, "I prefer green tea")
+
+
+def sweep(app, talk: int, *, due: bool = True) -> None:
+    """Let two minutes pass for the conversation, owe it an extraction, and sweep."""
+    with app.app_context():
+        with write_transaction():
+            row = db.session.get(Conversation, talk)
+            row.extraction_due, row.updated_at = due, now() - timedelta(minutes=2)
+        upkeep.sweep()
+
+
+def key(talk: int) -> str:
+    return jobspecs.JobRequest("extract", {"conversation_id": talk}).key
+
+
+def pause(app, talk: int) -> int:
+    """Seconds until the sweep may ask again."""
+    return max(0, app.extensions["redis"].ttl(f"owed:{key(talk)}"))
+
+
+def elapse(app, talk: int) -> None:
+    """Let the pause pass."""
+    app.extensions["redis"].delete(f"owed:{key(talk)}")
+
+
+def extractions(run_jobs, **options) -> int:
+    return len([job for job in run_jobs(**options) if job.meta["name"] == "extract"])
+
+
+def test_what_goes_well_each_time_is_asked_for_each_time(app, model, talk, run_jobs) -> None:
+    """With a summary each turn the extraction waits for the sweep each turn: 600, 1,200, 2,400, 4,800 s it was."""
+    answers(model, TEA, times=None)
+    for _ in range(6):
+        sweep(app, talk)
+        assert extractions(run_jobs) == 1
+        assert pause(app, talk) <= backoff.FIRST_SECONDS
+        elapse(app, talk)
+
+
+def test_after_an_outage_of_the_model_it_is_done_within_a_minute(app, model, talk, run_jobs) -> None:
+    model.script(match="memory_operations", fault={"http_status": 503})
+    for _ in range(6):
+        sweep(app, talk)
+        assert extractions(run_jobs) == 1
+        assert pause(app, talk) <= backoff.FIRST_SECONDS
+        elapse(app, talk)
+    failed = jobspecs.FailedJobRegistry(queue=jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.TURN))
+    assert failed.get_job_count(cleanup=False) == 0, "an outage is nothing somebody has to look at, job by job"
+    model.reset()
+    answers(model, TEA)
+    sweep(app, talk)
+    assert extractions(run_jobs) == 1
+
+
+def test_what_fails_by_itself_is_asked_for_ever_more_rarely(app, model, talk, run_jobs) -> None:
+    model.script(match="memory_operations", reply="I will not.")
+    pauses = []
+    for _ in range(7):
+        sweep(app, talk)
+        extractions(run_jobs, failures=True)
+        pauses.append(pause(app, talk))
+        elapse(app, talk)
+    assert pauses[0] < pauses[1] < pauses[2] < pauses[3]
+    assert pauses[-1] <= backoff.LONGEST_SECONDS == 900
+    model.reset()
+    answers(model, TEA)
+    sweep(app, talk)
+    extractions(run_jobs)
+    assert pause(app, talk) <= backoff.FIRST_SECONDS
+
+
+def test_a_database_that_was_away_is_not_held_against_the_work(app, talk, run_jobs, monkeypatch) -> None:
+    def away(*_args, **_options):
+        raise OperationalError("SELECT", {}, Exception(2013, "lost"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(extraction, "extract", away)
+        for _ in range(4):
+            sweep(app, talk)
+            extractions(run_jobs, failures=True)
+            assert pause(app, talk) <= backoff.FIRST_SECONDS
+            elapse(app, talk)
+
+
+def test_the_sweep_spends_no_try_on_what_waits_already(app, talk, run_jobs, model) -> None:
+    jobspecs.push(app.extensions["redis"], jobspecs.JobRequest("extract", {"conversation_id": talk}))
+    sweep(app, talk)
+    assert pause(app, talk) == 0
+    answers(model, TEA)
+    assert extractions(run_jobs) == 1
+
+
+def test_a_failure_is_forgotten_once_its_work_is_done(app, model, talk, run_jobs) -> None:
+    """24 jobs stood as failed that the sweep had done long ago."""
+    redis = app.extensions["redis"]
+    queue = jobspecs.rq_queue(redis, jobspecs.Queue.TURN)
+    model.script(match="memory_operations", reply="I will not.")
+    sweep(app, talk)
+    (failed,) = run_jobs(failures=True)
+    assert failed.id in jobspecs.FailedJobRegistry(queue=queue)
+    jobspecs.note_failure(redis, key(talk), failed.id)
+    jobspecs.forget_failures(redis, queue, key(talk))
+    assert failed.id not in jobspecs.FailedJobRegistry(queue=queue)
+    assert not redis.exists(f"rq:job:{failed.id}")

@@ -1,0 +1,84 @@
+"""The worker's limits: they follow the model's, an overdue job is no model error, and two workers share the queues."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import pytest
+from rq.job import Job, JobStatus
+from rq.registry import FailedJobRegistry
+from rq.serializers import JSONSerializer
+
+from jobs.working import Deadline, JobOverdue
+from tests.support.live import LiveServer
+from tests.support.processes import descendants, wait_until
+from webapp import jobspecs
+from webapp.llm.complete import CompletionClient
+from webapp.llm.settings import ModelSettings
+
+
+def test_a_job_may_take_as_long_as_its_model_calls() -> None:
+    spec = jobspecs.JOBS["extract"]
+    patient = ModelSettings(request_timeout=600, max_retries=2)
+    assert jobspecs.seconds_for(spec, patient) > 3 * 600 * spec.model_calls
+    assert jobspecs.seconds_for(jobspecs.JOBS["sweep"], patient) == jobspecs.JOBS["sweep"].timeout
+
+
+def test_every_job_that_calls_the_model_says_so() -> None:
+    calling = {name for name, spec in jobspecs.JOBS.items() if spec.model_calls}
+    assert calling == {"title", "extract", "summary", "digest", "journey_report"}
+    alone = {name for group in jobspecs.WORKERS for name in group}
+    assert alone == set(jobspecs.Queue)
+    assert sum(len(group) for group in jobspecs.WORKERS) == len(alone)
+    for group in jobspecs.WORKERS[1:]:
+        assert not {jobspecs.JOBS[name].queue for name in calling} & set(group)
+
+
+def test_an_overdue_job_is_no_model_error(app, model) -> None:
+    """The client took RQ's exception for a connection that broke, and tried again."""
+    model.script(reply="late", first_delay=30)
+    settings = replace(app.extensions["settings"].model, max_retries=3, request_timeout=60)
+    client = CompletionClient(settings, app.extensions["completions"].capabilities)
+    started = time.monotonic()
+    try:
+        with pytest.raises(JobOverdue), Deadline(1):
+            client.complete_text([{"role": "user", "content": "Hello"}])
+    finally:
+        client.close()
+    assert time.monotonic() - started < 8
+
+
+@pytest.mark.slow
+def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model, user) -> None:
+    """One process for both: a worker that Redis forgot registers again, one that is killed is replaced."""
+    _live.kill_jobs()
+    redis = app.extensions["redis"]
+    redis.flushall()
+    model.script(reply="late", first_delay=60)
+    model.script(match="", reply="late", first_delay=60)
+    _live.start_worker()
+    try:
+        wait_until(lambda: redis.scard("rq:workers") == 2, "two workers", seconds=45)
+        main = _live._processes["worker"].pid
+        assert os.getpriority(os.PRIO_PROCESS, main) >= os.getpriority(os.PRIO_PROCESS, 0)
+        job_id = jobspecs.push(redis, jobspecs.JobRequest("index", {"user_id": user.user_id}))
+        job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+        wait_until(lambda: job.get_status() == JobStatus.FINISHED, "the index", log=_live.log, seconds=30)
+        redis.flushall()
+        wait_until(lambda: redis.scard("rq:workers") == 2, "both to register again", log=_live.log, seconds=60)
+        before = set(descendants(main))
+        os.kill(min(before), 9)
+        wait_until(lambda: len(set(descendants(main)) - before) == 1, "a new worker", log=_live.log, seconds=30)
+    finally:
+        _live.kill_jobs()
+
+
+def test_failures_are_looked_for_where_they_are(app) -> None:
+    redis = app.extensions["redis"]
+    queue = jobspecs.rq_queue(redis, jobspecs.Queue.TURN)
+    jobspecs.note_failure(redis, "title:conversation_id=1", "gone already")
+    jobspecs.forget_failures(redis, queue, "title:conversation_id=1")
+    assert FailedJobRegistry(queue=queue).get_job_count(cleanup=False) == 0
+    assert not redis.exists("job:failed:title:conversation_id=1")

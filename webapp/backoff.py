@@ -1,0 +1,44 @@
+"""How often the sweep asks for work that is owed: soon after it went well, ever more rarely while it fails by itself.
+
+What fails because a model or a database is away has not failed by itself: it is asked for every minute, so that it is
+done a minute after they are back.
+"""
+
+from __future__ import annotations
+
+from redis import Redis
+
+FIRST_SECONDS = 60
+LONGEST_SECONDS = 900
+_FORGOTTEN_SECONDS = 7 * 86_400
+
+
+def _token(key: str) -> str:
+    return f"owed:{key}"
+
+
+def _tries(key: str) -> str:
+    return f"owed:{key}:tries"
+
+
+def may_ask(client: Redis, key: str) -> bool:
+    """Whether it is time to ask for a job, by the key of its request."""
+    return not client.exists(_token(key))
+
+
+def asked(client: Redis, key: str) -> None:
+    """Note that a job was asked for: it counts as a failure until it ends otherwise, for it may kill its worker."""
+    tries = int(client.incr(_tries(key)))
+    pause = min(FIRST_SECONDS * 2 ** min(tries - 1, 20), LONGEST_SECONDS)
+    with client.pipeline(transaction=False) as pipe:
+        pipe.expire(_tries(key), _FORGOTTEN_SECONDS)
+        pipe.set(_token(key), b"1", ex=pause)
+        pipe.execute()
+
+
+def went_well(client: Redis, key: str) -> None:
+    """Note that a job did what it was asked for, or could not for a reason that is not its own."""
+    with client.pipeline(transaction=False) as pipe:
+        pipe.delete(_tries(key))
+        pipe.set(_token(key), b"1", ex=FIRST_SECONDS, xx=True)
+        pipe.execute()
