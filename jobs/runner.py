@@ -17,6 +17,7 @@ from rq import get_current_job
 from webapp import backoff, create_app, jobspecs, logs
 from webapp.chat import turnlog
 from webapp.database import database_is_away, db, expect_writes
+from webapp.extensions import redis
 from webapp.llm.errors import Interrupted, ModelError, ModelUnavailable, RateLimited
 from webapp.queueing import enqueue
 
@@ -60,7 +61,7 @@ def job(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             with worker_app().app_context():
                 return _execute(name, function, ids)
 
-        run.job_name = name
+        run.job_name = name  # type: ignore[attr-defined]  # the guard test compares it with the spec
         return run
 
     return decorate
@@ -77,7 +78,7 @@ def report(kind: str, data: dict[str, Any]) -> None:
     current = _run.get()
     for turn_id in current.turns if current else ():
         try:
-            turnlog.report(current_app.extensions["redis"], turn_id, kind, data)
+            turnlog.report(redis(), turn_id, kind, data)
         except RedisError:
             log.warning("turn not told", extra={"turn_id": turn_id, "event": kind})
 
@@ -88,7 +89,7 @@ def follow_with(name: str, **ids: int) -> None:
     turns = current.turns if current else []
     try:
         for turn_id in turns:
-            turnlog.owe(current_app.extensions["redis"], turn_id, [name])
+            turnlog.owe(redis(), turn_id, [name])
             enqueue(name, turn_id=turn_id, **ids)
         if not turns:
             enqueue(name, **ids)
@@ -98,7 +99,7 @@ def follow_with(name: str, **ids: int) -> None:
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
-    client = current_app.extensions["redis"]
+    client = redis()
     run = Run(name)
     if rq_job is not None:
         key = jobspecs.JobRequest(name, ids).key

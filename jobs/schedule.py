@@ -40,7 +40,7 @@ class ScheduledJob(CronJob):
         )
         self.spec = spec
 
-    def enqueue(self, connection: Redis) -> Job | None:
+    def enqueue(self, connection: Redis) -> Job | None:  # type: ignore[override]  # None: one waits there already
         """Put the job on its queue unless one is waiting there already."""
         job_id = push(connection, JobRequest(self.name))
         return rq_queue(connection, self.spec.queue).fetch_job(job_id) if job_id else None
@@ -67,7 +67,7 @@ class Scheduler(CronScheduler):
         """Enqueue what is due, retries too, if it is ours to enqueue."""
         if not self.holds_lock():
             return []
-        self._retries.enqueue_scheduled_jobs()
+        self._retries.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]  # rq's
         return super().enqueue_jobs()
 
     def calculate_sleep_interval(self) -> float:
@@ -87,7 +87,7 @@ def main() -> None:
     while True:
         scheduler = Scheduler(connection)
         try:
-            scheduler.start()  # returns when it was told to stop
+            scheduler.start()  # type: ignore[no-untyped-call]  # rq's; returns when it was told to stop
             scheduler.release()
             return
         except RedisError as error:

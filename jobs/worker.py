@@ -24,7 +24,7 @@ from jobs import digests, documents, indexing, memories, summaries, titles, upke
 from jobs.runner import worker_app
 from jobs.working import PatientWorker
 from webapp.cli.launch.processes import take_forks_along
-from webapp.extensions import make_redis
+from webapp.extensions import app_settings, make_redis
 from webapp.jobspecs import WORKERS, Queue, rq_queue
 from webapp.llm.sdk import warm_up
 
@@ -51,7 +51,7 @@ def main(names: list[str]) -> None:
 
 def work(app: Flask, names: Sequence[Queue]) -> None:
     """Be a worker of some queues, most urgent first. Retries that wait are queued by jobs.schedule."""
-    settings = app.extensions["settings"]
+    settings = app_settings.of(app)
     connection = make_redis(settings.redis_url, tailing=True)
     # A short life sign, and monitoring as often: a worker that was killed is noticed within the minute.
     worker = PatientWorker(
@@ -99,11 +99,11 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
         start(group)
     while workers:
         pid, _status = os.wait()
-        group = workers.pop(pid, None)  # type: ignore[assignment]
-        if group is not None and not is_ending:
+        ended = workers.pop(pid) if pid in workers else None
+        if ended is not None and not is_ending:
             time.sleep(PAUSE_SECONDS)
             if not is_ending:
-                start(group)
+                start(ended)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from rq import Queue, Worker
 from rq.job import Job
@@ -31,9 +31,9 @@ class Deadline(UnixSignalDeathPenalty):
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    ) -> Literal[False]:
         with suppress(JobOverdue):  # it was done at the same moment
-            self.cancel_death_penalty()
+            self.cancel_death_penalty()  # type: ignore[no-untyped-call]  # rq's
         return False
 
 
@@ -69,5 +69,5 @@ class PatientWorker(Worker):
         """Register again where Redis was emptied: nobody would know of this worker."""
         if not self.connection.hexists(self.key, "birth"):
             self.connection.delete(self.key)
-            self.register_birth()
-        super().run_maintenance_tasks()
+            self.register_birth()  # type: ignore[no-untyped-call]  # rq's
+        super().run_maintenance_tasks()  # type: ignore[no-untyped-call]  # rq's

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tests.conversations.rows import add_conversation
 from tests.support.people import Person
-from webapp import database
+from webapp import engine as engine_setup
 from webapp.accounts.models import IdempotencyKey, SiteSetting
 from webapp.conversations.models import Conversation
 from webapp.database import after_commit, db, now, write_transaction
@@ -113,7 +113,7 @@ def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypat
             with engine.connect() as connection:
                 connection.execute(text("SELECT 1"))
         assert not pings
-        monkeypatch.setattr(database, "TRUSTED_SECONDS", 0.0)
+        monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
         with engine.connect() as connection:
             connection.execute(text("SELECT 1"))
         assert pings == [1]
@@ -121,7 +121,7 @@ def test_only_an_idle_connection_is_asked_whether_it_lives(app: Flask, monkeypat
 
 @pytest.mark.mysql_only
 def test_an_idle_connection_that_was_ended_is_replaced(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "TRUSTED_SECONDS", 0.0)
+    monkeypatch.setattr(engine_setup, "TRUSTED_SECONDS", 0.0)
     with app.app_context():
         engine = db.engine
         with engine.connect() as connection:

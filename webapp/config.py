@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -96,7 +96,7 @@ class Settings(BaseModel):
     @property
     def model(self) -> ModelSettings:
         """The model server and the models on it; what is not set falls back to the adapters' defaults."""
-        given = {
+        given: dict[str, Any] = {
             "base_url": self.openai_base_url,
             "api_key": self.openai_api_key,
             "chat_model": self.chat_model,

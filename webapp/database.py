@@ -1,25 +1,38 @@
-"""The declarative base, portable column types, engine set-up and transaction helpers."""
+"""The declarative base, portable column types and transaction helpers."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import DateTime, Engine, Enum, MetaData, String, Text, event
+from sqlalchemy import (
+    CursorResult,
+    DateTime,
+    Dialect,
+    Enum,
+    Executable,
+    MetaData,
+    String,
+    Table,
+    Text,
+    event,
+)
 from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
 from sqlalchemy.schema import CreateTable
+from sqlalchemy.sql.compiler import DDLCompiler, SQLCompiler
 from sqlalchemy.sql.expression import FunctionElement
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from webapp.errors import NotFound
 
 log = logging.getLogger(__name__)
 
@@ -46,34 +59,35 @@ class Base(DeclarativeBase):
 db = SQLAlchemy(model_class=Base, disable_autonaming=True)
 
 
-class Timestamp(TypeDecorator):
+class Timestamp(TypeDecorator[datetime]):
     """A UTC instant with microseconds: TIMESTAMP(6) on MySQL, naive UTC text on SQLite, aware in Python."""
 
     impl = DateTime
     cache_ok = True
 
-    def load_dialect_impl(self, dialect):
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name in ("mysql", "mariadb"):
             return dialect.type_descriptor(mysql.TIMESTAMP(fsp=6))
         return dialect.type_descriptor(DateTime())
 
-    def process_bind_param(self, value: datetime | None, dialect) -> datetime | None:
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
 
-    def process_result_value(self, value: datetime | None, dialect) -> datetime | None:
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-class Key(TypeDecorator):
+class Key(TypeDecorator[str]):
     """A string compared byte by byte: e-mail addresses, hashes, keys. In MySQL's default collations '🎉' = '👍'."""
 
     impl = String
     cache_ok = True
 
-    def load_dialect_impl(self, dialect):
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[str]:
+        length = cast(String, self.impl_instance).length
         if dialect.name in ("mysql", "mariadb"):
-            return dialect.type_descriptor(mysql.VARCHAR(self.impl.length, charset="utf8mb4", collation="utf8mb4_bin"))
-        return dialect.type_descriptor(String(self.impl.length))
+            return dialect.type_descriptor(mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"))
+        return dialect.type_descriptor(String(length))
 
 
 def one_of(*values: str, name: str) -> Enum:
@@ -81,36 +95,60 @@ def one_of(*values: str, name: str) -> Enum:
     return Enum(*values, name=name, create_constraint=True, validate_strings=True)
 
 
-class current_timestamp(FunctionElement):
+class current_timestamp(FunctionElement[Any]):
     """The database's clock with the precision of Timestamp, for server defaults."""
 
     type = DateTime()
     inherit_cache = True
 
-    def __init__(self, on_update: bool = False):
+    def __init__(self, on_update: bool = False) -> None:
         super().__init__()
         self.on_update = on_update
 
 
 @compiles(current_timestamp)
-def _current_timestamp(element, compiler, **kw) -> str:
+def _current_timestamp(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
     return "CURRENT_TIMESTAMP"
 
 
 @compiles(current_timestamp, "mysql")
 @compiles(current_timestamp, "mariadb")
-def _current_timestamp_mysql(element, compiler, **kw) -> str:
+def _current_timestamp_mysql(element: current_timestamp, compiler: SQLCompiler, **kw: Any) -> str:
     return "CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6)" if element.on_update else "CURRENT_TIMESTAMP(6)"
 
 
 @compiles(CreateTable, "sqlite")
-def _never_reuse_ids(create: CreateTable, compiler, **kw) -> str:
+def _never_reuse_ids(create: CreateTable, compiler: DDLCompiler, **kw: Any) -> str:
     # Without AUTOINCREMENT SQLite gives the id of a deleted row to the next one, and what is kept under that id
     # elsewhere (the stream of a turn in Redis, a queued job, a cached vector) would become somebody else's.
     table = create.element
     if len(table.primary_key.columns) == 1:
         table.dialect_options["sqlite"]["autoincrement"] = True
-    return compiler.visit_create_table(create, **kw)
+    return str(compiler.visit_create_table(create, **kw))  # type: ignore[no-untyped-call]  # SQLAlchemy's
+
+
+Row = TypeVar("Row", bound=Base)
+
+
+def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool = False) -> Row:
+    """The row of a primary key that has to be there: with `lock` FOR UPDATE, with `fresh` read again.
+
+    Raises NotFound: it was deleted since its key was read.
+    """
+    row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
+    if row is None:
+        raise NotFound("It was deleted meanwhile.")
+    return row
+
+
+def rows_changed(statement: Executable, parameters: dict[str, Any] | None = None) -> int:
+    """Execute an UPDATE or DELETE; how many rows it met."""
+    return cast("CursorResult[Any]", db.session.execute(statement, parameters)).rowcount
+
+
+def table_of(model: type[Base]) -> Table:
+    """The table of a model, for statements that go past the ORM."""
+    return cast(Table, model.__table__)
 
 
 def now() -> datetime:
@@ -118,24 +156,21 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-TRUSTED_SECONDS = 1.0
-"""For how long a connection that was used is taken to be alive."""
-
 # SQLite has one writer. A transaction that will write says so at its start (BEGIN IMMEDIATE) and waits its turn;
 # one that read first and wrote later would fail at once when another writer came between.
-_writing: ContextVar[bool] = ContextVar("writing", default=False)
+writing: ContextVar[bool] = ContextVar("writing", default=False)
 
 
 def expect_writes(on: bool = True) -> None:
     """Say whether transactions begun in this context from now on will write."""
-    _writing.set(on)
+    writing.set(on)
 
 
 @contextmanager
 def write_transaction() -> Iterator[None]:
     """Commit on success, roll back on error; whatever was open before is given up first."""
     db.session.rollback()
-    token = _writing.set(True)
+    token = writing.set(True)
     try:
         yield
         db.session.commit()
@@ -143,7 +178,7 @@ def write_transaction() -> Iterator[None]:
         db.session.rollback()
         raise
     finally:
-        _writing.reset(token)
+        writing.reset(token)
 
 
 _ACTIONS, _MARKS = "after_commit", "after_commit_marks"
@@ -214,69 +249,3 @@ def database_is_away(error: BaseException) -> bool:
     original = error.orig
     code = original.args[0] if original is not None and original.args else None
     return code in _DATABASE_AWAY or "database is locked" in str(original) or "unable to open" in str(original)
-
-
-def engine_options(url: str, pool: int) -> dict[str, Any]:
-    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
-
-    The values of a statement are no part of its errors, which are logged, and kept with a failed job.
-    """
-    if url.startswith("sqlite"):
-        # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
-        return {
-            "hide_parameters": True,
-            "pool_size": pool,
-            "max_overflow": pool,
-            "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
-        }
-    return {
-        "hide_parameters": True,
-        "pool_size": pool,
-        "max_overflow": pool,
-        "pool_recycle": 1_800,
-        "pool_timeout": 15,
-        "isolation_level": "READ COMMITTED",
-        "connect_args": {
-            "connect_timeout": 5,
-            "init_command": "SET time_zone = '+00:00', "
-            "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
-        },
-    }
-
-
-def _ping_the_idle(engine: Engine) -> None:
-    """Ask a connection whether it still lives when it has not been used for a while.
-
-    SQLAlchemy's own `pool_pre_ping` asks every time: a turn would pay for five answers, all of which are yes.
-    """
-
-    @event.listens_for(engine, "checkin")
-    def _checkin(_connection, record):
-        record.info["used_at"] = time.monotonic()
-
-    @event.listens_for(engine, "checkout")
-    def _checkout(connection, record, _proxy):
-        if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
-            return
-        try:
-            engine.dialect.do_ping(connection)
-        except engine.dialect.loaded_dbapi.Error as error:
-            raise InvalidatePoolError from error  # those that are older are gone as well
-
-
-def prepare_engine(engine: Engine) -> None:
-    """Attach what each new connection and each transaction needs."""
-    if engine.dialect.name != "sqlite":
-        _ping_the_idle(engine)
-        return
-
-    @event.listens_for(engine, "connect")
-    def _connect(connection, _record):
-        cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection):
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if _writing.get() else "BEGIN")

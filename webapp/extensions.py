@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from flask import current_app
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from flask import Flask, current_app
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_login import LoginManager
@@ -13,9 +16,24 @@ from redis import Redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
+from webapp.config import Settings
 from webapp.database import db
 
-__all__ = ["csrf", "db", "htmx", "limiter", "login", "make_redis", "migrate", "redis"]
+__all__ = [
+    "Part",
+    "app_settings",
+    "csrf",
+    "db",
+    "htmx",
+    "limiter",
+    "login",
+    "make_redis",
+    "migrate",
+    "redis",
+    "this_app",
+]
+
+T = TypeVar("T")
 
 migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
 login = LoginManager()
@@ -36,6 +54,32 @@ def make_redis(url: str, *, tailing: bool = False) -> Redis:
     )
 
 
-def redis() -> Redis:
-    """The process's shared Redis client (decoding is the caller's business: values are bytes)."""
-    return current_app.extensions["redis"]
+@dataclass(frozen=True, slots=True)
+class Part(Generic[T]):
+    """Something that each application has one of, by a name in `app.extensions`, with its type."""
+
+    name: str
+
+    def put(self, app: Flask, value: T) -> T:
+        """Give it to an application."""
+        app.extensions[self.name] = value
+        return value
+
+    def of(self, app: Flask) -> T:
+        """The one of this application."""
+        return cast(T, app.extensions[self.name])
+
+    def __call__(self) -> T:
+        """The one of the current application."""
+        return self.of(current_app)
+
+
+def this_app() -> Flask:
+    """The current application itself, for code that goes on without its context."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
+    return app
+
+
+app_settings: Part[Settings] = Part("settings")
+# The process's shared Redis client (decoding is the caller's business: values are bytes).
+redis: Part[Redis] = Part("redis")

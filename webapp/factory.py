@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from flask import Flask
+from flask.json.provider import DefaultJSONProvider
 from flask_openapi3 import Info, OpenAPI
 from werkzeug.middleware.proxy_fix import ProxyFix
 
@@ -36,11 +37,12 @@ from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.organising_pages import blueprint as organising_pages
 from webapp.conversations.pages import blueprint as conversations_pages
-from webapp.database import db, engine_options, init_after_commit, prepare_engine
+from webapp.database import db, init_after_commit
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
-from webapp.extensions import csrf, htmx, limiter, login, make_redis, migrate
+from webapp.engine import engine_options, prepare_engine
+from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -94,7 +96,7 @@ def build(settings: Settings | None = None) -> Flask:
         static_folder=str(ROOT / "static"),
         instance_path=str(settings.var_dir.absolute()),
     )
-    app.jinja_environment = Environment
+    app.jinja_environment = Environment  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
     app.request_class = BoundedRequest
     _configure(app, settings)
     _extend(app, settings)
@@ -103,7 +105,7 @@ def build(settings: Settings | None = None) -> Flask:
 
 
 def _configure(app: Flask, settings: Settings) -> None:
-    app.extensions["settings"] = settings
+    app_settings.put(app, settings)
     app.config.update(
         SECRET_KEY=settings.secret_key or _stored_secret(settings),
         SQLALCHEMY_DATABASE_URI=settings.sqlalchemy_url,
@@ -122,10 +124,11 @@ def _configure(app: Flask, settings: Settings) -> None:
         RATELIMIT_STORAGE_URI=settings.redis_url.replace("unix://", "redis+unix://", 1),
         RATELIMIT_SWALLOW_ERRORS=True,
     )
+    assert isinstance(app.json, DefaultJSONProvider)
     app.json.sort_keys = False
     if settings.trusted_proxies:
         hops = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops)  # type: ignore[method-assign]
 
 
 def _extend(app: Flask, settings: Settings) -> None:
@@ -139,7 +142,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     csrf.init_app(app)
     htmx.init_app(app)
     limiter.init_app(app)
-    app.extensions["redis"] = make_redis(settings.redis_url)
+    redis.put(app, make_redis(settings.redis_url))
     init_models(app, settings)
     init_after_commit()
     init_retrieval(app, settings)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, overload
 
-from flask import g, jsonify, request
+from flask import Response, g, jsonify, request
 from sqlalchemy.exc import IntegrityError
 
+from webapp.accounts.access import Decorator, View
 from webapp.accounts.auth import current_user_id
 from webapp.accounts.models import IdempotencyKey
 from webapp.database import db
@@ -18,14 +19,18 @@ from webapp.errors import Conflict, Invalid
 HEADER = "Idempotency-Key"
 
 
-def idempotent(view: Callable | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Callable:
+@overload
+def idempotent(view: View) -> View: ...
+@overload
+def idempotent(*, replay: Callable[[Any, int], Any]) -> Decorator: ...
+def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any, int], Any] | None = None) -> Any:
     """Make a creating view answer a repeated key with its first answer.
 
     The view ends with `commit(payload, status)`, which stores that answer in the transaction that did the work: a
     failed request stores nothing and may be sent again. `replay` presents a stored answer (JSON by default).
     """
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             key = request.headers.get(HEADER)
@@ -70,7 +75,7 @@ def _claim(row: IdempotencyKey) -> IdempotencyKey | None:
     return None
 
 
-def _replay(body: Any, status: int):
+def _replay(body: Any, status: int) -> Response:
     response = jsonify(body)
     response.status_code = status
     response.headers["Idempotent-Replayed"] = "true"

@@ -138,7 +138,7 @@ def push(client: Redis, request: JobRequest) -> str | None:
     queue = rq_queue(client, spec.queue)
     for _ in range(_COLLISIONS):
         with client.pipeline(transaction=True) as pipe:
-            pipe.watch(pending_key(request.key))
+            pipe.watch(pending_key(request.key))  # type: ignore[no-untyped-call]
             waiting = _waiting(pipe, queue, request)
             if waiting == job_id:
                 return job_id  # it was queued, and the answer was lost
@@ -195,7 +195,7 @@ def started(client: Redis, request_key: str, job_id: str) -> list[int]:
     mine = f"job:turns:run:{job_id}"
     with client.pipeline(transaction=True) as pipe:
         pipe.eval(_DELETE_OWN, 1, pending_key(request_key), job_id)
-        pipe.sunionstore(mine, mine, turns_key(request_key))
+        pipe.sunionstore(mine, [mine, turns_key(request_key)])
         pipe.delete(turns_key(request_key))
         pipe.expire(mine, _TURNS_SECONDS)
         pipe.smembers(mine)
@@ -216,7 +216,7 @@ def note_failure(client: Redis, key: str, job_id: str) -> None:
 
 def forget_failures(client: Redis, queue: RQQueue, key: str) -> None:
     """Take jobs that failed off the list of failures: what they were to do is done."""
-    failed = [found.decode() for found in client.smembers(_failures_key(key))]
+    failed = [found.decode() for found in client.smembers(_failures_key(key)) if isinstance(found, bytes)]
     if not failed:
         return
     registry = FailedJobRegistry(queue=queue)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from flask import Flask, current_app
+from collections.abc import Callable
+
+from flask import Flask
 from redis import Redis
 
 from webapp.config import Settings
+from webapp.extensions import Part, redis
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.chat import ChatClient
 from webapp.llm.complete import CompletionClient
@@ -24,27 +27,25 @@ class RedisCapabilities:
     def get(self, key: str) -> str | None:
         """What is known under a key."""
         value = self._client.get(f"capability:{key}")
-        return value.decode() if value else None
+        return value.decode() if isinstance(value, bytes) else None
 
     def set(self, key: str, value: str) -> None:
         """Remember it for a day."""
         self._client.set(f"capability:{key}", value, ex=_CAPABILITY_SECONDS)
 
 
+# The client for background work.
+completions: Part[CompletionClient] = Part("completions")
+# Makes a client for the event loop that asks for one.
+chat_client: Part[Callable[[], ChatClient]] = Part("chat_client")
+# What makes vectors: the model server, or this process.
+embedder: Part[Embedder] = Part("embedder")
+
+
 def init_models(app: Flask, settings: Settings) -> None:
     """Make the clients; none connects before it is used."""
-    capabilities = Capabilities(RedisCapabilities(app.extensions["redis"]))
-    app.extensions["completions"] = CompletionClient(settings.model, capabilities)
-    app.extensions["chat_client"] = lambda: ChatClient(settings.model, capabilities)
+    capabilities = Capabilities(RedisCapabilities(redis.of(app)))
+    completions.put(app, CompletionClient(settings.model, capabilities))
+    chat_client.put(app, lambda: ChatClient(settings.model, capabilities))
     local = settings.embedder == "local"
-    app.extensions["embedder"] = LocalEmbedder() if local else OpenAIEmbedder(settings.model, capabilities)
-
-
-def completions() -> CompletionClient:
-    """The client for background work."""
-    return current_app.extensions["completions"]
-
-
-def embedder() -> Embedder:
-    """What makes vectors: the model server, or this process."""
-    return current_app.extensions["embedder"]
+    embedder.put(app, LocalEmbedder() if local else OpenAIEmbedder(settings.model, capabilities))

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def problem(
-    status: int, title: str, detail: str = "", *, errors: list | None = None, retry_after: int | None = None
+    status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """An application/problem+json response."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
@@ -53,7 +53,7 @@ def validation_problem(error: ValidationError) -> Response:
 
 
 def present(
-    status: int, title: str, detail: str, *, errors: list | None = None, retry_after: int | None = None
+    status: int, title: str, detail: str, *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
     """The same error for a program, for a part of a page, or as a page."""
     if wants_json():
@@ -75,17 +75,17 @@ def init_errors(app: Flask) -> None:
     """Register a presenter for every kind of failure."""
 
     @app.errorhandler(DomainError)
-    def _domain(error: DomainError):
+    def _domain(error: DomainError) -> Response:
         db.session.rollback()
         return present(error.status, error.title, error.detail, errors=error.errors, retry_after=error.retry_after)
 
     @app.errorhandler(ValidationError)
-    def _validation(error: ValidationError):
+    def _validation(error: ValidationError) -> Response:
         db.session.rollback()
         return present(422, "Not acceptable", "", errors=field_errors(error))
 
     @app.errorhandler(HTTPException)
-    def _http(error: HTTPException):
+    def _http(error: HTTPException) -> Response | HTTPException:
         if error.response is not None or (error.code or 500) < 400:
             return error
         status = error.code or 500
@@ -103,7 +103,7 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(DBAPIError)
     @app.errorhandler(PoolTimeoutError)
-    def _database(error: Exception):
+    def _database(error: Exception) -> Response:
         _forget_session()
         if database_is_away(error):
             log.warning("database away: %s", type(error).__name__)
@@ -113,13 +113,13 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(RedisConnectionError)
     @app.errorhandler(RedisTimeoutError)
-    def _redis(error: Exception):
+    def _redis(error: Exception) -> Response:
         _forget_session()
         log.warning("redis away: %s", type(error).__name__)
         return present(503, Unavailable.title, "A service this needs cannot be reached. Try again soon.", retry_after=5)
 
     @app.errorhandler(Exception)
-    def _unexpected(error: Exception):
+    def _unexpected(error: Exception) -> Response:
         _forget_session()
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):

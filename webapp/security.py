@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, request
+from flask import Flask, Response, request
 
 POLICY = (
     "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -14,7 +14,7 @@ def init_security(app: Flask) -> None:
     """Set the headers on every response that does not bring a policy of its own."""
 
     @app.after_request
-    def _headers(response):
+    def _headers(response: Response) -> Response:
         headers = response.headers
         headers.setdefault("Content-Security-Policy", POLICY)
         headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from functools import lru_cache
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from flask import Flask, current_app, g, request
 from flask.templating import Environment as FlaskEnvironment
@@ -82,7 +82,7 @@ def csrf() -> Markup:
     field = g.get("csrf_field")
     if field is None:
         g.csrf_field = field = Markup(f'<input type="hidden" name="csrf_token" value="{escape(generate_csrf())}">')
-    return field
+    return cast(Markup, field)
 
 
 def url_for(endpoint: str, **values: Any) -> str:
@@ -100,7 +100,7 @@ def url_for(endpoint: str, **values: Any) -> str:
 @lru_cache(maxsize=2_048)
 def _pattern(_script_root: str, endpoint: str, *names: str) -> tuple[str, tuple[str, ...]]:
     """The address with %d for each number, and the names of the numbers in the order of their places."""
-    stand_ins = {name: STAND_IN + at for at, name in enumerate(names)}
+    stand_ins: dict[str, Any] = {name: STAND_IN + at for at, name in enumerate(names)}
     address = current_app.url_for(endpoint, **stand_ins)
     if not names:
         return address, ()

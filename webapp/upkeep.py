@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from flask import current_app
 from sqlalchemy import delete
 
 from webapp.accounts import sessions
@@ -12,8 +11,8 @@ from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
 from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
-from webapp.database import db, now, write_transaction
-from webapp.extensions import redis
+from webapp.database import db, now, rows_changed, write_transaction
+from webapp.extensions import app_settings, redis
 from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
@@ -62,8 +61,8 @@ def purge() -> dict[str, int]:
         history.recount(resting)
         reports = purge_reports()
         sessions.purge()
-        audit.purge(current_app.extensions["settings"].audit_days)
-        keys = db.session.execute(
+        audit.purge(app_settings().audit_days)
+        keys = rows_changed(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))
-        ).rowcount
+        )
     return {"conversations": gone, "idempotency_keys": keys, "reports": reports}

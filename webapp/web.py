@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
 from flask import Request, current_app, request
@@ -42,10 +43,19 @@ def wants_partial() -> bool:
     return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
 
 
+Responses = dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None]
+"""What an endpoint answers, by status: a model, or OpenAPI's own words."""
+
+
 class BoundedValues(ImmutableMultiDict[str, str]):
     """Parameters, fields or cookies; a number that no column can hold is as if it were not there."""
 
-    def get(self, key: str, default: Any = None, type: Callable[[str], Any] | None = None) -> Any:  # noqa: A002
+    def get(  # type: ignore[override]  # one signature for what werkzeug overloads
+        self,
+        key: str,
+        default: Any = None,
+        type: Any = None,  # noqa: A002
+    ) -> Any:
         """The first value of this name, converted by `type`; the default where that fails."""
         found = super().get(key, default, type)
         return default if type is int and found is not None and abs(found) > MAX_ID else found
@@ -78,7 +88,7 @@ class Problem(BaseModel):
 
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
     """A JSON blueprint with the responses every endpoint can give."""
-    problems = {
+    problems: Responses = {
         status: {
             "description": text,
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -117,7 +127,7 @@ class Cursor:
         return base64.urlsafe_b64encode(json.dumps(key, separators=(",", ":")).encode()).decode().rstrip("=")
 
     @staticmethod
-    def decode(cursor: str, *types: type) -> tuple:
+    def decode(cursor: str, *types: type) -> tuple[Any, ...]:
         """Unpack a sort key of the given types. Raises ValueError for anything this service did not make."""
         try:
             raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
@@ -150,7 +160,7 @@ class Page(Generic[T]):
         self.next_cursor = next_cursor
 
     @classmethod
-    def of(cls, rows: Sequence[T], limit: int, key: Callable[[T], tuple]) -> Page[T]:
+    def of(cls, rows: Sequence[T], limit: int, key: Callable[[T], tuple[Any, ...]]) -> Page[T]:
         """A page from limit + 1 fetched rows: the surplus row says that there is a next page."""
         items = rows[:limit]
         more = len(rows) > limit
@@ -177,4 +187,4 @@ def check_json_request() -> None:
 
 def static_version() -> str:
     """Changes whenever the static files were built anew."""
-    return current_app.config.get("STATIC_VERSION", "")
+    return str(current_app.config.get("STATIC_VERSION", ""))

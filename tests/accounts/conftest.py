@@ -20,7 +20,8 @@ from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands
 from webapp.accounts.schemas import Credentials, NewToken, Registration
 from webapp.config import Settings
-from webapp.database import db, engine_options, expect_writes, prepare_engine, write_transaction
+from webapp.database import db, expect_writes, write_transaction
+from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import csrf, htmx, login, make_redis
 
 PASSWORD = "a quiet winter garden"

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from webapp.accounts.scopes import Scope
 
 View = TypeVar("View", bound=Callable[..., Any])
+
+
+class Decorator(Protocol):
+    """What gives back the very view it is given."""
+
+    def __call__(self, view: View, /) -> View:
+        """Mark a view."""
 
 
 def public(view: View) -> View:
@@ -15,8 +22,14 @@ def public(view: View) -> View:
     return _marked(view, "public")
 
 
+@overload
+def signed_in(view: View) -> View: ...
+@overload
 def signed_in(
-    view: View | None = None,
+    *, writes: bool = False, services: bool = False, session_only: bool = False, scope: Scope | None = None
+) -> Decorator: ...
+def signed_in(
+    view: Callable[..., Any] | None = None,
     *,
     writes: bool = False,
     services: bool = False,

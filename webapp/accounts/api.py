@@ -12,6 +12,7 @@ from webapp.accounts.auth import (
     signed_in,
     start_session,
 )
+from webapp.accounts.models import User
 from webapp.accounts.schemas import (
     AccountChanges,
     AccountOut,
@@ -185,7 +186,7 @@ def _proving() -> int:
     return user_id
 
 
-def _carry_on(user) -> None:
+def _carry_on(user: User) -> None:
     """Commit the new credentials; the session that changed them goes on, the others have ended."""
     db.session.commit()
     forgive_attempts("password", str(user.user_id))

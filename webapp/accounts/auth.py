@@ -17,12 +17,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.accounts import scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import admin_only, public, service_only, signed_in
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.identity import Identity, current_identity, current_user_id
+from webapp.accounts.identity import Identity, current_identity, current_user_id, signed_in_identity
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
-from webapp.extensions import csrf, login
+from webapp.extensions import app_settings, csrf, login
 from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "safe_next",
     "service_only",
     "signed_in",
+    "signed_in_identity",
     "start_session",
 ]
 
@@ -55,7 +56,7 @@ def start_session(user: User, *, is_renewed: bool = False) -> None:
     """
     session.clear()  # a CSRF token from before signing in must not outlive it
     session.permanent = True
-    days = current_app.extensions["settings"].session_max_days
+    days = app_settings().session_max_days
     agent, address = request.headers.get("User-Agent", ""), request.remote_addr or ""
     row, secret = sessions.begin(user, user_agent=agent, address=address, days=days)
     identity = _of_session(user, row, secret)

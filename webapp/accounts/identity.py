@@ -41,14 +41,21 @@ class Identity:
 
 def current_identity() -> Identity | None:
     """Who is asking; None for nobody in particular."""
-    return g.get("identity")
+    identity: Identity | None = g.get("identity")
+    return identity
+
+
+def signed_in_identity() -> Identity:
+    """Who is asking, where the view lets nobody in without. Raises Unauthenticated."""
+    identity = current_identity()
+    if identity is None:
+        raise Unauthenticated("Sign in first.")
+    return identity
 
 
 def current_user_id() -> int:
     """The user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
-    identity = current_identity()
-    if identity is None:
-        raise Unauthenticated("Sign in first.")
+    identity = signed_in_identity()
     if identity.is_service:
         raise Forbidden("A service token is nobody in particular and has no data of its own.")
     return identity.user_id

@@ -137,7 +137,7 @@ def appearance() -> ViewResult:
     theme = request.form.get("theme", "")
     if theme not in THEMES:
         raise Invalid("There is no such theme.")
-    service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))  # type: ignore[arg-type]
+    service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
     db.session.commit()
     done = ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
     response = make_response(done)

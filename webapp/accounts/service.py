@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -197,7 +199,7 @@ def set_registration_open(is_open: bool) -> None:
     set_setting(REGISTRATION_OPEN, is_open)
 
 
-def note_seen(user_id: int, before) -> None:
+def note_seen(user_id: int, before: datetime) -> None:
     """Write that the user was here now, unless that was written after `before`."""
     db.session.execute(
         update(User)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Row, Select, bindparam, delete, or_, select, update
 
 from webapp.accounts.models import User, UserSession
-from webapp.database import Timestamp, db, now
+from webapp.database import Timestamp, db, now, rows_changed
 from webapp.errors import Invalid, NotFound
 from webapp.web import Cursor, Page, PageQuery
 
@@ -36,7 +36,7 @@ def begin(user: User, *, user_agent: str, address: str, days: int) -> tuple[User
     return row, secret
 
 
-def find(secret: str) -> Row[tuple[User, UserSession]] | None:
+def find(secret: str) -> Row[User, UserSession] | None:
     """The session with this secret and its active user, in one statement; None for one that has ended."""
     if not 0 < len(secret) <= MAX_SECRET:
         return None
@@ -44,7 +44,7 @@ def find(secret: str) -> Row[tuple[User, UserSession]] | None:
 
 
 @cache
-def _by_hash() -> Select[Any]:
+def _by_hash() -> Select[User, UserSession]:
     return (
         select(User, UserSession)
         .join(User, User.user_id == UserSession.user_id)
@@ -75,7 +75,7 @@ def list_sessions(user_id: int, query: PageQuery) -> Page[UserSession]:
 def end(user_id: int, session_id: int) -> None:
     """End one of the user's sessions. Raises NotFound for an unknown, foreign or ended one."""
     statement = delete(UserSession).where(UserSession.session_id == session_id, UserSession.user_id == user_id)
-    if db.session.execute(statement).rowcount == 0:
+    if rows_changed(statement) == 0:
         raise NotFound("There is no such session.")
 
 
@@ -84,7 +84,7 @@ def end_others(user_id: int, but: int | None) -> int:
     statement = delete(UserSession).where(UserSession.user_id == user_id)
     if but is not None:
         statement = statement.where(UserSession.session_id != but)
-    return db.session.execute(statement).rowcount
+    return rows_changed(statement)
 
 
 def prove(session_id: int) -> None:
@@ -104,7 +104,7 @@ def note_seen(session_id: int, before: datetime) -> None:
 def purge() -> int:
     """Delete the rows of sessions that ended a while ago; how many."""
     past = UserSession.expires_at < now() - timedelta(days=KEPT_DAYS)
-    return db.session.execute(delete(UserSession).where(past)).rowcount
+    return rows_changed(delete(UserSession).where(past))
 
 
 def _living(at: Any) -> tuple[Any, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import select
 
 from webapp.accounts.models import SiteSetting, User
 from webapp.database import db
+from webapp.extensions import app_settings
 
 REGISTRATION_OPEN = "registration_open"
 
@@ -27,7 +27,7 @@ def set_setting(key: str, value: Any) -> None:
 
 def registration_is_open() -> bool:
     """Whether anybody may register: as an admin has set it, else as configured; always for the very first account."""
-    configured = current_app.extensions["settings"].registration_open
+    configured = app_settings().registration_open
     return bool(get_setting(REGISTRATION_OPEN, configured)) or not has_users()
 
 

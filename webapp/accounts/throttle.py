@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from typing import Any
 
 from flask import Flask, current_app
 from limits import RateLimitItem, parse_many
@@ -13,16 +14,19 @@ from limits.strategies import FixedWindowRateLimiter, RateLimiter
 from redis.exceptions import RedisError
 
 from webapp.errors import TooMany
+from webapp.extensions import Part, app_settings, redis
 
+_shared: Part[FixedWindowRateLimiter] = Part("throttle")
 # While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
 _local = FixedWindowRateLimiter(MemoryStorage())
 
 
 def init_throttle(app: Flask) -> None:
     """Count with the application's own Redis client."""
-    pool = app.extensions["redis"].connection_pool
-    storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], connection_pool=pool)
-    app.extensions["throttle"] = FixedWindowRateLimiter(storage)
+    pool = redis.of(app).connection_pool
+    options: dict[str, Any] = {"connection_pool": pool}
+    storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], **options)
+    _shared.put(app, FixedWindowRateLimiter(storage))
 
 
 def count_attempt(action: str, address: str, account: str) -> None:
@@ -40,7 +44,7 @@ def forgive(action: str, address: str, account: str) -> None:
         return
     _, key = _keys(action, address, account)
     for limit in _limits():
-        for counter in (current_app.extensions["throttle"], _local):
+        for counter in (_shared(), _local):
             try:
                 counter.clear(limit, *key)
             except (RedisError, StorageError):
@@ -48,7 +52,7 @@ def forgive(action: str, address: str, account: str) -> None:
 
 
 def _limits() -> list[RateLimitItem]:
-    return parse_many(current_app.extensions["settings"].login_rate)
+    return parse_many(app_settings().login_rate)
 
 
 def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -58,7 +62,7 @@ def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tup
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
-    counter: RateLimiter = current_app.extensions["throttle"]
+    counter: RateLimiter = _shared()
     try:
         allowed = counter.hit(limit, *key)
     except (RedisError, StorageError):

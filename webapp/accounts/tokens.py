@@ -14,7 +14,7 @@ from sqlalchemy import Row, Select, bindparam, or_, select, update
 from webapp.accounts import signals
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
-from webapp.database import Timestamp, db, now
+from webapp.database import Timestamp, db, now, rows_changed
 from webapp.errors import Conflict, NotFound
 
 PREFIX = "cmpl_"
@@ -55,7 +55,7 @@ def revoke_token(user_id: int, token_id: int) -> None:
     statement = update(ApiToken).where(
         ApiToken.token_id == token_id, ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None)
     )
-    if db.session.execute(statement.values(revoked_at=now())).rowcount == 0:
+    if rows_changed(statement.values(revoked_at=now())) == 0:
         raise NotFound("There is no such token.")
     signals.note(user_id, "token_revoked", f"token {token_id}")
 
@@ -63,7 +63,7 @@ def revoke_token(user_id: int, token_id: int) -> None:
 def revoke_all(user_id: int) -> int:
     """End every token of this user now; how many that were."""
     statement = update(ApiToken).where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
-    count = db.session.execute(statement.values(revoked_at=now())).rowcount
+    count = rows_changed(statement.values(revoked_at=now()))
     if count:
         signals.note(user_id, "token_revoked", "all tokens")
     return count
@@ -107,7 +107,7 @@ def note_use(token_id: int, before: datetime, address: str = "") -> None:
     )
 
 
-def _usable(at: Any = None) -> tuple:
+def _usable(at: Any = None) -> tuple[Any, ...]:
     at = now() if at is None else at
     return ApiToken.revoked_at.is_(None), or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > at)
 

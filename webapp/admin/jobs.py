@@ -22,6 +22,7 @@ from rq.registry import (
     StartedJobRegistry,
 )
 from rq.serializers import JSONSerializer
+from rq.worker import BaseWorker
 
 from webapp.admin.job_states import JobLine, JobState, QueueCounts, Rhythm, WorkerState
 from webapp.errors import Conflict, NotFound
@@ -107,7 +108,7 @@ def requeue(client: Redis, job_id: str) -> None:
 def run_now(client: Redis, job_id: str) -> None:
     """Put a job that waits for its time on its queue now. Raises NotFound, Conflict."""
     found = _fetch(client, job_id)
-    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(found)))
+    registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(found)))  # type: ignore[no-untyped-call]
     if found.id not in registry.get_job_ids(cleanup=False):
         raise Conflict("This job does not wait for its time.")
     registry.remove(found)
@@ -215,7 +216,7 @@ def _actions(status: str) -> tuple[str, ...]:
     }.get(status, ("delete",))
 
 
-def _worker_state(worker: Worker) -> WorkerState:
+def _worker_state(worker: BaseWorker) -> WorkerState:
     state = str(getattr(worker.get_state(), "value", worker.get_state()))
     return WorkerState(
         name=worker.name,
@@ -228,7 +229,7 @@ def _worker_state(worker: Worker) -> WorkerState:
     )
 
 
-def _current_job(worker: Worker) -> str:
+def _current_job(worker: BaseWorker) -> str:
     try:
         return worker.get_current_job_id() or ""
     except (RedisError, NoSuchJobError):

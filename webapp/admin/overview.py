@@ -131,7 +131,7 @@ def _queue_state(client: Redis, name: Queue) -> QueueState:
         name=name.value,
         queued=queue.count,
         running=StartedJobRegistry(queue=queue).get_job_count(cleanup=False),
-        scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),
+        scheduled=ScheduledJobRegistry(queue=queue).get_job_count(cleanup=False),  # type: ignore[no-untyped-call]
         failed=FailedJobRegistry(queue=queue).get_job_count(cleanup=False),
     )
 

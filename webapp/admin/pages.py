@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, current_app, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service, site
@@ -15,7 +15,7 @@ from webapp.admin import overview as state
 from webapp.admin import users as people
 from webapp.database import db
 from webapp.errors import Invalid
-from webapp.extensions import redis
+from webapp.extensions import app_settings, redis
 from webapp.forms import read_form, sentences
 from webapp.retrieval.embedding import query_vectors
 from webapp.service_endpoints import readiness
@@ -34,7 +34,7 @@ def overview() -> ViewResult:
         "admin/overview.html",
         counts=state.counts(),
         work=state.work(redis()),
-        model=state.model(current_app.extensions["settings"], embedder_is_away=query_vectors().is_away),
+        model=state.model(app_settings(), embedder_is_away=query_vectors().is_away),
         parts=readiness(),
         versions=state.versions(redis()),
         registration_open=site.registration_is_open(),
@@ -139,7 +139,7 @@ def _render_user(user: User, **more: Any) -> str:
     return render_template("admin/user.html", **{**shown, **more})
 
 
-def _changed(user_id: int, said: str):
+def _changed(user_id: int, said: str) -> ViewResult:
     db.session.commit()
     flash(said)
     return redirect(url_for(".user", user_id=user_id), 303)

@@ -22,7 +22,7 @@ from webapp.chat.context_types import Message as ContextMessage
 from webapp.config import Settings
 from webapp.conversations.messages import current_messages
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
@@ -130,8 +130,8 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
     db.session.rollback()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
-        replies = pool.map(lambda pair: _answer(client, *pair, settings.reply_tokens), prompted)
-        found.replies.extend(replies)
+        waiting = [pool.submit(_answer, client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        found.replies.extend(future.result() for future in waiting)
     return found
 
 
@@ -166,7 +166,7 @@ def _composed(
     closed = chunks[-1].end if chunks else 0
     history = [message for message in messages if message.id > closed]
     try:
-        owner = db.session.get(User, conversation.user_id)
+        owner = get_or_raise(User, conversation.user_id)
         return compose(conversation, owner, history, chunks, text, settings).context.messages
     except BudgetTooSmall:
         raise Conflict("With this prompt the last message does not fit into what the model can read.") from None

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, current_app, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 from sqlalchemy import select
 
-from webapp.accounts.auth import admin_only, current_identity, current_user_id
+from webapp.accounts.auth import admin_only, current_user_id, signed_in_identity
 from webapp.accounts.models import User
 from webapp.admin import prompt_trials as trials
 from webapp.database import db
 from webapp.digests.access import note_look
 from webapp.digests.service import existing_conversation
 from webapp.errors import DomainError, Invalid, NotFound
+from webapp.extensions import app_settings
 from webapp.forms import read_form, sentences
 from webapp.prompts import service
 from webapp.prompts.catalogue import changes_the_prefix
@@ -75,7 +76,7 @@ def compare(name: str) -> ViewResult:
     """What changed between two versions."""
     before, after = (_existing(_number(request.args.get(side))) for side in ("a", "b"))
     lines = compare_texts(service.get_version(name, before).prompt_text, service.get_version(name, after).prompt_text)
-    shown = {"lines": lines, "before": before, "after": after}
+    shown: dict[str, Any] = {"lines": lines, "before": before, "after": after}
     if wants_partial():
         return render_template("prompts/_comparison.html", **shown)
     return _render(name, **shown)
@@ -91,8 +92,10 @@ def preview(name: str) -> ViewResult:
     try:
         service.check(name, text)
         conversation_id = _existing(_number(request.form.get("conversation_id")), "conversation")
-        note_look(current_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}")
-        shown["preview"] = trials.preview(found.name, text, conversation_id, _settings())
+        note_look(
+            signed_in_identity(), existing_conversation(conversation_id).user_id, f"conversation {conversation_id}"
+        )
+        shown["preview"] = trials.preview(found.name, text, conversation_id, app_settings())
     except DomainError as error:
         db.session.rollback()
         shown["preview_error"] = _said(error)
@@ -110,15 +113,15 @@ def replay(name: str) -> ViewResult:
         versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]
         message_id = _existing(_number(request.form.get("message_id")), "reply")
         of = trials.find_reply(message_id).conversation_id
-        note_look(current_identity(), existing_conversation(of).user_id, f"conversation {of}")
-        shown["replay"] = trials.replay(message_id, versions, _settings())
+        note_look(signed_in_identity(), existing_conversation(of).user_id, f"conversation {of}")
+        shown["replay"] = trials.replay(message_id, versions, app_settings())
     except DomainError as error:
         db.session.rollback()
         shown["replay_error"] = _said(error)
     return _part("prompts/_replay.html", name, **shown)
 
 
-def _part(template: str, name: str, **shown: Any):
+def _part(template: str, name: str, **shown: Any) -> ViewResult:
     status = 422 if any(key.endswith("_error") for key in shown) else 200
     return (render_template(template, **shown) if wants_partial() else _render(name, **shown)), status
 
@@ -173,7 +176,3 @@ def _said(error: DomainError) -> str:
     if isinstance(error, Invalid):
         return " ".join(sentences(error, {"prompt_text": "The prompt"}).values())
     return error.detail or error.title
-
-
-def _settings():
-    return current_app.extensions["settings"]

@@ -11,7 +11,7 @@ from sqlalchemy import delete, select
 
 from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed
 from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.web import Cursor, Page, PageQuery
@@ -71,7 +71,7 @@ def purge(days: int) -> int:
     ids = db.session.scalars(past.order_by(AuditEvent.event_id).limit(PURGED_AT_ONCE)).all()
     if not ids:
         return 0
-    return db.session.execute(delete(AuditEvent).where(AuditEvent.event_id.in_(ids))).rowcount
+    return rows_changed(delete(AuditEvent).where(AuditEvent.event_id.in_(ids)))
 
 
 def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from flask import current_app, jsonify, request
+from flask import jsonify, request
 
 from webapp import idempotency
+from webapp.accounts.access import View
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service, sse, turnlog
 from webapp.chat.follow import follow
@@ -35,27 +35,29 @@ from webapp.chat.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.database import db
-from webapp.extensions import limiter, redis
+from webapp.extensions import app_settings, limiter, redis, this_app
 from webapp.retrieval.receipts import receipt_of
 from webapp.retrieval.schemas import ReceiptLine
-from webapp.web import ViewResult, api_blueprint
+from webapp.web import Responses, ViewResult, api_blueprint
 
 blueprint = api_blueprint("chat_api", __name__, tag="Chat")
 
-STREAM = {200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}}
+STREAM: Responses = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
 
 
 def message_rate() -> str:
     """How many turns a user may start."""
-    return current_app.extensions["settings"].message_rate
+    return app_settings().message_rate
 
 
 _limit_rate = limiter.shared_limit(message_rate, scope="turns", key_func=lambda: f"user:{current_user_id()}")
 
 
-def limit_turns(view: Callable[..., Any]) -> Callable[..., Any]:
+def limit_turns(view: View) -> View:
     """Mark a view that starts a turn: a user may start so many in a while, a process one at a time."""
-    return starts_turn(_limit_rate(view))
+    return cast(View, starts_turn(_limit_rate(view)))
 
 
 @blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})
@@ -168,7 +170,7 @@ def get_response(path: MessagePath, query: WaitQuery) -> ViewResult:
     if reply.status == "streaming" and query.wait:
         reply_id = reply.message_id
         db.session.remove()  # no connection is held while waiting
-        for _ in follow(_app(), runtime().hub, reply_id, patience=query.wait):
+        for _ in follow(this_app(), runtime().hub, reply_id, patience=query.wait):
             pass
         reply = service.reply_to(user_id, path.message_id)
     if reply.status == "streaming":
@@ -199,9 +201,9 @@ def get_pipeline_steps(path: MessagePath) -> ViewResult:
     ).model_dump(mode="json")
 
 
-def _accepted(started: service.Started):
+def _accepted(started: service.Started) -> ViewResult:
     """Commit a started turn, launch it and say which message will be the reply."""
-    answer = {"response_id": started.reply.message_id}
+    answer: dict[str, Any] = {"response_id": started.reply.message_id}
     if started.asked is not None:
         answer = {"message": MessageOut.of(started.asked).model_dump(mode="json"), **answer}
     idempotency.commit(answer, 202)
@@ -209,8 +211,8 @@ def _accepted(started: service.Started):
     return answer, 202
 
 
-def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False):
-    app, hub = _app(), runtime().hub
+def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False) -> ViewResult:
+    app, hub = this_app(), runtime().hub
     jobs = request.args.get("follow") == "jobs"
     seen = cursor.length or 0
     if cursor.id and cursor.length is None:
@@ -218,7 +220,3 @@ def _stream(turn_id: int, cursor: Cursor = BEGINNING, *, launched: bool = False)
     db.session.remove()
     entries = follow(app, hub, turn_id, after=cursor.id, jobs=jobs, launched=launched)
     return sse.response(sse.json_events(entries, seen=seen, resumed=bool(cursor.id)))
-
-
-def _app():
-    return current_app._get_current_object()

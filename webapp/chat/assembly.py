@@ -113,7 +113,8 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
 
 def _shown(made: Composed) -> list[tuple[int, str]]:
     """The memories that the prompt may hold, by id, with what they say."""
-    known = [(item.id, item.content) for item in (*made.place.known, *made.place.facts)]
+    known = [(item.id, item.content) for item in made.place.known]
+    known += [(item.id, item.content) for item in made.place.facts]
     return known + [(item.id, item.content) for item in made.found.items if item.kind == "memory"]
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, text
 
 from webapp.chat.finish import fit_column
 from webapp.conversations.models import Message
-from webapp.database import db
+from webapp.database import db, rows_changed
 
 BATCH = 200
 """Turns written by one statement, and the bytes of text: a statement has to fit into `max_allowed_packet`."""
@@ -30,7 +30,7 @@ def save_texts(texts: Mapping[int, str]) -> set[int]:
         values: dict[str, int | str] = {}
         for number, (turn_id, content) in enumerate(batch):
             values[f"i{number}"], values[f"t{number}"] = turn_id, content
-        if db.session.execute(text(statement), values).rowcount < len(batch):
+        if rows_changed(text(statement), values) < len(batch):
             mine = {turn_id for turn_id, _ in batch}
             ended |= mine - still_streaming(mine)
     return ended

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from flask import current_app
 from sqlalchemy import Select, bindparam, insert, select, update
 from sqlalchemy.orm import load_only
 
@@ -18,7 +17,8 @@ from webapp.chat.models import PipelineStep
 from webapp.chat.unsaying import Place, Seen, unsay
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed, table_of
+from webapp.extensions import app_settings
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
 from webapp.memories.known import extracts
 from webapp.memories.models import MemoryVersion
@@ -110,16 +110,16 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if outcome.truncated:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
         values["custom_payload"] = {**(payload or {}), "truncated": True}
-    table = Message.__table__  # by the class it would be followed through the session, which reads the row below
+    table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
     claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
-    if db.session.execute(claim.values(**values)).rowcount != 1:
+    if rows_changed(claim.values(**values)) != 1:
         return None
     row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
     conversation.updated_at = now()
     _owe_extraction(conversation, row, owner)
     _owe_search(conversation, row)
     if steps:
-        db.session.execute(insert(PipelineStep.__table__), steps)
+        db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
@@ -183,7 +183,7 @@ def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
 
 def _owe_search(conversation: Conversation, reply: Message) -> None:
     """Let the exchange be found, ask for its vectors, and note whether a summary is due."""
-    settings = current_app.extensions["settings"]
+    settings = app_settings()
     # With so few messages in all there cannot be more of them open: most turns need not count.
     many = conversation.message_count > settings.summary_threshold
     conversation.summary_due = many and summaries.is_due(conversation.conversation_id, settings)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 from flask import Flask
-from redis import Redis
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -18,6 +17,7 @@ from webapp.chat.hub import Hub
 from webapp.chat.turnlog import FINAL_KINDS, SETTLED, Entry, order
 from webapp.conversations.models import Message
 from webapp.database import db
+from webapp.extensions import redis
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +46,8 @@ def follow(
     with ExitStack() as stack:
         try:
             subscription = stack.enter_context(hub.subscribe(turn_id, after))
-            seen = {item.kind for item in turnlog.read(_redis(app), turn_id, through=after)} if after else set()
-            has_log = launched or bool(_redis(app).exists(turnlog.log_key(turn_id)))
+            seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, through=after)} if after else set()
+            has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
             yield from _rest(stored_entries(app, turn_id) or [], after)
             return
@@ -99,10 +99,6 @@ def _wait(started: float, ended_at: float | None, patience: float | None) -> flo
     return max(0.0, min(limits))
 
 
-def _redis(app: Flask) -> Redis:
-    return app.extensions["redis"]
-
-
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
     """The entries of a turn that nobody runs any more, finished here if need be; None for one that goes on.
 
@@ -110,7 +106,7 @@ def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
     """
     try:
         with suppress(RedisError):  # nobody knows who runs it; the tables still know when it has ended
-            if turnlog.has_lease(_redis(app), turn_id):
+            if turnlog.has_lease(redis.of(app), turn_id):
                 return None
             with app.app_context():
                 recovery.recover_turn(turn_id)

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -152,10 +153,10 @@ class Hub:
         while True:
             with self._lock:
                 watched = dict(self._positions)
-            streams = {log_key(turn_id): position for turn_id, position in watched.items()}
+            streams: dict[Any, Any] = {log_key(turn_id): position for turn_id, position in watched.items()}
             streams[self._wake_key] = self._wake_position
             try:
-                answer = self._tailing.xread(streams, block=BLOCK_MS)
+                answer: Any = self._tailing.xread(streams, block=BLOCK_MS)
             except RedisError as error:
                 log.warning("turn reader lost redis, retrying", extra={"error": type(error).__name__})
                 time.sleep(0.5)
@@ -164,7 +165,7 @@ class Hub:
             if len(watched) > BUSY_STREAMS:
                 time.sleep(BUSY_PAUSE)
 
-    def _deliver(self, answer: list, turns: dict[bytes, int]) -> None:
+    def _deliver(self, answer: Any, turns: dict[bytes, int]) -> None:
         rows = answer.items() if isinstance(answer, dict) else answer
         for key, found in rows:
             turn_id = turns.get(key)

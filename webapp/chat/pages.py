@@ -7,7 +7,6 @@ from typing import Any
 from flask import (
     Blueprint,
     Response,
-    current_app,
     make_response,
     redirect,
     render_template,
@@ -32,7 +31,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Invalid, NotFound
-from webapp.extensions import redis
+from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
 from webapp.web import ViewResult, wants_partial
 
@@ -59,7 +58,7 @@ def is_settling(message: Any) -> bool:
         return False
 
 
-def _started_again(answer: dict[str, Any], _status: int) -> Any:
+def _started_again(answer: dict[str, Any], _status: int) -> ViewResult:
     """The answer to a message that had arrived before: what it started."""
     return _show_sent(get_conversation(current_user_id(), answer["conversation_id"]), answer)
 
@@ -123,7 +122,7 @@ def events(message_id: int) -> ViewResult:
         raise NotFound("There is no such reply.")
     conversation_id = reply.conversation_id
     db.session.remove()
-    app, hub = current_app._get_current_object(), runtime().hub
+    app, hub = this_app(), runtime().hub
     backlog = turnlog.read(redis(), message_id) or stored_entries(app, message_id) or []
     db.session.remove()
     live = follow(app, hub, message_id, after=backlog[-1].id if backlog else "", jobs=True)
@@ -218,7 +217,7 @@ def restore(message_id: int, version_id: int) -> ViewResult:
     return render_conversation(get_conversation(current_user_id(), restored.conversation_id))
 
 
-def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> Any:
+def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
     """Commit a turn, start it, and show it."""
     answer = {**started.header, "is_new": is_new, "redraw": redraw}
     idempotency.commit(answer, 200)
@@ -259,7 +258,7 @@ def _since(conversation: Conversation, shown: int | None) -> dict[str, Any]:
     return {"redraw": False, "messages": views, "active_turn": active[-1] if active else None}
 
 
-def _refused(error: Invalid, render_page: Any) -> Any:
+def _refused(error: Invalid, render_page: Any) -> ViewResult:
     """A message that cannot be sent: the reason beside the composer, which keeps the words."""
     errors = sentences(error, LABELS)
     if wants_partial():
@@ -269,7 +268,7 @@ def _refused(error: Invalid, render_page: Any) -> Any:
 
 def _wait(reply_id: int) -> None:
     """Wait for a reply on behalf of a page that cannot watch it; no database connection is held meanwhile."""
-    app = current_app._get_current_object()
+    app = this_app()
     db.session.remove()
     for _ in follow(app, runtime().hub, reply_id, patience=WAIT_SECONDS):
         pass

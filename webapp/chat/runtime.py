@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from flask import Flask, current_app
+from flask import Flask
 from redis.exceptions import RedisError
 
 from webapp.chat import turnlog
 from webapp.chat.hub import Hub
 from webapp.chat.runner import TurnRunner
 from webapp.config import Settings
-from webapp.extensions import make_redis, redis
+from webapp.extensions import Part, make_redis, redis
 from webapp.memories.keeping.forgetting import texts_removed
+from webapp.model_clients import chat_client
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +27,14 @@ class ChatRuntime:
     hub: Hub
 
 
+runtime: Part[ChatRuntime] = Part("chat")
+
+
 def init_chat(app: Flask, settings: Settings) -> None:
     """Make the runtime of an application; no thread and no connection yet."""
     texts_removed.connect(_drop_streams)
-    hub = Hub(app.extensions["redis"], make_redis(settings.redis_url, tailing=True))
-    app.extensions["chat"] = ChatRuntime(TurnRunner(app, settings, app.extensions["chat_client"], hub), hub)
+    hub = Hub(redis.of(app), make_redis(settings.redis_url, tailing=True))
+    runtime.put(app, ChatRuntime(TurnRunner(app, settings, chat_client.of(app), hub), hub))
 
 
 def _drop_streams(_sender: None, message_ids: list[int]) -> None:
@@ -39,8 +43,3 @@ def _drop_streams(_sender: None, message_ids: list[int]) -> None:
         redis().delete(*map(turnlog.log_key, message_ids))
     except RedisError as error:
         log.warning("streams with a forgotten text lapse by themselves", extra={"error": type(error).__name__})
-
-
-def runtime() -> ChatRuntime:
-    """The runtime of the current application."""
-    return current_app.extensions["chat"]

@@ -64,6 +64,7 @@ class Part:
         """Record an item as injected, or as left out for the reason given."""
         match item:
             case Known():
+                revision: int | None
                 kind, revision, score, reason = "memory", item.revision, item.importance, item.group
             case Chunk():
                 kind, revision, score, reason = "chunk", None, 0.0, "earlier part of this conversation"

@@ -53,7 +53,7 @@ class Started:
     @property
     def turn_id(self) -> int:
         """The reply's id."""
-        return self.header["assistant_message_id"]
+        return int(self.header["assistant_message_id"])
 
 
 def start_turn(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from pydantic import BaseModel, ValidationError
@@ -103,7 +103,7 @@ def run_tool(turn_id: int, call: ToolCall) -> ToolRun:
         elif isinstance(args, toolbox.Forget):
             output = toolbox.forget(turn, args)
         else:
-            output = toolbox.search(turn, args)
+            output = toolbox.search(turn, cast(toolbox.Search, args))
     if output.get("status") in ("refused", "forgotten"):
         given = _without_text(given, output)
     log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})

@@ -12,6 +12,7 @@ from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat import assembly, durable, finish, tools
+from webapp.chat.finish import Finished
 from webapp.chat.followup import queue_jobs
 from webapp.config import Settings
 from webapp.database import write_transaction
@@ -84,7 +85,7 @@ class TurnDatabase:
 
         return await self._call(self._ends, work)
 
-    async def follow_up(self, turn_id: int, finished: finish.Finished) -> None:
+    async def follow_up(self, turn_id: int, finished: Finished) -> None:
         """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
 
         def work() -> None:

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from redis import Redis
 
@@ -106,6 +106,10 @@ def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | 
     return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
 
 
+Rows = list[tuple[bytes, dict[bytes, bytes]]]
+"""What a client that decodes nothing reads from a stream."""
+
+
 def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
     """An entry from what XREAD and XRANGE return."""
     kind = raw[b"k"].decode()
@@ -117,7 +121,7 @@ def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
 def read(client: Redis, turn_id: int, after: str = "", *, through: str = "") -> list[Entry]:
     """The entries after an id (all without one), through another one where given, oldest first."""
     rows = client.xrange(log_key(turn_id), f"({after}" if after else "-", through or "+")
-    return [entry(entry_id, raw) for entry_id, raw in rows]
+    return [entry(entry_id, raw) for entry_id, raw in cast(Rows, rows)]
 
 
 def text_of(entries: Iterable[Entry]) -> str:
@@ -131,15 +135,15 @@ def text_of(entries: Iterable[Entry]) -> str:
 def advance(text: str, item: Entry) -> str:
     """The text after an entry, given the text before it; repeated and replaced text is accounted for."""
     if item.kind == "snapshot":
-        return item.data["text"]
+        return str(item.data["text"])
     if item.kind == "delta" and item.offset <= len(text):
-        return text[: item.offset] + item.data["text"] if item.offset < len(text) else text + item.data["text"]
+        return text[: item.offset] + str(item.data["text"])
     return text
 
 
 def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:
     """Append what a job has to say to a turn's stream, if anybody may still be reading it."""
-    client.xadd(log_key(turn_id), fields(kind, data), nomkstream=True)
+    client.xadd(log_key(turn_id), cast(dict[Any, Any], fields(kind, data)), nomkstream=True)
 
 
 def owe(client: Redis, turn_id: int, jobs: Iterable[str]) -> None:
@@ -166,7 +170,7 @@ def settle(client: Redis, turn_id: int, job: str) -> None:
 
 def is_settling(client: Redis, turn_id: int) -> bool:
     """Whether a reply is finished and the background work that follows it is not, as far as its stream tells."""
-    newest = client.xrevrange(log_key(turn_id), count=1)
+    newest = cast(Rows, client.xrevrange(log_key(turn_id), count=1))
     return bool(newest) and entry(*newest[0]).kind in ("done", *JOB_KINDS)
 
 

@@ -77,7 +77,8 @@ def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collect
         else call
         for call in tool_calls
     ]
-    return without(stripped, ids | gone, said)
+    kept: list[dict[str, Any]] = without(stripped, {*ids, *gone}, said)
+    return kept
 
 
 def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:

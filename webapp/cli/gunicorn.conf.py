@@ -10,6 +10,8 @@ import os
 import signal
 import sys
 import threading
+from types import FrameType
+from typing import Any
 
 from webapp.llm.sdk import warm_up
 
@@ -41,7 +43,7 @@ errorlog = "-"
 loglevel = "warning"
 
 
-def when_ready(_server):
+def when_ready(_server: Any) -> None:
     """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share.
 
     `make run` loads us while the database is migrated, and closes a pipe when the workers may begin.
@@ -54,18 +56,18 @@ def when_ready(_server):
         os.read(int(start), 1)
 
 
-def post_fork(_server, _worker):
+def post_fork(_server: Any, _worker: Any) -> None:
     """A worker does not outlive its master, however that one ended."""
     ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
 
 
-def pre_fork(server, worker):
+def pre_fork(server: Any, worker: Any) -> None:
     """Number the workers; one that takes the place of another takes its number, too."""
     taken = {other.number for other in server.WORKERS.values()}
     worker.number = next(number for number in itertools.count() if number not in taken)
 
 
-def stay_on_one_core(number):
+def stay_on_one_core(number: int) -> None:
     """Keep the threads of a process together: only one of them runs Python at a time, and handing the interpreter from
     core to core was measured to make a burst of turns two to three times as slow. WEB_PINNED=0 leaves it to the kernel.
     """
@@ -75,7 +77,7 @@ def stay_on_one_core(number):
         os.sched_setaffinity(0, {cores[(os.getppid() + number) % len(cores)]})
 
 
-def post_worker_init(worker):
+def post_worker_init(worker: Any) -> None:
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
     # A turn hops between threads on its way to the first word; at the default 5 ms each hop may wait that long for a
     # thread that is busy with something else.
@@ -88,15 +90,16 @@ def post_worker_init(worker):
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain
 
-    def on_term(number, frame):
+    def on_term(number: int, frame: FrameType | None) -> None:
         if drain.ident is None:
             drain.start()
-        tell_gunicorn(number, frame)
+        if callable(tell_gunicorn):
+            tell_gunicorn(number, frame)
 
     signal.signal(signal.SIGTERM, on_term)
 
 
-def worker_exit(_server, worker):
+def worker_exit(_server: Any, worker: Any) -> None:
     """Wait for the turns that no visitor is watching."""
     drain = getattr(worker, "turns", None)
     if drain is not None and drain.ident is not None:

@@ -12,7 +12,7 @@ from sqlalchemy import Row, Select, bindparam, func, select, update
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.validation import MAX_ID
 from webapp.web import Page
@@ -47,7 +47,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     forward = query.after is not None
     edge = min(int(query.cursor), MAX_ID) if query.cursor else None
     if forward:
-        statement = statement.where(Message.message_id > max(query.after, edge or 0)).order_by(Message.message_id)
+        statement = statement.where(Message.message_id > max(query.after or 0, edge or 0)).order_by(Message.message_id)
     else:
         oldest = min((limit for limit in (query.before, edge) if limit is not None), default=None)
         if oldest is not None:
@@ -100,7 +100,7 @@ def add_exchange(
     content: str,
     *,
     parent_id: int | None,
-    custom_payload: dict | None = None,
+    custom_payload: dict[str, Any] | None = None,
     model: str | None = None,
     is_counted: bool = False,
 ) -> tuple[Message, Message]:
@@ -181,7 +181,7 @@ def add_past(conversation: Conversation, lines: Sequence[tuple[str, str, datetim
     return rows
 
 
-def add_opening(conversation: Conversation, payload: dict, *, parent_id: int | None) -> Message:
+def add_opening(conversation: Conversation, payload: dict[str, Any], *, parent_id: int | None) -> Message:
     """An empty, streaming message with which the assistant opens a point: `payload["point"]` is its slug."""
     at = now()
     row = Message(
@@ -208,7 +208,7 @@ def opened_point(message: Message) -> str | None:
 
 def supersede_from(conversation: Conversation, first_id: int, by: Message, *, keep: Sequence[int] = ()) -> int:
     """Take every current message from `first_id` on out of the conversation, but for `by` and `keep`; how many."""
-    result = db.session.execute(
+    count = rows_changed(
         update(Message)
         .where(
             Message.conversation_id == conversation.conversation_id,
@@ -219,10 +219,10 @@ def supersede_from(conversation: Conversation, first_id: int, by: Message, *, ke
         .values(superseded_by_id=by.message_id)
         .execution_options(synchronize_session=False)
     )
-    conversation.message_count = max(0, conversation.message_count - result.rowcount)
-    if result.rowcount:
+    conversation.message_count = max(0, conversation.message_count - count)
+    if count:
         messages_changed.send(None, conversation=conversation, first_id=first_id)
-    return result.rowcount
+    return count
 
 
 def versions_of(message: Message) -> Sequence[Message]:

@@ -50,11 +50,14 @@ class Conversation(Base):
     conversation_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
     title: Mapped[str | None] = mapped_column(String(255))
-    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
-    updated_at: Mapped[datetime | None] = mapped_column(
-        Timestamp, default=now, server_default=current_timestamp(on_update=True)
+    # Documented as nullable, and never null: both the application and the database give a value.
+    created_at: Mapped[datetime] = mapped_column(
+        Timestamp, nullable=True, default=now, server_default=current_timestamp()
     )
-    is_archived: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, nullable=True, default=now, server_default=current_timestamp(on_update=True)
+    )
+    is_archived: Mapped[bool] = mapped_column(Boolean, nullable=True, default=False, server_default=text("0"))
     # `metadata` is the documented name; SQLAlchemy keeps that attribute for itself.
     extra: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
 
@@ -121,7 +124,9 @@ class Message(Base):
     conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
     role: Mapped[str] = mapped_column(one_of(*ROLES, name="message_role"))
     content: Mapped[str] = mapped_column(LONG_TEXT)
-    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    created_at: Mapped[datetime] = mapped_column(
+        Timestamp, nullable=True, default=now, server_default=current_timestamp()
+    )
 
     tool_calls: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     suggested_values: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
@@ -145,7 +150,7 @@ class Message(Base):
 
 
 @event.listens_for(Conversation, "before_update")
-def _only_activity_moves_updated_at(_mapper, _connection, conversation: Conversation) -> None:
+def _only_activity_moves_updated_at(_mapper: Any, _connection: Any, conversation: Conversation) -> None:
     # The documented column says ON UPDATE CURRENT_TIMESTAMP; archiving or renaming is not activity, and an explicit
     # value switches that clause off.
     flag_modified(conversation, "updated_at")

@@ -52,7 +52,8 @@ def change_many() -> Any:
     )
     db.session.commit()
     flash(said, "message")
-    return redirect(url_for(".index", **{key: value for key, value in request.args.items() if key != "cursor"}), 303)
+    kept: dict[str, Any] = {key: value for key, value in request.args.items() if key != "cursor"}
+    return redirect(url_for(".index", **kept), 303)
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 
 from webapp import dates
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
@@ -14,6 +14,7 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
 from webapp.errors import Invalid
+from webapp.extensions import app_settings
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
@@ -34,7 +35,7 @@ def _workspace() -> dict[str, Any]:
         "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id()),
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
-        "offline_model": current_app.extensions["settings"].offline_model,
+        "offline_model": app_settings().offline_model,
     }
 
 
@@ -222,7 +223,7 @@ def _archive(conversation_id: int, archived: bool) -> None:
     db.session.commit()
 
 
-def _done(said: str, then: str, *, undo: str | None = None) -> Any:
+def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:
     """What happened, in a passing notice with a way back: at once for HTMX, else on the next page."""
     if not wants_partial():
         flash(said, undo or "message")

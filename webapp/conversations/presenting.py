@@ -161,8 +161,8 @@ def _beginnings(conversation_id: int) -> tuple[Select[*tuple[Any, ...]], Select[
     """
     columns = (Message.message_id, Message.role, Message.parent_id)
     here = Message.conversation_id == conversation_id
-    current = messages.in_order(select(*columns)).where(here, Message.superseded_by_id.is_(None))
-    current = current.order_by(Message.message_id).limit(1).subquery()
+    shown = messages.in_order(select(*columns)).where(here, Message.superseded_by_id.is_(None))
+    current = shown.order_by(Message.message_id).limit(1).subquery()
     once = messages.in_order(select(*columns)).where(
         here, Message.superseded_by_id.is_not(None), func.coalesce(Message.parent_id, 0) == 0
     )

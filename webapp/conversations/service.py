@@ -12,7 +12,7 @@ from webapp.conversations.guided import find_journey
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_moved, conversation_shown
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed
 from webapp.errors import NotFound
 from webapp.spaces.service import persona_in
 
@@ -127,12 +127,12 @@ def move_conversation(row: Conversation, space_id: int | None, *, confirmed: boo
 
 def set_automatic_title(conversation_id: int, title: str) -> bool:
     """Title a conversation that has none; False when its user, or another job, got there first."""
-    result = db.session.execute(
+    count = rows_changed(
         update(Conversation)
         .where(Conversation.conversation_id == conversation_id, Conversation.title_source == "none")
         .values(title=title[:255], title_source="auto", updated_at=Conversation.updated_at)
     )
-    return result.rowcount == 1
+    return count == 1
 
 
 def delete_conversation(user_id: int, conversation_id: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 from pydantic import ValidationError
 
-from webapp.accounts.auth import Identity, current_identity, current_user_id, signed_in
+from webapp.accounts.auth import Identity, current_user_id, signed_in, signed_in_identity
 from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
@@ -20,6 +20,7 @@ from webapp.digests.schemas import (
     ConversationMemoryVersionOut,
 )
 from webapp.errors import Invalid
+from webapp.memories.api import digest_upsert
 from webapp.problems import field_errors
 from webapp.prompts.placeholders import find
 from webapp.prompts.schemas import Rendered, RenderRequest
@@ -53,7 +54,7 @@ def get_conversation_memory_history(path: ConversationPath) -> ViewResult:
 @signed_in(services=True)
 def render_prompt(body: RenderRequest) -> ViewResult:
     """Fill the placeholders of a text for a conversation. Nothing is stored or sent."""
-    identity = current_identity()
+    identity = signed_in_identity()
     conversation = reachable_conversation(identity, body.conversation_id)
     note_look(identity, conversation.user_id, f"prompt on conversation {body.conversation_id}")
     conversation = reachable_conversation(identity, body.conversation_id)
@@ -65,7 +66,7 @@ def render_prompt(body: RenderRequest) -> ViewResult:
 
 def init_digests(app: Flask) -> None:
     """Lend the API of memories the writing of digests, which that domain knows nothing of; listen to forgetting."""
-    app.extensions["digest_upsert"] = _upsert
+    digest_upsert.put(app, _upsert)
     init_digest_forgetting()
 
 

@@ -6,12 +6,11 @@ import logging
 from datetime import timedelta
 from typing import Any
 
-from flask import current_app
-
 from webapp.accounts.service import get_user
 from webapp.database import db
 from webapp.digests import generation, service
 from webapp.errors import DomainError
+from webapp.extensions import app_settings
 from webapp.queueing import enqueue_or_find
 
 log = logging.getLogger(__name__)
@@ -24,7 +23,7 @@ def choose(
     user_id: int | None, *, only_needing: bool = True, include_empty: bool = False, clamp: int = -1
 ) -> list[int]:
     """The conversations to make digests of, at most `clamp` unless that is -1. Raises NotFound for no such user."""
-    idle = timedelta(minutes=current_app.extensions["settings"].digest_idle_minutes)
+    idle = timedelta(minutes=app_settings().digest_idle_minutes)
     most = AT_ONCE if clamp < 0 else min(clamp, AT_ONCE)
     if user_id is None:
         return service.get_conversations_needing_memory(idle=idle, limit=most)

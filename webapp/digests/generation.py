@@ -13,7 +13,7 @@ from sqlalchemy import select
 from webapp.accounts.models import User
 from webapp.conversations.messages import current_messages, messages_lost
 from webapp.conversations.models import Conversation
-from webapp.database import db, write_transaction
+from webapp.database import db, get_or_raise, write_transaction
 from webapp.digests import service
 from webapp.digests.forgetting import without_forgotten
 from webapp.digests.models import ConversationMemoryVersion
@@ -146,7 +146,7 @@ def _read(conversation_id: int) -> Source | None:
 
 
 def _wanted(conversation: Conversation) -> bool:
-    return memory_is_on(conversation, db.session.get(User, conversation.user_id))
+    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))
 
 
 def _conversation(conversation_id: int) -> tuple[str, dict[int, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.models import Conversation
@@ -115,7 +116,7 @@ def _render(conversation: Conversation, **more: Any) -> str:
     return render_template(template, **{**shown, **more})
 
 
-def _done(conversation_id: int, said: str):
+def _done(conversation_id: int, said: str) -> ViewResult:
     if wants_partial():
         return _render(_own(conversation_id))
     flash(said)
@@ -134,7 +135,7 @@ def _form() -> ConversationMemoryData:
             action=lines("action"),
             typical_observation=" ".join(request.form.get("typical_observation", "").split()),
         )
-    except ValueError as error:
+    except ValidationError as error:
         found = field_errors(error)
         for item in found:
             item["loc"] = item["loc"][:1]

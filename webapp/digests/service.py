@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, false, or_, select, true
 
@@ -143,7 +144,7 @@ def get_conversations_needing_memory_for_user(
     return _chosen(candidates.where(*_needing(idle)) if only_needing else candidates, limit)
 
 
-def _candidates(*, include_empty: bool) -> Select[int, dict | None]:
+def _candidates(*, include_empty: bool) -> Select[int, dict[str, Any] | None]:
     statement = (
         select(Conversation.conversation_id, User.settings)
         .join(User, User.user_id == Conversation.user_id)
@@ -164,7 +165,7 @@ def _needing(idle: timedelta) -> tuple[ColumnElement[bool], ...]:
     return Conversation.updated_at <= now() - idle, absent_or_stale
 
 
-def _chosen(statement: Select[int, dict | None], limit: int) -> list[int]:
+def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[int]:
     """The first `limit` whose owners have memory switched on; a negative limit is none."""
     found: list[int] = []
     for conversation_id, settings in db.session.execute(statement):
@@ -180,6 +181,6 @@ def _lock(conversation: Conversation) -> None:
 
 
 @digest_source
-def _for_prompts(conversation: Conversation) -> dict | None:
+def _for_prompts(conversation: Conversation) -> dict[str, Any] | None:
     row = find_digest(conversation.conversation_id)
     return row.memory_data if row is not None else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.accounts.auth import current_identity, service_only
+from webapp.accounts.auth import service_only, signed_in_identity
 from webapp.accounts.service import get_user
 from webapp.conversations.schemas import ConversationPath
 from webapp.digests.access import note_look
@@ -22,7 +22,7 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
     """The messages of a conversation, for a service that makes something of them."""
     conversation = existing_conversation(path.conversation_id)
     user_id, title = conversation.user_id, conversation.title
-    note_look(current_identity(), user_id, f"messages of conversation {path.conversation_id}")
+    note_look(signed_in_identity(), user_id, f"messages of conversation {path.conversation_id}")
     rows = finished_messages(path.conversation_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return MessagesForBrain(
@@ -42,7 +42,7 @@ def messages_for_brain(path: ConversationPath, query: HistoryQuery) -> ViewResul
 def conversation_memory(path: ConversationPath) -> ViewResult:
     """The memory (the digest) of a conversation."""
     owner_id = existing_conversation(path.conversation_id).user_id
-    note_look(current_identity(), owner_id, f"digest of conversation {path.conversation_id}")
+    note_look(signed_in_identity(), owner_id, f"digest of conversation {path.conversation_id}")
     return ConversationMemoryOut.of(get_digest(path.conversation_id)).model_dump(mode="json")
 
 
@@ -51,7 +51,7 @@ def conversation_memory(path: ConversationPath) -> ViewResult:
 def user_memories(path: UserPath, query: DigestsQuery) -> ViewResult:
     """The memories of all conversations of a user, a page at a time."""
     get_user(path.user_id)
-    note_look(current_identity(), path.user_id, "digests")
+    note_look(signed_in_identity(), path.user_id, "digests")
     rows = digests_of_user(path.user_id, after=query.after or 0, limit=query.limit + 1)
     shown = rows[: query.limit]
     return UserMemories(

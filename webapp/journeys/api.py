@@ -18,12 +18,12 @@ from webapp.journeys.schemas import (
     SummaryPending,
     SummaryStatus,
 )
-from webapp.web import ViewResult, api_blueprint
+from webapp.web import Responses, ViewResult, api_blueprint
 
 blueprint = api_blueprint("journeys_api", __name__, tag="Journeys")
 points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys", url_prefix="/memory")
 
-PDF = {
+PDF: Responses = {
     200: {
         "description": "The summary",
         "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},

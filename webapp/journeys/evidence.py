@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import select
 
@@ -95,7 +96,7 @@ def retire(evidence_id: int, what: Replaced, why: str = "replaced") -> bool:
     """
     row = db.session.get_one(PointEvidence, evidence_id)
     at = now()
-    said_so = [
+    said_so: list[dict[str, Any]] = [
         *({"statement": text, "why": why, "at": at.isoformat()} for text in what.statements),
         *(
             {"name": name, "value": row.structured_data.get(name), "why": why, "at": at.isoformat()}

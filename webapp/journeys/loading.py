@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 from sqlalchemy import select
 
 from webapp.database import db, now
@@ -143,7 +144,7 @@ def _place(loc: Sequence[str | int]) -> str:
     return text.lstrip(".") or "the file"
 
 
-def _message(item: dict) -> str:
+def _message(item: ErrorDetails) -> str:
     return str(item["msg"]).removeprefix("Value error, ")
 
 

@@ -161,7 +161,7 @@ def _answer() -> bool:
     return answer == "yes"
 
 
-def _changed(conversation_id: int) -> Any:
+def _changed(conversation_id: int) -> ViewResult:
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".points", conversation_id=conversation_id), 303)

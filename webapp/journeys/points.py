@@ -11,7 +11,7 @@ from sqlalchemy.orm import load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now
+from webapp.database import db, get_or_raise, now
 from webapp.errors import NotFound
 from webapp.journeys.matching import bearing_on
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
@@ -50,15 +50,17 @@ def find_point(conversation: Conversation, slug: str) -> ConversationPoint:
 
 
 def journey_view(
-    user_id: int, journey_id: int, conversation: Conversation | None = None, *, prefill: bool = True
+    user_id: int, journey_id: int | None, conversation: Conversation | None = None, *, prefill: bool = True
 ) -> JourneyView:
     """The journey as it stands for a user; `conversation` tells what counts as elsewhere.
 
     Where memory is switched off nothing is known.
     """
+    if journey_id is None:
+        raise NotFound("This conversation has no journey.")
     points = points_of(journey_id)
     here = conversation.conversation_id if conversation is not None else None
-    is_on = conversation is None or memory_is_on(conversation, db.session.get(User, user_id))
+    is_on = conversation is None or memory_is_on(conversation, get_or_raise(User, user_id))
     stored = db.session.scalars(
         select(PointMemory).where(PointMemory.user_id == user_id, PointMemory.journey_id == journey_id)
     )
@@ -66,7 +68,7 @@ def journey_view(
     evidence = load_evidence([row.point_memory_id for row in memories.values()], here, with_retired=True)
     offered = _prefilled(user_id, points, memories, evidence, conversation) if prefill and is_on else {}
     views = [_view(point, memories.get(point.point_id), evidence, offered.get(point.point_id, [])) for point in points]
-    return JourneyView(db.session.get(Journey, journey_id), views)
+    return JourneyView(get_or_raise(Journey, journey_id), views)
 
 
 def state_of(row: PointMemory | None) -> PointState:
@@ -212,7 +214,8 @@ def _prefilled(
         ):
             continue
         passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
-        passed_over |= {item.memory_id for item in evidence.get(row.point_memory_id, ())} if row is not None else set()
+        if row is not None:
+            passed_over |= {item.memory_id for item in evidence.get(row.point_memory_id, ()) if item.memory_id}
         scored = [
             (score, memory)
             for memory in memories

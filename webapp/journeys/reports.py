@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, select
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
-from webapp.database import db
+from webapp.database import db, get_or_raise, rows_changed
 from webapp.errors import Conflict, NotFound
 from webapp.journeys.models import ConversationReport, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
@@ -65,7 +65,7 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
         len(source.view.points),
         source.view.is_complete,
         bool(source.evidence_ids),
-        row.updated_at if fresh else None,
+        row.updated_at if row is not None and fresh else None,
     )
 
 
@@ -96,7 +96,7 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
 def drop_reports_of(user_id: int) -> int:
     """Delete a user's stored summaries: something they might quote is being forgotten; they are made anew."""
     mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id)
-    return db.session.execute(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine))).rowcount
+    return rows_changed(delete(ConversationReport).where(ConversationReport.conversation_id.in_(mine)))
 
 
 def purge_reports() -> int:
@@ -129,7 +129,7 @@ def stored_row(conversation_id: int) -> ConversationReport | None:
 def source_of(conversation: Conversation) -> Source:
     """What the summary of a conversation is made from, as things stand."""
     view = journey_view(conversation.user_id, conversation.journey_id, conversation, prefill=False)
-    owner = db.session.get(User, conversation.user_id)
+    owner = get_or_raise(User, conversation.user_id)
     profile = get_profile(conversation.user_id)
     person = profile.name or profile.preferred_name or owner.name or ""
     journey = view.journey

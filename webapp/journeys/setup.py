@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import and_, delete, or_, select
 
-from webapp.database import db
+from webapp.database import rows_changed
 from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.models import PointEvidence, PointMemory
@@ -32,7 +32,7 @@ def _forget(
     """Words that are forgotten as a memory are forgotten as an answer too: the points that rest on them open again."""
     mine = select(PointMemory.point_memory_id).where(PointMemory.user_id == user_id)
     found = delete(PointEvidence).where(PointEvidence.point_memory_id.in_(mine))
-    gone = db.session.execute(found.where(PointEvidence.memory_id.in_(memory_ids))).rowcount
+    gone = rows_changed(found.where(PointEvidence.memory_id.in_(memory_ids)))
     spans = sorted({(row.message_id, row.start, row.end) for row in evidence})
     for at in range(0, len(spans), BATCH):
         overlapping = or_(
@@ -41,6 +41,6 @@ def _forget(
                 for message_id, start, end in spans[at : at + BATCH]
             )
         )
-        gone += db.session.execute(found.where(overlapping)).rowcount
+        gone += rows_changed(found.where(overlapping))
     if gone:
         drop_reports_of(user_id)

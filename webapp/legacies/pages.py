@@ -54,7 +54,7 @@ def set_visibility(memory_id: int) -> ViewResult:
     """Share a fact or withdraw it."""
     fact = facts.set_visibility(current_user_id(), memory_id, read_form(VisibilityChange).visibility)
     db.session.commit()
-    space_id = fact.memory.space_id
+    space_id = fact.memory.space_id or 0  # a fact about a person stands in their space
     if wants_partial():
         space = service.view_space(current_user_id(), space_id)
         return render_template("spaces/_fact.html", fact=fact, space=space, refocus=True)

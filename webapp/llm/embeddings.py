@@ -75,7 +75,8 @@ class OpenAIEmbedder:
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """One vector (d,); tried once, because a late answer is no use to a turn."""
-        return self._request([text], timeout or self.settings.embedding_timeout)[0]
+        vector: Vector = self._request([text], timeout or self.settings.embedding_timeout)[0]
+        return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
         """Rows (n, d) in the order of `texts`; failures that may pass are retried a batch at a time."""

@@ -47,7 +47,8 @@ class LocalEmbedder:
 
     def embed_query(self, text: str, timeout: float | None = None) -> Vector:
         """One vector (384,); about 4 ms once loaded, so `timeout` is not needed here."""
-        return self.embed_passages([text])[0]
+        vector: Vector = self.embed_passages([text])[0]
+        return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
         """Rows (n, 384) in the order of `texts`; only the first 256 tokens of a text count."""

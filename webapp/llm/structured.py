@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from typing import Any
+from typing import Any, cast
 
 from .errors import MalformedOutput
 
@@ -106,14 +106,14 @@ def parse_object(text: str) -> dict[str, Any]:
     before = text[:start].rstrip()
     if "{" in text[end:] or before.endswith("[") or text[end:].lstrip().startswith(("]", ",", "}")):
         raise MalformedOutput
-    return value
+    return cast(dict[str, Any], value)
 
 
 def _resolve(root: dict[str, Any], reference: str) -> dict[str, Any]:
     node: Any = root
     for part in reference.removeprefix("#/").split("/"):
         node = node[part.replace("~1", "/").replace("~0", "~")]
-    return node
+    return cast(dict[str, Any], node)
 
 
 def _reject_constant(name: str) -> Any:

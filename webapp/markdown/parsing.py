@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
@@ -60,7 +62,8 @@ def _without_images(children: list[Token], state: StateCore) -> Iterator[Token]:
             yield child
             continue
         source = str(child.attrGet("src") or "")
-        alt = state.md.renderer.renderInlineAsText(child.children, state.md.options, state.env)
+        renderer = cast(RendererHTML, state.md.renderer)
+        alt = renderer.renderInlineAsText(child.children, state.md.options, state.env)
         if depth or not is_allowed_link(source):
             yield _text(alt, child.level)
         else:

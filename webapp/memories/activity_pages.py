@@ -256,7 +256,7 @@ def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None
     return found or [("This", "was undone already" if "already" in error.detail else "cannot be undone any more", None)]
 
 
-def _switched(then: str, conversation_id: int | None) -> Any:
+def _switched(then: str, conversation_id: int | None) -> ViewResult:
     if not wants_partial():
         return redirect(then, 303)
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
@@ -264,7 +264,7 @@ def _switched(then: str, conversation_id: int | None) -> Any:
     return _fragment("memories/_here.html", switches=state, conversation=conversation)
 
 
-def _fragment(template: str, **shown: Any) -> Any:
+def _fragment(template: str, **shown: Any) -> ViewResult:
     response = make_response(render_template(template, **shown))
     response.headers["HX-Trigger"] = CHANGED
     return response

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
-
-from flask import current_app
+from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.accounts.auth import Identity, current_user_id, signed_in, signed_in_identity
 from webapp.database import db
+from webapp.extensions import Part
 from webapp.memories import change_sets, dependents, history, profile, reviewing, search, service
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
@@ -49,6 +50,10 @@ from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("memories_api", __name__, tag="Memories")
 
+# Stores the digest of a conversation: the domain of digests builds on this one, and lends itself here.
+UpsertDigest = Callable[[Identity, int, dict[str, Any]], dict[str, Any]]
+digest_upsert: Part[UpsertDigest] = Part("digest_upsert")
+
 
 @blueprint.get("/memories", responses={200: MemoryList})
 @signed_in
@@ -69,10 +74,10 @@ def list_memories(query: MemoryQuery) -> ViewResult:
 @idempotency.idempotent
 def create_memory(body: NewMemory) -> ViewResult:
     """Write a memory by hand; it takes the place of the present value of its key. Or store a conversation's digest."""
-    if body.is_digest:
+    if body.conversation_id is not None:
         # The digests' own domain builds on this one, so it is called through the application.
-        upsert = current_app.extensions["digest_upsert"]
-        return idempotency.commit(upsert(current_identity(), body.conversation_id, body.memory_data), 200), 200
+        answer = digest_upsert()(signed_in_identity(), body.conversation_id, body.memory_data or {})
+        return idempotency.commit(answer, 200), 200
     row = service.create_memory(current_user_id(), body.fields)
     return idempotency.commit(MemoryOut.of(row).as_json(), 201), 201
 
@@ -225,13 +230,13 @@ def message_dependents(path: MessageOfMemories) -> ViewResult:
     return _dependents(dependents.of_message(current_user_id(), path.message_id))
 
 
-def _dependents(resting: dependents.Resting) -> dict:
+def _dependents(resting: dependents.Resting) -> dict[str, Any]:
     return Dependents(memories=[MemoryOut.of(row) for row in resting.memories], only_here=resting.only_here).model_dump(
         mode="json"
     )
 
 
-def _report(forgotten: Forgotten) -> dict:
+def _report(forgotten: Forgotten) -> dict[str, Any]:
     return ForgetReport(memories=len(forgotten.memory_ids), **asdict(forgotten)).model_dump(mode="json")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Select, delete, select
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, now
+from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.engine import undo as undoing
 from webapp.memories.engine.keys import canonical_fact_key
@@ -76,7 +76,7 @@ def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = Tru
     if ids:
         named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
         titles = dict(db.session.execute(named).all())
-    return [_view(row, titles.get(row.conversation_id), contents) for row in rows]
+    return [_view(row, titles.get(row.conversation_id or 0), contents) for row in rows]
 
 
 def _titled() -> Select[MemoryChangeSet, str | None]:
@@ -131,13 +131,13 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         db.session.expire_all()
     returned = [step for step in plan.steps if isinstance(step, PutBack)]
     for step in returned:
-        memory = db.session.get(Memory, step.ref)
+        memory = get_or_raise(Memory, step.ref)
         put_back(memory, step.fields)
         check_key(memory)
         journal.changed(memory)
     dropped = [step for step in plan.steps if isinstance(step, DropEvidence)]
-    for step in dropped:
-        drop_evidence(MemoryEvidence.evidence_id.in_(step.evidence))
+    for drop in dropped:
+        drop_evidence(MemoryEvidence.evidence_id.in_(drop.evidence))
     original.undone_at = now()
     journal.change_set.undoes_id = original.change_set_id
     row = journal.close({"removed": len(removed), "restored": len(returned), "unsupported": len(dropped)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from webapp.conversations import messages
 from webapp.conversations import service as conversations
@@ -59,13 +59,13 @@ def resting_in(conversation_ids: Collection[int]) -> list[int]:
     return list(forgetting.resting_on(_in_conversations(conversation_ids))) if conversation_ids else []
 
 
-def _in_conversations(conversation_ids: Collection[int]):
+def _in_conversations(conversation_ids: Collection[int]) -> ColumnElement[bool]:
     return MemoryEvidence.message_id.in_(
         select(Message.message_id).where(Message.conversation_id.in_(list(conversation_ids)))
     )
 
 
-def _resting(condition) -> Resting:
+def _resting(condition: ColumnElement[bool]) -> Resting:
     found = forgetting.resting_on(condition)
     rows = db.session.scalars(select(Memory).where(Memory.memory_id.in_(found)).order_by(Memory.memory_id)).all()
     return Resting(list(rows), sorted(memory_id for memory_id, alone in found.items() if alone))

@@ -106,9 +106,9 @@ def drop_evidence(*conditions: Any) -> None:
 def recount(memory_ids: Iterable[int]) -> None:
     """Make `evidence_count` of these memories true."""
     for memory in db.session.scalars(select(Memory).where(Memory.memory_id.in_(list(memory_ids)))):
-        memory.evidence_count = db.session.scalar(
+        memory.evidence_count = db.session.scalars(
             select(func.count()).select_from(MemoryEvidence).where(MemoryEvidence.memory_id == memory.memory_id)
-        )
+        ).one()
     db.session.flush()
 
 

@@ -137,11 +137,11 @@ def flush_uses(client: Redis) -> int:
     for memory_id, count in client.hgetall(taken).items():
         by_count.setdefault(int(count), []).append(int(memory_id))
     at = now()
-    for count, ids in by_count.items():
+    for times, ids in by_count.items():
         db.session.execute(
             update(Memory)
             .where(Memory.memory_id.in_(ids))
-            .values(access_count=Memory.access_count + count, last_accessed_at=at)
+            .values(access_count=Memory.access_count + times, last_accessed_at=at)
             .execution_options(synchronize_session=False)
         )
     client.delete(taken)

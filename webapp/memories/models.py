@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.expression import ColumnElement
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
@@ -29,7 +30,7 @@ VISIBILITIES = ("private", "shared")
 ORIGINS = ("user", "extraction", "tool", "import")
 
 
-class current_slot(ColumnElement):
+class current_slot(ColumnElement[Any]):
     """The key of a fact while it is current, else NULL: what the unique index is made on."""
 
     inherit_cache = True
@@ -39,13 +40,13 @@ _CURRENT = "fact_key IS NOT NULL AND valid_to IS NULL AND is_archived = 0 AND ne
 
 
 @compiles(current_slot)
-def _current_slot(element, compiler, **kw) -> str:
+def _current_slot(element: current_slot, compiler: SQLCompiler, **kw: Any) -> str:
     return f"CASE WHEN {_CURRENT} THEN coalesce(category, '') || ':' || fact_key END"
 
 
 @compiles(current_slot, "mysql")
 @compiles(current_slot, "mariadb")
-def _current_slot_mysql(element, compiler, **kw) -> str:
+def _current_slot_mysql(element: current_slot, compiler: SQLCompiler, **kw: Any) -> str:
     return f"CASE WHEN {_CURRENT} THEN concat(coalesce(category, ''), ':', fact_key) END"
 
 
@@ -87,12 +88,15 @@ class Memory(Base):
         ForeignKey("conversations.conversation_id", ondelete="SET NULL")
     )
     source_message_id: Mapped[int | None] = mapped_column(ForeignKey("messages.message_id", ondelete="SET NULL"))
-    created_at: Mapped[datetime | None] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    # Documented as nullable, and never null: both the application and the database give a value.
+    created_at: Mapped[datetime] = mapped_column(
+        Timestamp, nullable=True, default=now, server_default=current_timestamp()
+    )
     last_accessed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    access_count: Mapped[int | None] = mapped_column(default=0, server_default=text("0"))
-    is_pinned: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
-    is_archived: Mapped[bool | None] = mapped_column(Boolean, default=False, server_default=text("0"))
-    confidence: Mapped[float | None] = mapped_column(Float, default=1.0, server_default=text("1"))
+    access_count: Mapped[int] = mapped_column(nullable=True, default=0, server_default=text("0"))
+    is_pinned: Mapped[bool] = mapped_column(Boolean, nullable=True, default=False, server_default=text("0"))
+    is_archived: Mapped[bool] = mapped_column(Boolean, nullable=True, default=False, server_default=text("0"))
+    confidence: Mapped[float] = mapped_column(Float, nullable=True, default=1.0, server_default=text("1"))
     embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
 
     space_id: Mapped[int | None]
@@ -173,6 +177,7 @@ class MemoryChangeSet(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     prompt_tokens: Mapped[int | None]
     completion_tokens: Mapped[int | None]
+    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undoes_id: Mapped[int | None]
@@ -198,6 +203,7 @@ class MemoryRevision(Base):
     change_set_id: Mapped[int | None] = mapped_column(
         ForeignKey("memory_change_sets.change_set_id", ondelete="SET NULL"), index=True
     )
+    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -209,6 +215,7 @@ class MemoryTombstone(Base):
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
+    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 
@@ -233,4 +240,5 @@ class AdminAccess(Base):
     admin_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
     what: Mapped[str] = mapped_column(String(50))
+    # Documented as nullable, and never null: both the application and the database give a value.
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

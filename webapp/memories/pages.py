@@ -124,7 +124,8 @@ def listed() -> ViewResult:
     """A page of the list."""
     filters = read_filters()
     if not wants_partial():
-        return redirect(url_for(".page", **filters.as_args()), 303)
+        arguments: dict[str, Any] = filters.as_args()
+        return redirect(url_for(".page", **arguments), 303)
     return render_template("memories/_list.html", filters=filters, cards=cards.cards(current_user_id(), filters))
 
 
@@ -278,7 +279,7 @@ def _past(memory_id: int) -> dict[str, Any]:
     return {"memory_id": memory_id, "revisions": list(reversed(rows)), "others": others}
 
 
-def _done(memory_id: int, note: str) -> Any:
+def _done(memory_id: int, note: str) -> ViewResult:
     """The card as it is now, with what has just happened to it; or the page that shows it."""
     if not wants_partial():
         flash(note + ".", "message")
@@ -286,7 +287,7 @@ def _done(memory_id: int, note: str) -> Any:
     return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note)
 
 
-def _fragment(template: str, **shown: Any) -> Any:
+def _fragment(template: str, **shown: Any) -> ViewResult:
     response = current_app.make_response(render_template(template, **shown))
     response.headers["HX-Trigger"] = CHANGED
     return response

@@ -73,7 +73,7 @@ def _facts(user_id: int) -> dict[str, Memory]:
             Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
         )
     )
-    return {row.fact_key: row for row in rows}
+    return {row.fact_key: row for row in rows if row.fact_key}
 
 
 def _close(user_id: int, row: Memory) -> None:

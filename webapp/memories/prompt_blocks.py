@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.database import get_or_raise
 from webapp.memories.known import context_memories, current_profile, memory_is_on
 from webapp.prompts.values import lines_for
 
@@ -26,4 +26,4 @@ def profile_lines(conversation: Conversation) -> list[str]:
 
 
 def _is_on(conversation: Conversation) -> bool:
-    return memory_is_on(conversation, db.session.get(User, conversation.user_id))
+    return memory_is_on(conversation, get_or_raise(User, conversation.user_id))

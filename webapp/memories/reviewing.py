@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.database import db, now
+from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
 from webapp.memories.engine.verdicts import Decision, Edit, Forget, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
@@ -54,7 +54,7 @@ def pairs_waiting(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, Memory
     if missing:
         found = db.session.scalars(select(Memory).where(Memory.memory_id.in_(missing)).options(*FOR_LISTS))
         rows |= {row.memory_id: row for row in found}
-    return Page([(row, rows.get(others[row.memory_id])) for row in page.items], page.next_cursor)
+    return Page([(row, rows.get(others[row.memory_id] or 0)) for row in page.items], page.next_cursor)
 
 
 def ids_of(pairs: Iterable[tuple[Memory, Memory | None]]) -> list[int]:
@@ -91,12 +91,13 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     if isinstance(steps[0], Forget):
         return forgetting.forget(user_id, [memory_id], cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
-    for step in steps:
-        row = db.session.get(Memory, step.ref)
+    edits = [step for step in steps if isinstance(step, Edit)]
+    for step in edits:
+        row = get_or_raise(Memory, step.ref)
         _edit(row, step)
         check_key(row)
         journal.changed(row)
-    journal.close({"updated": 1, "superseded": sum("valid_to" in step.fields for step in steps)})
+    journal.close({"updated": 1, "superseded": sum("valid_to" in step.fields for step in edits)})
     return get_memory(user_id, memory_id)
 
 

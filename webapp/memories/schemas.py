@@ -112,11 +112,6 @@ class NewMemory(BaseModel):
         return self
 
     @property
-    def is_digest(self) -> bool:
-        """Whether this is the digest of a conversation."""
-        return self.conversation_id is not None
-
-    @property
     def fields(self) -> MemoryFields:
         """The memory in it."""
         return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Select, false, or_, select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.database import db, now
+from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories import listing
 from webapp.memories.engine.keys import canonical_fact_key, category_of
@@ -145,7 +145,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     effects = place_by_hand(draft, store.load_known(ids), at)
     journal = Journal(user_id, cause)
     created = store.apply_plan(effects, journal, space_id=fields.space_id)
-    memory = db.session.get(Memory, created[-1])
+    memory = get_or_raise(Memory, created[-1])
     memory.is_pinned = fields.is_pinned
     memory.visibility = fields.visibility
     memory.asserted_at = memory.valid_from = at
@@ -244,7 +244,7 @@ def key_holders(user_id: int, places: Collection[Place]) -> dict[Place, int]:
     rows = db.session.execute(
         select(Memory.memory_id, Memory.space_slot, Memory.current_slot).where(Memory.user_id == user_id, or_(*held))
     )
-    return {slots[space, slot]: memory_id for memory_id, space, slot in rows}
+    return {slots[space, slot]: memory_id for memory_id, space, slot in rows if slot is not None}
 
 
 def _held(fact_key: str | None, holder: int | None) -> Conflict:

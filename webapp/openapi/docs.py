@@ -38,7 +38,8 @@ def published(app: OpenAPI) -> dict[str, Any]:
         if "openapi_document" not in app.extensions:
             _merge_paths(app)
             app.extensions["openapi_document"] = refine(app.api_doc, _facts(app))
-        return app.extensions["openapi_document"]
+        document: dict[str, Any] = app.extensions["openapi_document"]
+        return document
 
 
 def init_docs(app: Flask) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -111,7 +111,7 @@ class PromptList(BaseModel):
     prompts: list[PromptOut]
 
 
-def _fields(state: PromptState) -> dict:
+def _fields(state: PromptState) -> dict[str, Any]:
     found = state.definition
     return {
         "name": found.name,

@@ -272,9 +272,9 @@ class KeywordIndex:
         columns = self._dates.values
         for column, values in ((0, own.years), (1, own.months), (3, own.weekdays)):
             if values:
-                return alive & (columns[:, column] == values[0])
+                return np.asarray(alive & (columns[:, column] == values[0]))
         if word.isascii() and word.isdigit() and len(word) <= 2 and int(word) in asked.days:
-            return alive & (columns[:, 2] == int(word))
+            return np.asarray(alive & (columns[:, 2] == int(word)))
         return None
 
     def _merge(self) -> None:

@@ -13,8 +13,9 @@ from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 
 import numpy as np
-from flask import Flask, current_app
+from flask import Flask
 
+from webapp.extensions import Part
 from webapp.retrieval import changes
 from webapp.retrieval.blocks import Block
 from webapp.retrieval.changes import Change, News, Position
@@ -208,6 +209,4 @@ def _put(index: UserIndex, block: Block) -> None:
         index.put_vectors(name, [key for key, _ in pairs], np.stack([vector for _, vector in pairs]))
 
 
-def index_cache() -> IndexCache:
-    """The cache of the current application."""
-    return current_app.extensions["index_cache"]
+index_cache: Part[IndexCache] = Part("index_cache")

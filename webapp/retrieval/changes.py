@@ -26,7 +26,7 @@ from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.database import db
+from webapp.database import db, rows_changed, table_of
 from webapp.memories.models import MemoryChangeSet, MemoryVersion
 from webapp.retrieval.models import PassageChange, PassageVersion
 from webapp.spaces.versions import versions_of
@@ -104,7 +104,7 @@ def _noted() -> Insert:
             ("from", PassageChange.from_id),
         )
     ]
-    return insert(PassageChange.__table__).from_select(
+    return insert(table_of(PassageChange)).from_select(
         ["user_id", "version", "what", "ref_id", "from_id"],
         select(PassageVersion.user_id, PassageVersion.version, *values).where(
             PassageVersion.user_id == bindparam("user")
@@ -192,7 +192,7 @@ def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, i
 
 def _raise_version(user_id: int) -> None:
     for _ in range(3):
-        if db.session.execute(_raised(), {"user": user_id}).rowcount == 1:
+        if rows_changed(_raised(), {"user": user_id}) == 1:
             return
         try:
             with db.session.begin_nested():
@@ -206,7 +206,7 @@ def _raise_version(user_id: int) -> None:
 @cache
 def _raised() -> Update:
     # On the table: by the class it would be followed through the session, in which nothing of it is held.
-    table = PassageVersion.__table__
+    table = table_of(PassageVersion)
     return update(table).where(table.c.user_id == bindparam("user")).values(version=table.c.version + 1)
 
 

@@ -12,9 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, replace
 
-from flask import current_app
-
 from webapp.config import Settings
+from webapp.extensions import Part
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
 from webapp.retrieval.blocks import generation, model_of
@@ -162,6 +161,4 @@ def make_query_vectors(current: Embedder, settings: Settings) -> QueryVectors:
     return QueryVectors(current, settings.embedding_query_seconds, older)
 
 
-def query_vectors() -> QueryVectors:
-    """Those of the current application."""
-    return current_app.extensions["query_vectors"]
+query_vectors: Part[QueryVectors] = Part("query_vectors")

@@ -47,7 +47,7 @@ def with_neighbours(
     if not (weights.previous or weights.following):
         return z
     padded = np.append(z, np.float32(0))
-    return z + weights.previous * padded[previous] + weights.following * padded[following]
+    return np.asarray(z + weights.previous * padded[previous] + weights.following * padded[following], np.float32)
 
 
 def fuse(keyword: Floats, z: Floats | None, allowed: Mask, weights: FusionWeights) -> Floats:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, false, func, insert, or_, select, true, update
+from sqlalchemy import Row, Update, false, func, insert, or_, select, true, update
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
+from webapp.database import db, rows_changed, write_transaction
 from webapp.llm.embeddings import Embedder
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.model_clients import embedder
@@ -213,10 +213,10 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
 
 
 def _set_memories_through(user_id: int, change_set_id: int) -> None:
-    moved = db.session.execute(
+    moved = rows_changed(
         update(PassageVersion).where(PassageVersion.user_id == user_id).values(memories_through=change_set_id)
     )
-    if not moved.rowcount and db.session.get(PassageVersion, user_id) is None:
+    if not moved and db.session.get(PassageVersion, user_id) is None:
         db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=change_set_id))
 
 
@@ -271,7 +271,7 @@ def counts() -> dict[str, dict[str, int]]:
     return found
 
 
-def _conversation(conversation_id: int):
+def _conversation(conversation_id: int) -> Update:
     return (
         update(Conversation)
         .where(Conversation.conversation_id == conversation_id)
@@ -283,5 +283,5 @@ def _bytes(vector: np.ndarray) -> bytes:
     return np.asarray(vector, np.float32).tobytes()
 
 
-def _batches(rows: Sequence) -> list[Sequence]:
+def _batches(rows: Sequence[Any]) -> list[Sequence[Any]]:
     return [rows[start : start + BATCH] for start in range(0, len(rows), BATCH)]

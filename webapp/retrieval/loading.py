@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, case, false, func, select
+from sqlalchemy import BindParameter, Row, Select, bindparam, case, false, func, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
@@ -106,7 +106,11 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
     whole = [number for number, from_id in tails.items() if not from_id]
     ends = [number for number, from_id in tails.items() if 0 < from_id < CHUNKS_ONLY]
     for conversations in filter(None, (whole, ends)):
-        where = {"user": user_id, "conversations": sorted(conversations), "from": min(map(tails.get, conversations))}
+        where = {
+            "user": user_id,
+            "conversations": sorted(conversations),
+            "from": min(tails[number] for number in conversations),
+        }
         yield _with_vectors(db.session.execute(_changed_messages(), where))
 
 
@@ -126,7 +130,7 @@ def _changed_messages() -> Select[*tuple[Any, ...]]:
 
 
 def _changed() -> tuple[Any, ...]:
-    numbers = bindparam("conversations", expanding=True)
+    numbers: BindParameter[int] = bindparam("conversations", expanding=True)
     return Conversation.conversation_id.in_(numbers), Conversation.user_id == bindparam("user")
 
 

@@ -87,8 +87,8 @@ def judge(message_id: int) -> ViewResult:
     lines = [line for line in receipts.receipt_of(user_id, message_id) if (line.kind, line.id) == (body.kind, body.id)]
     found = presenting.receipt(user_id, lines[:1])
     line = (found.memories + found.passages + found.passed_over)[0]
-    body = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
-    return Response(body, headers={"HX-Trigger": CHANGED})
+    html = render_template("retrieval/_line.html", message_id=message_id, item=line, refused=refused)
+    return Response(html, headers={"HX-Trigger": CHANGED})
 
 
 @blueprint.get("/c/<int:conversation_id>/used")

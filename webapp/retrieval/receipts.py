@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 
 from webapp.conversations import messages
 from webapp.conversations.models import Message
-from webapp.database import db, now
+from webapp.database import db, now, table_of
 from webapp.errors import Invalid, NotFound
 from webapp.memories import service
 from webapp.memories.keeping import forgetting
@@ -31,14 +31,37 @@ MAX_TERMS = 64
 class Item(Protocol):
     """A line of a receipt, as the context builder makes it."""
 
-    kind: str
-    id: int
-    revision: int | None
-    stage: str
-    rank: int
-    score: float
-    reason: str
-    injected: bool
+    @property
+    def kind(self) -> str:
+        """What it is: a memory, or a kind of passage."""
+
+    @property
+    def id(self) -> int:
+        """Its id within its kind."""
+
+    @property
+    def revision(self) -> int | None:
+        """The revision of a memory that the prompt holds."""
+
+    @property
+    def stage(self) -> str:
+        """Which part of the context it was looked at for."""
+
+    @property
+    def rank(self) -> int:
+        """Its place there, from 0."""
+
+    @property
+    def score(self) -> float:
+        """What it was ranked by."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is in the prompt, or is not."""
+
+    @property
+    def injected(self) -> bool:
+        """Whether the model saw it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +111,7 @@ def store(message_id: int, items: Iterable[Item]) -> None:
     ]
     if rows:
         # Into the table: by its class, the rows without a revision would take a statement of their own.
-        db.session.execute(insert(TurnReceipt.__table__), rows)
+        db.session.execute(insert(table_of(TurnReceipt)), rows)
 
 
 def receipt_of(user_id: int, message_id: int) -> list[Line]:
@@ -213,15 +236,9 @@ def _line(
         state,
         content,
         verdict=verdict,
-        **(
-            {
-                "at": present.at,
-                "conversation_id": present.conversation_id,
-                "message_id": present.message_id,
-                "title": present.title,
-                "role": present.role,
-            }
-            if present
-            else {}
-        ),
+        at=present.at if present else None,
+        conversation_id=present.conversation_id if present else None,
+        message_id=present.message_id if present else None,
+        title=present.title if present else None,
+        role=present.role if present else None,
     )

@@ -40,4 +40,4 @@ def visible_rows(
         mask = mask | (shared & (spaces != NO_SPACE) & np.isin(spaces, members))
     if scope.space_id is not None:
         mask = mask & (spaces == scope.space_id)
-    return mask
+    return np.asarray(mask, np.bool_)

@@ -112,7 +112,7 @@ class VectorStore:
         """Return the cosines (n × n) of the vectors of rows that have one."""
         places = [self._places[row] for row in rows]
         matrix = self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
-        return matrix @ matrix.T
+        return np.asarray(matrix @ matrix.T, np.float32)
 
     def search(self, query: Floats, k: int, allowed: NDArray[np.bool_]) -> list[tuple[int, float]]:
         """Return the k allowed rows nearest to a query with their cosines; `allowed` is a mask over rows."""

@@ -8,7 +8,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts.models import User
-from webapp.database import db, now
+from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceMember
@@ -116,14 +116,14 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
 def withdraw_invitation(user_id: int, space_id: int, invitation_id: int) -> None:
     """Take back an invitation, by the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id, owner=True, lock=True)
-    gone = db.session.execute(
+    gone = rows_changed(
         delete(SpaceMember).where(
             SpaceMember.space_id == space_id,
             SpaceMember.space_member_id == invitation_id,
             SpaceMember.status == "invited",
         )
     )
-    if gone.rowcount == 0:
+    if gone == 0:
         raise NotFound("There is no such invitation.")
 
 
@@ -170,7 +170,9 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
     row = _membership(member_id, space_id)
     if row is None or row.status != "active":
         raise NotFound("There is no such member.")
-    _membership(user_id, space_id).role = "member"
+    mine = _membership(user_id, space_id)
+    if mine is not None:
+        mine.role = "member"
     row.role = "owner"
     db.session.flush()
     return space
@@ -187,7 +189,7 @@ def account_goes(user_id: int) -> None:
         select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
     ).all()
     for space_id in sorted(owned):
-        space = db.session.scalar(select(Space).where(Space.space_id == space_id).with_for_update())
+        space = db.session.scalars(select(Space).where(Space.space_id == space_id).with_for_update()).one()
         heir = db.session.scalar(
             select(SpaceMember)
             .where(SpaceMember.space_id == space_id, SpaceMember.status == "active", SpaceMember.user_id != user_id)

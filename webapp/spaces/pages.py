@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from flask import Blueprint, flash, g, make_response, redirect, render_template, request, url_for
 
@@ -37,7 +37,7 @@ def _choices() -> choosing.Choices:
     """Asked for in several places of a page, looked up once for it."""
     if "space_choices" not in g:
         g.space_choices = choosing.choices(current_user_id())
-    return g.space_choices
+    return cast(choosing.Choices, g.space_choices)
 
 
 @blueprint.get("/spaces")

@@ -54,7 +54,8 @@ def get_space(user_id: int, space_id: int, *, owner: bool = False, lock: bool = 
         raise NotFound("There is no such space.")
     if owner and row.role != "owner":
         raise Forbidden("Only the owner of the space can do this.")
-    return row.Space
+    space: Space = row.Space
+    return space
 
 
 def require_member(user_id: int, space_id: int) -> None:
@@ -129,9 +130,10 @@ def end_space(space: Space, *, forgetful: int | None = None) -> None:
 
 def active_members(space_id: int) -> Collection[int]:
     """The users who belong to a space now."""
-    return db.session.scalars(
+    found = db.session.scalars(
         select(SpaceMember.user_id).where(SpaceMember.space_id == space_id, SpaceMember.status == "active")
-    ).all()
+    )
+    return [user_id for user_id in found if user_id is not None]  # only an invited one may have no account yet
 
 
 def list_spaces(user_id: int, query: SpaceQuery) -> Page[SpaceOut]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select, update
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.dates import in_full
 from webapp.memories.engine.retelling import Told, without_retold
 from webapp.memories.keeping.copies import replies_stripped, told_elsewhere
@@ -103,7 +103,7 @@ def _index_again(user_id: int, firsts: dict[int, int]) -> None:
     """Have the vectors made that conversations lack, of messages from these ids on."""
     noted = []
     for conversation_id, first_id in sorted(firsts.items()):
-        conversation = db.session.get(Conversation, conversation_id)
+        conversation = get_or_raise(Conversation, conversation_id)
         if conversation.is_temporary:
             continue
         conversation.index_due = True

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from flask import current_app
 from sqlalchemy import Row, delete, func, select, true
 
 from webapp.config import Settings
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
-from webapp.database import db, write_transaction
+from webapp.database import db, get_or_raise, write_transaction
 from webapp.errors import OutOfDate
+from webapp.extensions import app_settings
 from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
@@ -109,7 +109,7 @@ def summarise(conversation_id: int) -> Closed | None:
 
 
 def _summarise(conversation_id: int) -> Closed | None:
-    settings: Settings = current_app.extensions["settings"]
+    settings = app_settings()
     found = _oldest(conversation_id, settings)
     instructions = prompts.active("summaries").text
     db.session.remove()
@@ -159,7 +159,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
             ConversationChunk.message_range_end >= first_id,
         )
     )
-    settings: Settings = current_app.extensions["settings"]
+    settings = app_settings()
     conversation.summary_due = _open_count(conversation.conversation_id) > settings.summary_threshold
 
 
@@ -185,7 +185,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
     if _open_count(conversation_id) <= settings.summary_threshold:
         if conversation.summary_due:
             with write_transaction():
-                row = db.session.get(Conversation, conversation_id, with_for_update=True)
+                row = get_or_raise(Conversation, conversation_id, lock=True)
                 row.summary_due = _open_count(conversation_id) > settings.summary_threshold
         return None
     still_holds = watch(conversation.user_id)

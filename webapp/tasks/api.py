@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from flask import current_app
-
-from webapp.accounts.auth import current_identity, service_only, signed_in
+from webapp.accounts.auth import service_only, signed_in, signed_in_identity
 from webapp.digests import batches, generation
 from webapp.digests.access import note_look, reachable_conversation, require_user
 from webapp.digests.service import get_digest
-from webapp.extensions import limiter, redis
+from webapp.extensions import app_settings, limiter, redis
 from webapp.queueing import enqueue_or_find
 from webapp.tasks.schemas import (
     DigestMade,
@@ -29,10 +27,10 @@ blueprint = api_blueprint("tasks_api", __name__, tag="Tasks")
 
 def task_rate() -> str:
     """How many digests a user may ask for."""
-    return current_app.extensions["settings"].message_rate
+    return app_settings().message_rate
 
 
-limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{current_identity().user_id}")
+limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"user:{signed_in_identity().user_id}")
 
 
 @blueprint.post(
@@ -42,7 +40,7 @@ limit_tasks = limiter.shared_limit(task_rate, scope="tasks", key_func=lambda: f"
 @limit_tasks
 def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> ViewResult:
     """Make the memory (the digest) of a conversation. With `sync` at once, in the answer; else as a job."""
-    identity = current_identity()
+    identity = signed_in_identity()
     conversation = reachable_conversation(identity, path.conversation_id)
     owner_id = conversation.user_id
     if not query.sync:
@@ -57,7 +55,7 @@ def generate_memory_for_conversation(path: DigestPath, query: SyncQuery) -> View
 @limit_tasks
 def generate_memories_for_user(path: UserPath, query: UserDigestsQuery) -> ViewResult:
     """Make the memories of a user's conversations. Which ones the filters say; `sync` waits for all of them."""
-    require_user(current_identity(), path.user_id)
+    require_user(signed_in_identity(), path.user_id)
     filters = query.model_dump(exclude={"sync"})
     if query.sync:
         return DigestsMade(**batches.make_digests(path.user_id, **filters)).model_dump()
@@ -84,4 +82,4 @@ def trigger_memory_generation_sync() -> ViewResult:
 @signed_in(services=True)
 def get_task(path: TaskPath) -> ViewResult:
     """The state of a job: queued, started, finished with its result, or failed with the reason."""
-    return job_state(redis(), current_identity(), str(path.job_id)).model_dump(mode="json")
+    return job_state(redis(), signed_in_identity(), str(path.job_id)).model_dump(mode="json")

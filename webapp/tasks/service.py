@@ -45,7 +45,7 @@ def job_state(client: Redis, identity: Identity, job_id: str) -> TaskState:
     ids: Mapping[str, Any] = job.kwargs or {}
     if not (identity.is_admin or identity.is_service or identity.user_id in _owners(ids)):
         raise NotFound("There is no such job.")
-    name = str(job.meta.get("name") or job.func_name.rpartition(".")[2])
+    name = str(job.meta.get("name") or (job.func_name or "").rpartition(".")[2])
     status = _STATES.get(job.get_status(), "queued")
     result = job.return_value() if status == "finished" else None
     if isinstance(result, dict) and set(result) == {"failed"}:  # a model error that no retry cures ends a job quietly

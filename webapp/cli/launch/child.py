@@ -84,7 +84,7 @@ class Child:
         if time.monotonic() - self.started_at > HEALTHY_AFTER:
             self.failures = 0
         self.failures += 1
-        pause = min(0.25 * 2**self.failures, LONGEST_PAUSE)
+        pause: float = min(0.25 * 2**self.failures, LONGEST_PAUSE)
         self.start_again_at = time.monotonic() + pause
         return pause
 

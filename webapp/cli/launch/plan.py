@@ -91,7 +91,7 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
 def free_port() -> int:
     """A loopback port that nobody has at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+        return int(probe.getsockname()[1])
 
 
 def find_redis() -> str:

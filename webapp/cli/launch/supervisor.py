@@ -65,7 +65,7 @@ class Supervisor:
             if child.done or child.is_running or not due or not all(map(self._is_there, child.spec.needs)):
                 continue
             environment = self.environment
-            fds = (self.plan.listener.fileno(),) if child.spec.name == "web" else ()
+            fds: tuple[int, ...] = (self.plan.listener.fileno(),) if child.spec.name == "web" else ()
             if child.spec.awaits:
                 fds += (self._start_read,)
                 environment = {**environment, "START_FD": str(self._start_read)}

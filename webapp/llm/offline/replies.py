@@ -135,7 +135,8 @@ def _about_point(task: str, messages: Sequence[dict[str, Any]]) -> str:
     questions = [line[2:].strip() for line in found["lines"].splitlines()] if found else []
     said = "\n".join(text_of(m.get("content")) for m in messages if m.get("role") == "assistant")
     fresh = [question for question in questions if question not in said] or questions
-    title = _DIRECTIVE.search(task)["title"].strip()
+    directive = _DIRECTIVE.search(task)
+    title = directive["title"].strip() if directive else "this"
     return f"Let us talk about **{title}**. {fresh[0]}" if fresh else f"What would you like to say about **{title}**?"
 
 

@@ -126,6 +126,6 @@ class StreamEvents:
 
 def error(
     message: str, *, kind: str = "invalid_request_error", code: str | None = None, param: str | None = None
-) -> dict:
+) -> dict[str, Any]:
     """An error body."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}

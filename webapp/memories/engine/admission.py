@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ class Claim:
     may_be_quoted: bool = True
 
     @property
-    def order(self) -> tuple:
+    def order(self) -> tuple[Any, ...]:
         """A total order by what is claimed and when it was said, so that the order of operations decides nothing."""
         draft = self.draft
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from webapp.memories.engine.admission import Claim, Refusal
 from webapp.memories.engine.state import (
@@ -137,6 +138,6 @@ class Board:
         self.effects.append(effect)
 
 
-def _standing(memory: KnownMemory) -> tuple:
+def _standing(memory: KnownMemory) -> tuple[Any, ...]:
     # Stored references count up and planned ones down from -1, so the absolute value is the age among its kind.
     return (not memory.is_open, memory.is_archived, memory.needs_review, memory.ref < 0, abs(memory.ref))

@@ -132,7 +132,7 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
     """Pairs by cosine, a block of rows at a time, so that memory stays bounded for large collections."""
     matrix = np.stack([memory.embedding for memory in memories if memory.embedding is not None]).astype(np.float32)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    matrix = matrix / np.where(norms > 0, norms, 1)
+    matrix /= np.where(norms > 0, norms, 1)
     block = max(1, 4_000_000 // len(memories))
     for start in range(0, len(memories), block):
         near = matrix[start : start + block] @ matrix.T

@@ -74,7 +74,7 @@ def decay(memory: RankedMemory, now: datetime, policy: RankingPolicy = DEFAULT_R
         return 1.0
     used = max(filter(None, (memory.last_used_at, memory.updated_at, memory.created_at)))
     days = max(0.0, (now - used).total_seconds() / 86400)
-    return policy.decay_floor + (1 - policy.decay_floor) * 0.5 ** (days / policy.half_life_days)
+    return float(policy.decay_floor + (1 - policy.decay_floor) * 0.5 ** (days / policy.half_life_days))
 
 
 def score(memory: RankedMemory, relevance: float, now: datetime, policy: RankingPolicy = DEFAULT_RANKING) -> float:
@@ -117,7 +117,8 @@ def always_known(
         sections.append(kept)
         used += spent
         dropped += len(section) - len(kept)
-    return AlwaysKnown(*sections, tokens=used, dropped=dropped)
+    shown_pinned, shown_facts, shown_recent = sections
+    return AlwaysKnown(shown_pinned, shown_facts, shown_recent, tokens=used, dropped=dropped)
 
 
 def fit(

@@ -14,7 +14,7 @@ from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.models import IdempotencyKey
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.memories.engine.grounding import find_quote
 from webapp.memories.engine.tombstones import is_telling
 from webapp.text.canonical import canonical_statement
@@ -75,7 +75,7 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
         if likely and (stripped := cut_out(content, sorted(likely, key=len, reverse=True))) != content:
             changed[message_id] = stripped
     for message_id, content in changed.items():
-        db.session.get(Message, message_id).content = content
+        get_or_raise(Message, message_id).content = content
     db.session.flush()
     if changed:
         replies_stripped.send(None, user_id=user_id, message_ids=list(changed))

@@ -95,11 +95,11 @@ class Journal:
 
     def amended(self, memory: Memory) -> None:
         """Record what this change set still had to add to the revision it made of a memory."""
-        row = db.session.scalar(
+        row = db.session.scalars(
             select(MemoryRevision).where(
                 MemoryRevision.memory_id == memory.memory_id, MemoryRevision.revision == memory.revision
             )
-        )
+        ).one()
         row.snapshot = snapshot(memory)
         db.session.flush()
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any, cast
 
 import numpy as np
 from sqlalchemy import or_, select
 
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.operations import MemoryOperation
-from webapp.memories.engine.state import AddEvidence, Close, Draft, Effect, Evidence, Flag, Insert, KnownMemory, Revise
+from webapp.memories.engine.state import (
+    AddEvidence,
+    Close,
+    Draft,
+    Effect,
+    Evidence,
+    Flag,
+    Insert,
+    KnownMemory,
+    Origin,
+    Revise,
+)
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.text.canonical import canonical_statement
@@ -45,7 +57,7 @@ def _known(row: Memory, evidence: list[Evidence], said: set[str]) -> KnownMemory
         fact_value=row.fact_value,
         confidence=row.confidence if row.confidence is not None else 1.0,
         importance=row.importance,
-        origin=row.origin,
+        origin=cast(Origin, row.origin),
         ref=row.memory_id,
         is_pinned=bool(row.is_pinned),
         is_archived=bool(row.is_archived),
@@ -143,7 +155,7 @@ def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     )
 
 
-def scope_of(user_id: int, space_id: int | None) -> list:
+def scope_of(user_id: int, space_id: int | None) -> list[Any]:
     """The conditions of one user's memories in one scope: personal, or one space."""
     return [Memory.user_id == user_id, Memory.space_id.is_(None) if space_id is None else Memory.space_id == space_id]
 
@@ -169,7 +181,7 @@ def apply_plan(
             memory = _insert(effect, journal, space_id, embedding_model, vectors.get(effect.draft.content), ids)
             ids[effect.ref] = memory.memory_id
             continue
-        memory = db.session.get(Memory, ids.get(effect.ref, effect.ref))
+        memory = get_or_raise(Memory, ids.get(effect.ref, effect.ref))
         if isinstance(effect, AddEvidence):
             _more_evidence(memory, effect, journal)
         elif isinstance(effect, Revise):

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from webapp.database import db
+from webapp.database import db, rows_changed
 from webapp.errors import NotFound
 from webapp.memories.models import MemoryVersion
 
@@ -66,10 +66,10 @@ def current_version(user_id: int) -> int:
 
 
 def _raise_version(user_id: int) -> bool:
-    raised = db.session.execute(
+    raised = rows_changed(
         update(MemoryVersion)
         .where(MemoryVersion.user_id == user_id)
         .values(version=MemoryVersion.version + 1)
         .execution_options(synchronize_session=False)
     )
-    return raised.rowcount == 1
+    return raised == 1

@@ -193,7 +193,7 @@ def _state(found: Reading, answer: Answer) -> State:
     message_ids = [source.message_id for source in found.call.sources]
     ids = set(found.call.numbered.values())
     ids |= store.candidates(found.user_id, found.space_id, operations, message_ids)
-    if answer.vectors:
+    if answer.vectors and answer.embedding_model:
         vectors = list(answer.vectors.values())
         count = NEAREST * len(vectors)
         ids |= store.nearest(found.user_id, found.space_id, answer.embedding_model, vectors, count).keys()

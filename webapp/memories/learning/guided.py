@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from flask import Flask, current_app
 
 from webapp.conversations.models import Conversation
+from webapp.extensions import Part
 from webapp.memories.learning.points import GroundedAssessment
 from webapp.memories.learning.prompt import OpenPoint
 
@@ -41,11 +42,14 @@ class Guide:
     store: StoreAssessments
 
 
+_guide: Part[Guide] = Part("guide")
+
+
 def init_guided(app: Flask, guide: Guide) -> None:
     """Let `guide` take part in every extraction of the application."""
-    app.extensions["guide"] = guide
+    _guide.put(app, guide)
 
 
 def guide() -> Guide | None:
     """Who takes part in extractions, if anybody does."""
-    return current_app.extensions.get("guide")
+    return _guide() if "guide" in current_app.extensions else None

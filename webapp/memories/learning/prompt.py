@@ -241,7 +241,11 @@ def _memory(number: int, memory: KnownMemory) -> dict[str, Any]:
 
 def _point(point: OpenPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"title": point.title, "goals": point.goals, "known": list(point.known)}
-    more = {"description": point.description, "complete_when": point.criteria, "keywords": point.keywords}
+    more: dict[str, Any] = {
+        "description": point.description,
+        "complete_when": point.criteria,
+        "keywords": point.keywords,
+    }
     more |= {"settled": point.is_settled}
     return row | {name: value for name, value in more.items() if value}
 

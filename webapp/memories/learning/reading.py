@@ -10,7 +10,7 @@ from sqlalchemy import false, func, select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.llm.errors import ModelError
 from webapp.memories.engine.grounding import has_substance, user_words
 from webapp.memories.engine.state import KnownMemory
@@ -96,13 +96,13 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
 
 def owner_of(conversation: Conversation) -> User:
     """The conversation's user."""
-    return db.session.get(User, conversation.user_id)
+    return get_or_raise(User, conversation.user_id)
 
 
 def has_newer(conversation: Conversation, through: int) -> bool:
     """Whether the user said something in the conversation after a message."""
     return (
-        db.session.scalar(
+        db.session.scalars(
             select(func.count())
             .select_from(Message)
             .where(
@@ -111,7 +111,7 @@ def has_newer(conversation: Conversation, through: int) -> bool:
                 Message.role == "user",
                 Message.message_id > through,
             )
-        )
+        ).one()
         > 0
     )
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db
+from webapp.database import db, get_or_raise
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
@@ -149,7 +149,7 @@ def forget(turn: Message, args: Forget) -> dict[str, Any]:
 
 def search(turn: Message, args: Search) -> dict[str, Any]:
     """The user's memories that hold words of the query, best first."""
-    conversation = db.session.get(Conversation, turn.conversation_id)
+    conversation = get_or_raise(Conversation, turn.conversation_id)
     query = MemoryQuery(q=args.query, limit=FOUND, needs_review=False, space_id=conversation.space_id)
     return {
         "memories": [
@@ -162,7 +162,7 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
 
 def _conversation(turn: Message) -> Conversation:
     """The turn's conversation, locked before the user's memory is: two orders of locking end in deadlocks."""
-    return db.session.get(Conversation, turn.conversation_id, with_for_update=True, populate_existing=True)
+    return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
 
 def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import Select, bindparam, func, select, true
@@ -183,7 +183,8 @@ def counts(user_id: int) -> Counts:
 @cache
 def _counts() -> Select[int, int]:
     queries = (MemoryQuery(needs_review=False), MemoryQuery(needs_review=True))
-    some = (service.filtered(bindparam("user"), query).with_only_columns(Memory.memory_id) for query in queries)
+    user_id: Any = bindparam("user")
+    some = (service.filtered(user_id, query).with_only_columns(Memory.memory_id) for query in queries)
     bounded = (rows.limit(COUNTED_TO + 1).subquery() for rows in some)
     return select(*(select(func.count()).select_from(rows).scalar_subquery() for rows in bounded))
 
@@ -195,7 +196,8 @@ def categories(user_id: int) -> list[str]:
 
 @cache
 def _categories(on_sqlite: bool) -> Select[str]:
-    return listing.categories(bindparam("user"), on_sqlite).limit(CATEGORIES)
+    user_id: Any = bindparam("user")
+    return listing.categories(user_id, on_sqlite).limit(CATEGORIES)
 
 
 def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[ChangeSetView]]:
@@ -203,7 +205,7 @@ def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[Ch
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
-        if wording.remembered(view.row.counts):
+        if view.row.through_message_id is not None and wording.remembered(view.row.counts):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found
 

@@ -71,7 +71,9 @@ def task_request(body: dict[str, Any]) -> TaskRequest | None:
     """The structured task in a request body, or None when it asks for plain chat."""
     messages = [m for m in body.get("messages") or () if isinstance(m, dict)]
     wanted = body.get("response_format")
-    kind = wanted.get("type") if isinstance(wanted, dict) else None
+    if not isinstance(wanted, dict):
+        wanted = {}
+    kind = wanted.get("type")
     if kind == "json_schema":
         schema = wanted.get("json_schema") or {}
         return TaskRequest(str(schema.get("name") or ""), schema.get("schema") or {}, messages)

@@ -1,0 +1,82 @@
+"""The engine: what it is made with, and what each connection and each transaction of it needs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
+
+from webapp.database import writing
+
+TRUSTED_SECONDS = 1.0
+"""For how long a connection that was used is taken to be alive."""
+
+
+def engine_options(url: str, pool: int) -> dict[str, Any]:
+    """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
+
+    The values of a statement are no part of its errors, which are logged, and kept with a failed job.
+    """
+    if url.startswith("sqlite"):
+        # isolation_level None: the driver leaves BEGIN to us (prepare_engine), so that savepoints nest as they should.
+        return {
+            "hide_parameters": True,
+            "pool_size": pool,
+            "max_overflow": pool,
+            "connect_args": {"timeout": 30, "isolation_level": None, "check_same_thread": False},
+        }
+    return {
+        "hide_parameters": True,
+        "pool_size": pool,
+        "max_overflow": pool,
+        "pool_recycle": 1_800,
+        "pool_timeout": 15,
+        "isolation_level": "READ COMMITTED",
+        "connect_args": {
+            "connect_timeout": 5,
+            "init_command": "SET time_zone = '+00:00', "
+            "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
+        },
+    }
+
+
+def _ping_the_idle(engine: Engine) -> None:
+    """Ask a connection whether it still lives when it has not been used for a while.
+
+    SQLAlchemy's own `pool_pre_ping` asks every time: a turn would pay for five answers, all of which are yes.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def _checkin(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        record.info["used_at"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error  # those that are older are gone as well
+
+
+def prepare_engine(engine: Engine) -> None:
+    """Attach what each new connection and each transaction needs."""
+    if engine.dialect.name != "sqlite":
+        _ping_the_idle(engine)
+        return
+
+    @event.listens_for(engine, "connect")
+    def _connect(connection: DBAPIConnection, _record: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "busy_timeout=30000"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing.get() else "BEGIN")
