@@ -80,3 +80,22 @@ def test_growing_code_is_coloured_and_complete() -> None:
     assert "value_199" in html
     final = renderer.feed("```\n").finished_html[0]
     assert '<span class="n">value_199</span>' in final
+
+
+@pytest.mark.parametrize("piece", ["![", "[", "[a]["])
+def test_brackets_that_open_nothing_are_not_rendered_over_and_over(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered = 0
+    inner = streaming.render_growing
+
+    def counting(text: str, code: object) -> object:
+        nonlocal rendered
+        rendered += text.count("[")
+        return inner("", code)
+
+    monkeypatch.setattr(streaming, "render_growing", counting)
+    renderer, total = StreamRenderer(), 0
+    while total < 20_000:
+        renderer.feed(piece * 40)
+        total += 40 * piece.count("[")
+    # The short tail is shown as it grows; from there on the whole costs no more than a few times its length.
+    assert rendered < 4 * total + streaming.MANY_BRACKETS**2 / 40

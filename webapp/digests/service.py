@@ -15,7 +15,8 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored
-from webapp.errors import NotFound
+from webapp.errors import Invalid, NotFound
+from webapp.memories.engine.screening import find_secret
 from webapp.prompts.values import digest_source
 
 NO_LIMIT = -1
@@ -103,6 +104,7 @@ def write(
 ) -> ConversationMemory:
     """Store a digest and its version; the conversation is locked by the caller. The same again adds no version."""
     at = now()
+    data = _without_secrets(data, refuse=source == "user")
     row = db.session.scalar(
         select(ConversationMemory)
         .where(ConversationMemory.conversation_id == conversation.conversation_id)
@@ -174,6 +176,19 @@ def _chosen(statement: Select[int, dict[str, Any] | None], limit: int) -> list[i
         if UserSettings.of(settings).memory_enabled:
             found.append(conversation_id)
     return found
+
+
+def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> ConversationMemoryData:
+    """The digest without what looks like a secret, which is never kept. Raises Invalid instead if asked to refuse."""
+    if not find_secret(*data.main_topics, *data.action, data.typical_observation):
+        return data
+    if refuse:
+        raise Invalid.field("memory_data", "holds what looks like a secret; such are never kept")
+    return ConversationMemoryData(
+        main_topics=[item for item in data.main_topics if not find_secret(item)],
+        action=[item for item in data.action if not find_secret(item)],
+        typical_observation="" if find_secret(data.typical_observation) else data.typical_observation,
+    )
 
 
 def _lock(conversation: Conversation) -> None:

@@ -20,7 +20,7 @@ from webapp.markdown.parsing import make_parser
 
 MAX_MARKDOWN = 250_000  # characters; longer texts are shown as they are
 # Unmatched brackets are the one thing whose cost grows with their square.
-MAX_BRACKETS = 20_000
+MAX_BRACKETS = 10_000
 
 LONG_CELL = 40  # characters past which a cell of a table is given a width to wrap in
 

@@ -14,6 +14,8 @@ from webapp.markdown.splitting import split_stable
 # so that a reply which is one enormous list costs time linear in its length.
 SHORT_TAIL = 4_000
 GROWTH = 16
+# Brackets that open nothing are dear: a tail of hundreds is looked at again when it is twice as long.
+MANY_BRACKETS = 400
 CODE_GROWTH = 64  # code is cheap: escaped, highlighted now and then
 
 
@@ -50,6 +52,8 @@ class StreamRenderer:
             self._code.forget()
         growth = CODE_GROWTH if self._tail.lstrip().startswith(("```", "~~~")) else GROWTH
         self._wait_for = len(self._tail) + len(self._tail) // growth if len(self._tail) > SHORT_TAIL else 0
+        if growth == GROWTH and self._tail.count("[") > MANY_BRACKETS:
+            self._wait_for = 2 * len(self._tail)
         return Update([render(block) for block in blocks], self._render_tail())
 
     def finish(self) -> Update:

@@ -128,7 +128,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
         importance=fields.importance,
         origin="user",
     )
-    _refuse_secrets(draft.content, draft.fact_value)
+    _refuse_secrets(draft.content, draft.fact_value, draft.fact_key, draft.category)
     versions.hold(user_id)
     forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
     at = now()
@@ -180,8 +180,8 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     if before == given:
         return memory
     was_shared, was_in = memory.visibility == "shared", memory.space_id
+    _refuse_secrets(*(given.get(name) for name in ("content", "fact_value", "fact_key", "category")))
     if any(name in given and given[name] != before[name] for name in _STATEMENT):
-        _refuse_secrets(given.get("content"), given.get("fact_value"))
         memory.edited_by_user = True
         memory.asserted_at = now()
     for name, value in given.items():

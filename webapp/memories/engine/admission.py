@@ -98,7 +98,7 @@ def admit(
     if operation.memory_number is not None and target is None and operation.action is not Action.ADD:
         return Refusal.UNKNOWN_MEMORY
     draft = _draft(operation, quote, target, origin)
-    if find_secret(draft.content, draft.fact_value, quote):
+    if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, quote):
         return Refusal.SECRET
     if not retracts and is_borrowed(draft.content, message.content, _words_of_others(state, message)):
         return Refusal.BORROWED

@@ -8,6 +8,10 @@ import unicodedata
 from collections.abc import Callable
 from enum import StrEnum
 
+from stdnum import iban, luhn
+
+from webapp.memories.engine.national_ids import has_national_id
+
 
 class Secret(StrEnum):
     """The kinds of secret that are recognised."""
@@ -29,11 +33,19 @@ def find_secret(*texts: str | None) -> Secret | None:
     for text in texts:
         if not text:
             continue
-        plain = unicodedata.normalize("NFKC", text)
+        plain = _plain(text)
         for kind, found in _SCREENS:
             if found(plain):
                 return kind
     return None
+
+
+def _plain(text: str) -> str:
+    """Compatibility forms folded, digits of any script as ASCII, and nothing that is not seen between the letters."""
+    if text.isascii():
+        return text
+    seen = (ch for ch in unicodedata.normalize("NFKC", text) if unicodedata.category(ch) != "Cf")
+    return "".join(str(unicodedata.decimal(ch)) if ch.isdecimal() else ch for ch in seen)
 
 
 # Passwords ---------------------------------------------------------------------------------------------------------
@@ -59,7 +71,23 @@ _TALK = re.compile(
 )
 
 
+# `DB_PASSWORD=…`, `smtp-pass: …`: a setting of a program, whose name ends in the word.
+_ASSIGNED = re.compile(
+    r"(?<!\w)[A-Za-z][\w-]*[_-](?:password|passwd|passphrase|pwd|pass)\s*[:=]\s*[\"'`]?(?P<value>[^\s\"'`]{3,})",
+    re.IGNORECASE,
+)
+_CARD_CODE = re.compile(
+    r"(?<!\w)(?:cvv2?|cvc2?|card (?:verification|security) (?:code|value|number)|card code|security code|"
+    r"prüfnummer|cryptogramme)\D{0,16}\d{3,4}(?!\d)",
+    re.IGNORECASE,
+)
+
+
 def _has_password(text: str) -> bool:
+    if _CARD_CODE.search(text):
+        return True
+    if any(not _TALK.match(match["value"].rstrip(".,;!?")) for match in _ASSIGNED.finditer(text)):
+        return True
     for match in _PASSWORD.finditer(text):
         value = match["value"].rstrip(".,;!?")
         digits_only = match["word"].lower().startswith(("pin", "cv", "security", "geheim"))
@@ -82,13 +110,27 @@ _KNOWN_TOKENS = re.compile(
     | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}    # Google
     | xox[abposr]-[A-Za-z0-9-]{10,}                        # Slack
     | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
+    | cmp[ls]_[A-Za-z0-9_-]{30,}                           # our own
+    | \d{8,10}:AA[A-Za-z0-9_-]{32,}                        # Telegram
+    | SK[0-9a-f]{32}                                       # Twilio
+    | [MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,}      # Discord
+    | key-[0-9a-f]{32}                                     # Mailgun
+    | shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32} | sq0(?:atp|csp)-[\w-]{22,}
+    | do[opr]_v1_[a-f0-9]{64} | dapi[a-f0-9]{32} | gl(?:dt|rt|ptt|ft|soat|agent)-[\w-]{16,}
+    | gsk_[A-Za-z0-9]{40,} | xai-[A-Za-z0-9]{40,} | pplx-[A-Za-z0-9]{40,} | lin_api_[A-Za-z0-9]{30,}
+    | ntn_[A-Za-z0-9]{40,} | figd_[\w-]{30,} | dp\.(?:pt|st)\.[\w.-]{30,} | hv[sb]\.[\w-]{20,}
     | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}   # JSON web token
     )
     """,
     re.VERBOSE,
 )
+_AZURE = re.compile(
+    r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{20,}={0,2}|[?&]sig=[A-Za-z0-9%+/]{20,}", re.IGNORECASE
+)
+_WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43}=", re.IGNORECASE)
+_BASIC = re.compile(r"(?<!\w)Authorization:\s*Basic\s+[A-Za-z0-9+/]{8,}={0,2}", re.IGNORECASE)
 _LABELLED_TOKEN = re.compile(
-    r"(?<!\w)(?:api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
+    r"(?<![^\W_])(?:account[\s_-]?key|signing[\s_-]?key|encryption[\s_-]?key|secret[\s_-]?access[\s_-]?key|api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
     r"client[\s_-]?secret|refresh[\s_-]?token|token|secret)(?:\s+(?:for|to|of)\s+\S{1,40})?(?:\s+is\b|\s*[:=])?\s*"
     r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.]{12,})",
     re.IGNORECASE,
@@ -97,7 +139,7 @@ _URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,64}:[^\s/@
 
 
 def _has_token(text: str) -> bool:
-    if _KNOWN_TOKENS.search(text) or _URL_CREDENTIALS.search(text):
+    if any(pattern.search(text) for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC)):
         return True
     return any(_looks_random(match["value"].rstrip(".")) for match in _LABELLED_TOKEN.finditer(text))
 
@@ -113,55 +155,14 @@ def _looks_random(value: str) -> bool:
 # Numbers with a checksum -------------------------------------------------------------------------------------------
 
 _CARD = re.compile(r"(?<![\d.,+/-])\d(?:[ -]?\d){12,18}(?![\d]|[.,]\d)")
+_CARD_IN_GROUPS = re.compile(r"(?<![\w.])\d{4}([._/·–—*])\d{4}\1\d{4}\1\d{4}(?!\w)")
 _CARD_PREFIX = re.compile(r"4|5[1-5]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[47]|3(?:0[0-5]|[68])|6(?:011|4[4-9]|5|2)|35")
 _CARD_LENGTHS = {"3": {14, 15, 16}, "4": {13, 16, 19}, "5": {16}, "2": {16}, "6": {16, 17, 18, 19}}
 _IBAN = re.compile(r"(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?(?![A-Z0-9])")
-_IBAN_LENGTHS = {
-    "AD": 24,
-    "AE": 23,
-    "AT": 20,
-    "BE": 16,
-    "BG": 22,
-    "CH": 21,
-    "CY": 28,
-    "CZ": 24,
-    "DE": 22,
-    "DK": 18,
-    "EE": 20,
-    "ES": 24,
-    "FI": 18,
-    "FR": 27,
-    "GB": 22,
-    "GR": 27,
-    "HR": 21,
-    "HU": 28,
-    "IE": 22,
-    "IL": 23,
-    "IS": 26,
-    "IT": 27,
-    "LI": 21,
-    "LT": 20,
-    "LU": 20,
-    "LV": 21,
-    "MC": 27,
-    "MT": 31,
-    "NL": 18,
-    "NO": 15,
-    "PL": 28,
-    "PT": 25,
-    "RO": 24,
-    "SA": 24,
-    "SE": 24,
-    "SI": 19,
-    "SK": 24,
-    "SM": 27,
-    "TR": 26,
-    "UA": 29,
-}
 
 
 def _has_card(text: str) -> bool:
-    for match in _CARD.finditer(text):
+    for match in (*_CARD.finditer(text), *_CARD_IN_GROUPS.finditer(text)):
         digits = re.sub(r"\D", "", match.group())
         in_form = _CARD_PREFIX.match(digits) and len(digits) in _CARD_LENGTHS.get(digits[0], ())
         if in_form and len(set(digits)) > 1 and luhn_holds(digits):
@@ -171,104 +172,16 @@ def _has_card(text: str) -> bool:
 
 def luhn_holds(digits: str) -> bool:
     """Whether a string of ASCII digits passes the Luhn check (ISO/IEC 7812-1)."""
-    doubled = [int(d) * 2 if i % 2 else int(d) for i, d in enumerate(reversed(digits))]
-    return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
+    return luhn.is_valid(digits)
 
 
 def _has_iban(text: str) -> bool:
     for match in _IBAN.finditer(text.upper()):
         compact = match.group().replace(" ", "")
-        length = _IBAN_LENGTHS.get(compact[:2])
         # The pattern may have run on into the words behind the number.
-        if length and len(compact) >= length:
-            candidate = compact[:length]
-            if int("".join(str(int(ch, 36)) for ch in candidate[4:] + candidate[:4])) % 97 == 1:
-                return True
+        if any(iban.is_valid(compact[:length], check_country=False) for length in range(15, len(compact) + 1)):
+            return True
     return False
-
-
-def _us_social_security(match: re.Match[str]) -> bool:
-    area, group, serial = match.groups()
-    return area not in {"000", "666"} and area < "900" and group != "00" and serial != "0000"
-
-
-def _french_social_security(match: re.Match[str]) -> bool:
-    digits = re.sub(r"\D", "", match.group())
-    return 97 - int(digits[:13]) % 97 == int(digits[13:])
-
-
-def _spanish_dni(match: re.Match[str]) -> bool:
-    return "TRWAGMYFPDXBNJZSQVHLCKE"[int(match.group(1)) % 23] == match.group(2).upper()
-
-
-def _italian_fiscal_code(match: re.Match[str]) -> bool:
-    code = match.group().upper()
-    odd = dict(
-        zip(
-            "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-            [
-                1,
-                0,
-                5,
-                7,
-                9,
-                13,
-                15,
-                17,
-                19,
-                21,
-                1,
-                0,
-                5,
-                7,
-                9,
-                13,
-                15,
-                17,
-                19,
-                21,
-                2,
-                4,
-                18,
-                20,
-                11,
-                3,
-                6,
-                8,
-                12,
-                14,
-                16,
-                10,
-                22,
-                25,
-                24,
-                23,
-            ],
-            strict=True,
-        )
-    )
-    even = {ch: int(ch) if ch.isdigit() else ord(ch) - 65 for ch in odd}
-    total = sum(even[ch] if i % 2 else odd[ch] for i, ch in enumerate(code[:15]))
-    return chr(65 + total % 26) == code[15]
-
-
-def _brazilian_cpf(match: re.Match[str]) -> bool:
-    digits = [int(ch) for ch in match.group() if ch.isdigit()]
-    checks = [sum(d * (n + 1 - i) for i, d in enumerate(digits[:n])) * 10 % 11 % 10 for n in (9, 10)]
-    return len(set(digits)) > 1 and checks == digits[9:]
-
-
-_NATIONAL_IDS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], bool]], ...] = (
-    (re.compile(r"(?<![\d-])(\d{3})-(\d{2})-(\d{4})(?![\d-])"), _us_social_security),
-    (re.compile(r"(?<!\d)[12] ?\d{2} ?(?:0[1-9]|1[0-2]) ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)"), _french_social_security),
-    (re.compile(r"(?<![\w])(\d{8})-?([A-Za-z])(?!\w)"), _spanish_dni),
-    (re.compile(r"(?<!\w)[A-Za-z]{6}\d{2}[A-Za-z]\d{2}[A-Za-z]\d{3}[A-Za-z](?!\w)"), _italian_fiscal_code),
-    (re.compile(r"(?<!\d)\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)"), _brazilian_cpf),
-)
-
-
-def _has_national_id(text: str) -> bool:
-    return any(holds(match) for pattern, holds in _NATIONAL_IDS for match in pattern.finditer(text))
 
 
 _SCREENS: tuple[tuple[Secret, Callable[[str], object]], ...] = (
@@ -277,5 +190,5 @@ _SCREENS: tuple[tuple[Secret, Callable[[str], object]], ...] = (
     (Secret.PASSWORD, _has_password),
     (Secret.BANK_ACCOUNT, _has_iban),
     (Secret.PAYMENT_CARD, _has_card),
-    (Secret.NATIONAL_ID, _has_national_id),
+    (Secret.NATIONAL_ID, has_national_id),
 )
