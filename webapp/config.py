@@ -49,6 +49,7 @@ class Settings(BaseModel):
     embedding_model: str = ""
     context_tokens: int = Field(16_000, ge=512)
     reply_tokens: int = Field(2_048, ge=64)
+    suggestions: bool = True
     model_connect_timeout: float = Field(5.0, gt=0)
     model_first_token_timeout: float = Field(90.0, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)

@@ -58,7 +58,8 @@ def test_events_in_order_and_deltas_are_the_reply(app: Flask, client: ApiClient,
     assert found["messages"][-1] == done
     shown = client.get(f"/api/messages/{done['message_id']}/pipeline_steps").get_json()
     assert [step["name"] for step in shown["pipeline_steps"]] == ["retrieval", "context", "model"]
-    assert shown["pipeline_steps"][1]["prompt"][-1]["content"] == "What are tides?"
+    prompt = shown["pipeline_steps"][1]["prompt"][-1]["content"]
+    assert prompt.startswith("<request>") and prompt.endswith("\n\nWhat are tides?")
     sent = next(call for call in model.calls() if call["stream"])["messages"]
     assert [part["content"] for part in shown["pipeline_steps"][1]["prompt"]] == [part["content"] for part in sent]
     assert client.get(f"/api/messages/{asked['message_id']}/response").get_json() == done

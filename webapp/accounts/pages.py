@@ -118,16 +118,30 @@ def profile() -> ViewResult:
         name = read_form(AccountChanges).name
         service.update_account(
             current_user_id(),
-            AccountChanges(name=name, settings=SettingsChanges(custom_instructions=changes.custom_instructions)),
+            AccountChanges(
+                name=name,
+                settings=SettingsChanges(
+                    custom_instructions=changes.custom_instructions, suggestions_enabled=_wants_suggestions()
+                ),
+            ),
         )
     except Invalid as error:
         for item in error.errors or []:
             item["loc"] = ["instructions" if part == "custom_instructions" else part for part in item["loc"]]
-        typed = SimpleNamespace(name=request.form.get("name", ""), instructions=request.form.get("instructions", ""))
+        typed = SimpleNamespace(
+            name=request.form.get("name", ""),
+            instructions=request.form.get("instructions", ""),
+            suggestions=_wants_suggestions() is not False,
+        )
         return _settings({"profile": sentences(error, PROFILE_LABELS, otherwise="name")}, values=typed), 422
     db.session.commit()
     flash("Saved.")
     return redirect(url_for(".settings"), 303)
+
+
+def _wants_suggestions() -> bool | None:
+    """What the form says of suggestions; None for one that does not ask."""
+    return "suggestions" in request.form if "has_suggestions" in request.form else None
 
 
 @blueprint.post("/settings/appearance")
@@ -246,7 +260,10 @@ def _register_form(errors: dict[str, str] | None = None) -> str:
 def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = None, new_token: Any = None) -> str:
     # Without an error the page shows what is stored, not what the request began with.
     account = service.get_user(current_user_id())
-    stored = SimpleNamespace(name=account.name, instructions=service.user_settings(account.user_id).custom_instructions)
+    chosen = service.user_settings(account.user_id)
+    stored = SimpleNamespace(
+        name=account.name, instructions=chosen.custom_instructions, suggestions=chosen.suggestions_enabled
+    )
     shown = SimpleNamespace(**{**vars(stored), **(vars(values) if values else {})})
     return render_template(
         "accounts/settings.html",

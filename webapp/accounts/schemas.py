@@ -95,6 +95,7 @@ class UserSettings(BaseModel):
     custom_instructions: Instructions = ""
     memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
+    suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None) -> UserSettings:
@@ -116,6 +117,7 @@ class SettingsChanges(Request):
     custom_instructions: Instructions | None = None
     memory_enabled: Flag | None = None
     past_conversations_enabled: Flag | None = None
+    suggestions_enabled: Flag | None = None
 
 
 class AccountChanges(Request):

@@ -18,7 +18,9 @@ from webapp.chat.context import Context, ContextInput, build_context
 from webapp.chat.context_types import Chunk, ReceiptItem, Retrieved
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
+from webapp.chat.offers import INSTRUCTION
 from webapp.chat.opening_prompt import Opening, opening_of
+from webapp.chat.request_block import about_request
 from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, place_of
 from webapp.chat.tools import TOOLS
@@ -43,7 +45,8 @@ PROMPT = "chat"
 class Assembled:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
-    `waits_for` names an earlier reply that is still being written.
+    `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
+    and actions at the end of its text.
     """
 
     messages: list[dict[str, Any]]
@@ -55,6 +58,7 @@ class Assembled:
     receipt: Sequence[ReceiptItem] = ()
     retrieval: Step | None = None
     seen: Seen = Seen()
+    offers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Composed:
     context: Context
     found: Result
     place: Place
+    offers: bool = False
 
 
 class TurnGone(Exception):
@@ -76,7 +81,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     found = db.session.execute(_beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, asked, memory_version, *active = found
+    reply, conversation, owner, asked, request, memory_version, *active = found
     # A summary closes a batch of messages, which still count: there is none where fewer have been said.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
@@ -93,7 +98,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     opening = opening_of(conversation, reply, remembers=remembers)
     model = reply.model
     # The last look at the rows: looking things up may give the connection back.
-    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening)
+    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request)
     label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
@@ -108,6 +113,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         receipt=made.context.receipt,
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
+        offers=made.offers,
     )
 
 
@@ -135,7 +141,15 @@ def _beginning() -> Select[*tuple[Any, ...]]:
         select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
     )
     return (
-        select(Message, Conversation, User, asked.content, memory_version, *prompts.active_columns(PROMPT))
+        select(
+            Message,
+            Conversation,
+            User,
+            asked.content,
+            asked.custom_payload,
+            memory_version,
+            *prompts.active_columns(PROMPT),
+        )
         .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .join(User, User.user_id == Conversation.user_id)
@@ -175,6 +189,7 @@ def compose(
     prompt: str,
     settings: Settings,
     opening: Opening | None = None,
+    request: dict[str, Any] | None = None,
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
@@ -197,12 +212,15 @@ def compose(
     place = place_of(conversation, remembers=remembers, since=fixed_at, version=found.memory_version)
     if place.opens:
         opens[0] = [Segment(place.opens)]
+    offers = settings.suggestions and not place.opens and UserSettings.of(owner.settings).suggestions_enabled
+    if offers:
+        opens.append([Segment(INSTRUCTION)])
     source = ContextInput(
         prompt=joined("\n\n", opens),
         space_instructions=place.instructions,
-        directive=task.text if task else "",
+        directive="\n\n".join(part for part in (about_request(request), task.text if task else "") if part),
         # What was known of the point then is not kept: it may be forgotten one day.
-        directive_kept=task.kept if task else None,
+        directive_kept="\n\n".join(part for part in (about_request(request), task.kept) if part) if task else None,
         custom_instructions=custom,
         messages=history,
         known=[item for item in place.known if item.group != NEW],
@@ -212,7 +230,7 @@ def compose(
         retrieved=[*_learned(place), *_retrieved(found)],
         limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
-    return Composed(build_context(source), found, place)
+    return Composed(build_context(source), found, place, offers)
 
 
 def _question(

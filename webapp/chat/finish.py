@@ -14,6 +14,7 @@ from sqlalchemy.orm import load_only
 from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
+from webapp.chat.offers import Offer
 from webapp.chat.unsaying import Place, Seen, unsay
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
@@ -69,6 +70,7 @@ class Outcome:
     steps: list[Step] = field(default_factory=list)
     truncated: bool = False
     seen: Seen = Seen()
+    offer: Offer = field(default_factory=Offer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,13 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
         "tool_calls": tool_calls or None,
     }
-    if outcome.truncated:
+    offer = outcome.offer if text == outcome.text else Offer()  # it may say what was forgotten meanwhile
+    if offer:
+        values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
+    if outcome.truncated or offer.payload:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
-        values["custom_payload"] = {**(payload or {}), "truncated": True}
+        offered = offer.payload or {}
+        values["custom_payload"] = {**offered, **(payload or {}), **({"truncated": True} if outcome.truncated else {})}
     table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
     claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
     if rows_changed(claim.values(**values)) != 1:

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.chat.assembly import Assembled
 from webapp.chat.finish import Outcome, Step
+from webapp.chat.offers import Offer
 from webapp.chat.unsaying import Seen
 from webapp.llm.chat import Finish, Usage
 from webapp.validation import MAX_TEXT_BYTES
@@ -26,6 +27,7 @@ class Progress:
     first_text_ms: int | None = None
     usage: Usage | None = None
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    offer: Offer = field(default_factory=Offer)
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
         """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
@@ -64,6 +66,7 @@ class Progress:
             prompt_version=assembled.prompt_version if assembled else None,
             truncated=self.truncated,
             tool_calls=self.tool_calls,
+            offer=self.offer,
             receipt=assembled.receipt if assembled else (),
             seen=assembled.seen if assembled else Seen(),
             steps=self._steps(assembled, model) if assembled else [],

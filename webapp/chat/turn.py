@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.finish import Finished, Outcome
+from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
 from webapp.chat.tools import ToolRun
 from webapp.chat.writer import TurnWriter
@@ -171,13 +172,15 @@ class Turn:
         calls: list[ToolCall] = []
         progress = self.progress
         follows = bool(progress.text)
+        trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
             prompt, model=assembled.model, max_tokens=self.shop.max_tokens, tools=assembled.tools or None
         )
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
-                    text = progress.add(event.text, new_paragraph=follows)
+                    shown = trailer.feed(event.text) if trailer else event.text
+                    text = progress.add(shown, new_paragraph=follows)
                     if text:
                         follows = False
                         self.shop.writer.delta(self.id, text)
@@ -187,19 +190,36 @@ class Turn:
                     calls.append(event)
                 elif isinstance(event, Finish):
                     progress.note(event)
+        if trailer:
+            self._end(trailer, follows)
         return calls
+
+    def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
+        """Say what the trailer held back, and note what it offers."""
+        left, offer = trailer.end()
+        text = self.progress.add(left, new_paragraph=new_paragraph)
+        if text:
+            self.shop.writer.delta(self.id, text)
+        if offer:
+            self.progress.offer = offer
+            self.shop.writer.entry(self.id, "suggestions", offer.data)
 
     async def _use_tool(self, call: ToolCall) -> str:
         """Carry out a call and record it. A stop waits for it: what was done must stand in the record."""
         task = asyncio.create_task(self.shop.tables.use_tool(self.id, call))
+        begun = time.perf_counter()
         try:
             run = await asyncio.shield(task)
         except asyncio.CancelledError:
-            self.progress.tool_calls.append((await task).record)
+            self._note_tool((await task).record, begun)
             raise
-        self.progress.tool_calls.append(run.record)
+        self._note_tool(run.record, begun)
         self.shop.writer.entry(self.id, "tool", run.record)
         return run.answer
+
+    def _note_tool(self, record: dict[str, Any], begun: float) -> None:
+        record["duration_ms"] = round((time.perf_counter() - begun) * 1000)
+        self.progress.tool_calls.append(record)
 
     async def _conclude(self, outcome: Outcome) -> None:
         """Store the outcome, then say `done` or `error`, then ask for the turn's jobs: in this order."""

@@ -1,0 +1,120 @@
+"""Answers and actions that the assistant offers with a reply, taken out of the end of its text; pure.
+
+The model ends a reply with one line, `<suggestions>{"values": […], "actions": […]}</suggestions>`, which never shows:
+it costs no call of its own, and works with models that know no tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+OPENS, CLOSES = "<suggestions>", "</suggestions>"
+MOST = 4
+MAX_VALUE, MAX_LABEL, MAX_PAYLOAD = 300, 80, 4_000
+ACTIONS = ("send", "search")
+
+INSTRUCTION = f"""When it would spare the person typing, end the reply with one line that is not shown as text:
+{OPENS}{{"values": ["…"], "actions": [{{"label": "…", "type": "send", "value": "…"}}]}}{CLOSES}
+values are short answers or questions that the person may want to send next, in their words and language. actions are \
+buttons: send says the value at once, search looks for it in what was said and remembered. Four together at most. \
+Leave the line out when nothing helps, and never mention it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What is offered with a reply, within its limits."""
+
+    values: list[str] = field(default_factory=list)
+    actions: list[dict[str, str]] = field(default_factory=list)
+    payload: dict[str, Any] | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.actions or self.payload)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """As it is said on the stream."""
+        return {"suggested_values": self.values, "suggested_actions": self.actions, "custom_payload": self.payload}
+
+
+class Trailer:
+    """Lets a reply's text through as it arrives, but for the block at its end."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """What of the text so far may be shown; line ends, and what may be the block's beginning, wait."""
+        held = self._held + text
+        at = held.find(OPENS)
+        if at < 0:
+            at = len(held) - _beginning(held)
+        else:
+            closed = held.find(CLOSES, at)
+            if closed >= 0 and held[closed + len(CLOSES) :].strip():
+                self._held = ""  # the reply goes on behind it: those are words about such a block
+                return held
+        shown = held[:at].rstrip("\n")
+        self._held = held[len(shown) :]
+        return shown
+
+    def end(self) -> tuple[str, Offer]:
+        """What is left to show, and what is offered."""
+        held, self._held = self._held, ""
+        at = held.find(OPENS)
+        if at < 0:
+            return held, Offer()
+        body = held[at + len(OPENS) :]
+        found = _read(body.split(CLOSES)[0])
+        if found is not None:
+            return "", found
+        # A block that was cut off, or is broken, is no text either; words about such a block are.
+        return ("", Offer()) if body.lstrip()[:1] in ("{", "") else (held, Offer())
+
+
+def offer_from(data: Mapping[str, Any]) -> Offer:
+    """An offer from what a model said, without what makes no sense; values before actions, four at most."""
+    values: list[str] = []
+    for item in _listed(data.get("values")):
+        text = _line(item, MAX_VALUE)
+        if text and text not in values:
+            values.append(text)
+    actions: list[dict[str, str]] = []
+    for item in _listed(data.get("actions")):
+        if not isinstance(item, Mapping):
+            continue
+        value = _line(item.get("value") or item.get("label"), MAX_VALUE)
+        label = _line(item.get("label") or value, MAX_LABEL)
+        kind = item.get("type") or "send"
+        if value and label and kind in ACTIONS:
+            actions.append({"label": label, "type": str(kind), "value": value})
+    values = values[:MOST]
+    payload = data.get("payload")
+    fits = isinstance(payload, dict) and payload and len(json.dumps(payload)) <= MAX_PAYLOAD
+    return Offer(values, actions[: MOST - len(values)], payload if fits else None)
+
+
+def _read(body: str) -> Offer | None:
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return offer_from(data) if isinstance(data, dict) else None
+
+
+def _beginning(text: str) -> int:
+    """How many characters at the end of a text may be the beginning of the block."""
+    return next((size for size in range(min(len(OPENS) - 1, len(text)), 0, -1) if OPENS.startswith(text[-size:])), 0)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value[:20] if isinstance(value, list) else []
+
+
+def _line(value: Any, most: int) -> str:
+    text = " ".join(str(value).split()) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode()
+    return text if len(text) <= most else ""
