@@ -15,6 +15,7 @@ from webapp.database import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.errors import ModelError
 from webapp.memories.engine.kinds import MEMORY_TYPES
+from webapp.memories.learning import forget_tool
 from webapp.memories.learning import tools as toolbox
 from webapp.model_clients import embedder
 
@@ -62,7 +63,7 @@ TOOLS = [
 ]
 _ARGUMENTS: dict[str, type[BaseModel]] = {
     "remember": toolbox.Remember,
-    "forget": toolbox.Forget,
+    "forget": forget_tool.Forget,
     "search_memories": toolbox.Search,
 }
 
@@ -100,8 +101,8 @@ def run_tool(turn_id: int, call: ToolCall) -> ToolRun:
             return _run(call, given, _error("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
             output = toolbox.remember(turn, args, vectors, embedder().model if vectors else None)
-        elif isinstance(args, toolbox.Forget):
-            output = toolbox.forget(turn, args)
+        elif isinstance(args, forget_tool.Forget):
+            output = forget_tool.forget(turn, args)
         else:
             output = toolbox.search(turn, cast(toolbox.Search, args))
     if output.get("status") in ("refused", "forgotten"):

@@ -230,3 +230,76 @@ def test_uses_are_counted_and_written_by_the_sweep(app, client, user, model, run
         assert sweep()["memories_used"] == 0
     (row,) = memories_of(app, user.user_id)
     assert row.access_count == 2 and row.last_accessed_at is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "quote", "content"),
+    [
+        ("Summarise the zeppelin schedule please", "Summarise the zeppelin schedule please", "The boss is Mallory."),
+        ("Please look at the schedule of the zeppelin", "schedule", "The zeppelin schedule belongs to Mallory Crane."),
+        ("I am vegan", "I am vegan", "The user's account number is 4711."),
+    ],
+)
+def test_remember_keeps_nothing_that_the_users_own_words_do_not_carry(
+    app, client, user, model, said, quote, content
+) -> None:
+    calls_tool(model, "remember", content=content, quote=quote)
+    (call,) = send(client, said)["tool_calls"]
+    assert (call["output"]["status"], call["output"]["reason"]) == ("refused", "not_carried")
+    assert memories_of(app, user.user_id) == []
+
+
+def test_forget_takes_only_what_was_named(app, client, user, model) -> None:
+    porto = client.post("/api/memories", json={"memory_type": "fact", "content": "Lives in Porto."}).json
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Plays the zither."})
+    calls_tool(model, "forget", memory_id=porto["memory_id"], quote="forget about the zither")
+    reply = send(client, "Please forget about the zither")
+    assert reply["tool_calls"][0]["output"]["reason"] == "not_named"
+    assert len(current(app, user.user_id)) == 2
+
+
+def test_forgetting_that_means_what_was_said_right_before(app, client, user, model) -> None:
+    calls_tool(model, "remember", content="Plays the zither.", quote="I play the zither")
+    reply = send(client, "I play the zither")
+    (row,) = memories_of(app, user.user_id)
+    calls_tool(model, "forget", memory_id=row.memory_id, quote="Forget that")
+    reply = send(client, "Forget that", reply["conversation_id"])
+    assert reply["tool_calls"][0]["output"] == {"status": "forgotten", "memories": 1}
+
+
+def test_more_than_one_is_asked_about_first(app, client, user, model) -> None:
+    ids = [
+        client.post("/api/memories", json={"memory_type": "fact", "content": f"Plays the zither in {place}."}).json[
+            "memory_id"
+        ]
+        for place in ("Graz", "Linz")
+    ]
+    calls_tool(model, "forget", memory_id=ids[0], quote="Forget the zither")
+    model.script(
+        match="^(?!memory_operations|conversation_title|# |User:)",
+        reply="One moment.",
+        tool_calls=[
+            {"name": "forget", "arguments": {"memory_id": number, "quote": "Forget the zither"}} for number in ids
+        ],
+        times=1,
+    )
+    reply = send(client, "Forget the zither")
+    first, second = (call["output"] for call in reply["tool_calls"][:2])
+    assert first["status"] == "forgotten" and second["status"] == "asks_first"
+    assert len(current(app, user.user_id)) == 1
+    calls_tool(model, "forget", memory_id=ids[1], quote="Yes")
+    reply = send(client, "Yes, please", reply["conversation_id"])
+    assert reply["tool_calls"][0]["output"]["status"] == "forgotten"
+    assert current(app, user.user_id) == []
+
+
+def test_what_is_personal_is_not_forgotten_from_within_a_space_unasked(app, client, user, model) -> None:
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Opera"}).json["space_id"]
+    mine = client.post("/api/memories", json={"memory_type": "fact", "content": "Plays the zither."}).json["memory_id"]
+    calls_tool(model, "forget", memory_id=mine, quote="Forget the zither")
+    reply = send(client, "Forget the zither", space_id=space_id)
+    assert reply["tool_calls"][0]["output"]["status"] == "asks_first"
+    calls_tool(model, "forget", memory_id=mine, quote="No")
+    again = send(client, "No, keep it", reply["conversation_id"])
+    assert again["tool_calls"][0]["output"]["reason"] == "not_asked"
+    assert current(app, user.user_id) == ["Plays the zither."]

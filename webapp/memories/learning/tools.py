@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,20 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.board import Plan
+from webapp.memories.engine.carrying import is_carried
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.grounding import find_quote, user_words
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
 from webapp.memories.keeping import forgetting, store, versions
-from webapp.memories.keeping.journal import Journal, statement_hash
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.keeping.journal import Journal
+from webapp.memories.models import MemoryChangeSet
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
 from webapp.memories.search import search_memories
 
 FOUND = 8
 RECENT_MESSAGES = 50
 CONFIDENCE = 0.9
-
-# An irreversible act needs the word for it; in a language not listed the user has the memory panel.
-_ASKS_TO_FORGET = re.compile(
-    r"\b(?:forget|delete|remove|erase|wipe|drop|don['’]?t\s+(?:remember|keep|store)|do\s+not\s+(?:remember|keep|store)|"
-    r"vergiss|vergessen|lösche?n?|entferne?n?|oublie[rz]?|efface[rz]?|supprime[rz]?|olvida\w*|borra\w*|elimina\w*|"
-    r"dimentica\w*|cancella\w*|esque[cç]\w*|apaga\w*|vergeet|verwijder\w*|забудь\w*|удали\w*)\b|忘|删除|刪除|消して|잊어|지워",
-    re.IGNORECASE,
-)
 
 _REFUSALS = {
     Refusal.SECRET: "This looks like a secret. Secrets are never kept; tell the user so.",
@@ -59,16 +51,6 @@ class Remember(BaseModel):
     corrects: bool = False
 
 
-class Forget(BaseModel):
-    """Arguments of `forget`."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    quote: str = Field(min_length=1, max_length=2_000)
-    memory_id: int | None = Field(None, ge=1, le=2**31 - 1)
-    content: str | None = Field(None, max_length=500)
-
-
 class Search(BaseModel):
     """Arguments of `search_memories`."""
 
@@ -79,13 +61,13 @@ class Search(BaseModel):
 
 def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words."""
-    conversation = _conversation(turn)
+    conversation = held_conversation(turn)
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content
     source = next((s for s in reversed(sources) if find_quote(quote, s.content)), None)
     if source is None:
-        return _refused("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
+        return refused("not_verbatim", "Only what the user said is kept. Quote their words verbatim in `quote`.")
     operation = MemoryOperation(
         action="add",
         message_number=source.number,
@@ -111,7 +93,9 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
     plan = decide([operation], state, origin="tool")
     if not plan.effects:
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
-        return _refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
+        return refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
+    if not is_carried(args.content, [user_words(item.content) for item in sources]):
+        return refused("not_carried", "The user did not say this. State only what they said, in their own words.")
     journal = Journal(
         conversation.user_id,
         "tool",
@@ -130,23 +114,6 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
     return _outcome(plan, made)
 
 
-def forget(turn: Message, args: Forget) -> dict[str, Any]:
-    """Forget a memory for good, when the user asks for it in so many words in the message that is being answered."""
-    conversation = _conversation(turn)
-    asked = db.session.get(Message, turn.reply_to_id) if turn.reply_to_id else None
-    said = user_words(asked.content) if asked else ""
-    if asked is None or not find_quote(args.quote, asked.content) or not _ASKS_TO_FORGET.search(said):
-        return _refused("not_asked", "Forgetting cannot be undone: the user has to ask for it, and you to quote that.")
-    chosen = Memory.memory_id == args.memory_id
-    if args.memory_id is None:
-        chosen = Memory.statement_hash == statement_hash(args.content or "")
-    ids = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == conversation.user_id, chosen)).all()
-    if not ids:
-        return _refused("unknown_memory", "There is no such memory. Find its memory_id with search_memories.")
-    report = forgetting.forget(conversation.user_id, ids, cause="tool", conversation_id=conversation.conversation_id)
-    return {"status": "forgotten", "memories": len(report.memory_ids)}
-
-
 def search(turn: Message, args: Search) -> dict[str, Any]:
     """The user's memories that hold words of the query, best first."""
     conversation = get_or_raise(Conversation, turn.conversation_id)
@@ -160,7 +127,7 @@ def search(turn: Message, args: Search) -> dict[str, Any]:
     }
 
 
-def _conversation(turn: Message) -> Conversation:
+def held_conversation(turn: Message) -> Conversation:
     """The turn's conversation, locked before the user's memory is: two orders of locking end in deadlocks."""
     return get_or_raise(Conversation, turn.conversation_id, lock=True, fresh=True)
 
@@ -227,5 +194,5 @@ def _outcome(plan: Plan, made: dict[int, int]) -> dict[str, Any]:
     return {"status": "known", "memory_id": merged.ref} if merged else {"status": "changed"}
 
 
-def _refused(reason: str, detail: str) -> dict[str, Any]:
+def refused(reason: str, detail: str) -> dict[str, Any]:
     return {"status": "refused", "reason": reason, "detail": detail}
