@@ -96,6 +96,9 @@ class UserSettings(BaseModel):
     memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
+    space_documents_enabled: bool = Field(
+        False, description="Whether replies in personal conversations may look into documents of the user's spaces."
+    )
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None) -> UserSettings:
@@ -118,6 +121,7 @@ class SettingsChanges(Request):
     memory_enabled: Flag | None = None
     past_conversations_enabled: Flag | None = None
     suggestions_enabled: Flag | None = None
+    space_documents_enabled: Flag | None = None
 
 
 class AccountChanges(Request):

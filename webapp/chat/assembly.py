@@ -238,7 +238,8 @@ def _question(
 ) -> Question:
     """What to look up: the last user message, with the one before it in case it says little by itself."""
     said = [message.content for message in history if message.role == "user"]
-    elsewhere = UserSettings.of(owner.settings).past_conversations_enabled and not conversation.is_temporary
+    wished = UserSettings.of(owner.settings)
+    elsewhere = wished.past_conversations_enabled and not conversation.is_temporary
     return Question(
         user_id=owner.user_id,
         text=said[-1] if said else "",
@@ -247,6 +248,7 @@ def _question(
         verbatim_from=closed + 1,
         memories=remembers,
         other_conversations=elsewhere,
+        space_documents=wished.space_documents_enabled or conversation.space_id is not None,
         space_id=conversation.space_id,
     )
 
@@ -254,7 +256,15 @@ def _question(
 def _learned(place: Place) -> list[Retrieved]:
     """What was learned since the prompt's beginning was fixed: it goes with the last message, and breaks no cache."""
     return [
-        Retrieved("memory", item.id, item.content, item.importance, "learned recently", item.revision)
+        Retrieved(
+            "memory",
+            item.id,
+            item.content,
+            item.importance,
+            "learned recently",
+            item.revision,
+            f"shared by {item.by}, who says this" if item.by else "",
+        )
         for item in place.known
         if item.group == NEW
     ]

@@ -35,13 +35,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space."""
+    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names who else said it."""
 
     id: int
     content: str
     revision: int = 1
     group: str = "fact"
     importance: float = 0.5
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,4 +71,4 @@ def _known(user_id: int, since: datetime | None, version: int | None) -> list[Kn
 
 def _looked_up(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
     items = context_memories(user_id, space_id, since=since)
-    return [Known(item.memory_id, item.content, item.revision, item.group, item.importance) for item in items]
+    return [Known(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items]

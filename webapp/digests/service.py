@@ -15,8 +15,9 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData, stored
-from webapp.errors import Invalid, NotFound
+from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.engine.screening import find_secret
+from webapp.memories.known import memory_is_on
 from webapp.prompts.values import digest_source
 
 NO_LIMIT = -1
@@ -74,13 +75,15 @@ def upsert_digest(
 ) -> ConversationMemory:
     """Write the digest of a conversation of the user's, or of anybody's for a service (`user_id` None).
 
-    Raises NotFound.
+    Raises NotFound, and Conflict where memory is off: there nothing is kept, whoever wrote it.
     """
     if user_id is None:
         conversation = existing_conversation(conversation_id)
     else:
         conversation = get_conversation(user_id, conversation_id)
     _lock(conversation)
+    if not _is_on(conversation):
+        raise Conflict("Memory is switched off for this conversation, so it has no digest.")
     return write(conversation, data, source=source)
 
 
@@ -197,5 +200,10 @@ def _lock(conversation: Conversation) -> None:
 
 @digest_source
 def _for_prompts(conversation: Conversation) -> dict[str, Any] | None:
-    row = find_digest(conversation.conversation_id)
+    row = find_digest(conversation.conversation_id) if _is_on(conversation) else None
     return row.memory_data if row is not None else None
+
+
+def _is_on(conversation: Conversation) -> bool:
+    owner = db.session.get(User, conversation.user_id)
+    return owner is not None and memory_is_on(conversation, owner)

@@ -20,6 +20,7 @@ from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always
 from webapp.memories.models import Memory
 from webapp.memories.profile import KEYS
 from webapp.memories.service import readable, visible
+from webapp.spaces.members import names_of
 from webapp.spaces.models import Space
 
 log = logging.getLogger(__name__)
@@ -34,13 +35,17 @@ USES = "memory:uses"
 
 @dataclass(frozen=True, slots=True)
 class KnownItem:
-    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed of late."""
+    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed of late.
+
+    `by` names the member of the space who shares it; empty for the user's own.
+    """
 
     memory_id: int
     content: str
     revision: int
     group: str
     importance: float
+    by: str = ""
 
 
 def memory_is_on(conversation: Conversation, user: User) -> bool:
@@ -91,6 +96,7 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
     recent = _rows(usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(len(seen) + 10))
     rows = {row.memory_id: row for row in (*pinned, *facts, *recent)}
     known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    names = _authors(user_id, (*rows.values(), *new)) if space_id is not None else {}
     grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
     return [
         KnownItem(
@@ -99,10 +105,20 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
             rows[item.ref].revision,
             "profile" if item.fact_key in KEYS.values() else group,
             round(item.importance, 4),
+            names.get(rows[item.ref].user_id, ""),
         )
         for group, items in grouped
         for item in items
-    ] + [KnownItem(row.memory_id, row.content, row.revision, NEW, round(row.importance, 4)) for row in new]
+    ] + [
+        KnownItem(row.memory_id, row.content, row.revision, NEW, round(row.importance, 4), names.get(row.user_id, ""))
+        for row in new
+    ]
+
+
+def _authors(user_id: int, rows: Iterable[Memory]) -> dict[int, str]:
+    """The names of the other members whose memories are among these."""
+    others = {row.user_id for row in rows} - {user_id}
+    return names_of(others) if others else {}
 
 
 def last_change(user_id: int) -> datetime | None:

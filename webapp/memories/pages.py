@@ -50,6 +50,8 @@ def read_filters(conversation: Conversation | None = None) -> Filters:
     """The filters of the request; those that make no sense are as if they were not set."""
     given = {name: value for name, value in request.args.items() if value != ""}
     given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")
+    if conversation is not None and conversation.space_id is not None and "space" not in request.args:
+        given["space"] = str(conversation.space_id)  # what its prompts use, until something else is asked for
     given = {name: value for name, value in given.items() if name in Filters.model_fields and value}
     try:
         return Filters(**given)

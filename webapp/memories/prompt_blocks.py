@@ -14,7 +14,10 @@ def memory_lines(conversation: Conversation) -> list[str]:
     """The memories that every prompt may hold, those of the profile first; none where memory is off."""
     if not _is_on(conversation):
         return []
-    return [item.content for item in context_memories(conversation.user_id, conversation.space_id)]
+    return [
+        f"{item.content} (said by {' '.join(item.by.split())})" if item.by else item.content
+        for item in context_memories(conversation.user_id, conversation.space_id)
+    ]
 
 
 @lines_for("USER_PROFILE")

@@ -41,6 +41,7 @@ class Question:
     verbatim_from: int = 0
     memories: bool = True
     other_conversations: bool = True
+    space_documents: bool = True
     space_id: int | None = None
 
 
@@ -181,6 +182,8 @@ def anticipate(user_id: int, text: str) -> Future[Any] | None:
 
 def _filter(question: Question, scope: Scope) -> Filter:
     kinds = set(KINDS) if question.memories else set(KINDS) - {"memory"}
+    if not question.space_documents:
+        kinds -= {"document"}
     return Filter(
         scope,
         frozenset(kinds),

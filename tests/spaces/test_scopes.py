@@ -1,0 +1,82 @@
+"""A scope is what it says: what a space's panel shows, what its prompts hold, and what memory switched off means."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spaces.helpers import converse, join, make_space, say, sent_to_model
+
+DIGEST = {"main_topics": ["Zithers"], "action": [], "typical_observation": "Plays the zither"}
+
+
+@pytest.fixture
+def opera(api, make_user):
+    """Two members of a project."""
+    anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
+    space_id = make_space(anna, "Opera", kind="project")
+    join(anna, space_id, ben)
+    return anna, ben, space_id
+
+
+def remember(client, content, **fields):
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": content, "is_pinned": True, **fields})
+    assert made.status_code == 201, made.text
+
+
+def test_the_panel_of_a_space_shows_what_its_prompts_use_and_nothing_else(login, opera, model):
+    anna, _, space_id = opera
+    remember(anna, "Allergic to walnuts.")
+    remember(anna, "The premiere is on 4 May.", space_id=space_id)
+    talk = converse(anna, space_id)
+    say(anna, talk, "Hello there")
+    prompt = sent_to_model(model)
+    assert "premiere" in prompt and "walnuts" not in prompt
+    browser = login(anna.person)
+    panel = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers={"HX-Request": "true"}).text
+    assert "premiere" in panel and "walnuts" not in panel
+    everything = browser.get(f"/memories/list?conversation={talk}&space=", headers={"HX-Request": "true"}).text
+    assert "premiere" in everything and "walnuts" in everything
+
+
+def test_what_another_member_shares_names_them_and_is_not_about_the_reader(opera, model):
+    anna, ben, space_id = opera
+    remember(anna, "Hates brass sections.", space_id=space_id, visibility="shared")
+    say(ben, converse(ben, space_id), "Hello there")
+    prompt = sent_to_model(model)
+    assert "Hates brass sections. (said by Anna)" in prompt
+    assert "it is not about the user" in prompt
+    say(anna, converse(anna, space_id), "Hello there")
+    assert "(said by" not in sent_to_model(model)
+
+
+def test_documents_of_a_space_come_into_personal_conversations_only_by_choice(opera, model, run_jobs):
+    anna, _, space_id = opera
+    made = anna.post(
+        f"/api/spaces/{space_id}/documents",
+        json={"title": "Schedule", "content": "The zeppelin lands at noon in Graz."},
+    )
+    assert made.status_code == 201
+    run_jobs()
+    say(anna, converse(anna, space_id), "When does the zeppelin land?")
+    assert "lands at noon" in sent_to_model(model)
+    say(anna, converse(anna), "When does the zeppelin land?")
+    assert "lands at noon" not in sent_to_model(model)
+    assert anna.put("/api/account", json={"settings": {"space_documents_enabled": True}}).status_code == 200
+    say(anna, converse(anna), "When does the zeppelin land?")
+    assert "lands at noon" in sent_to_model(model)
+
+
+@pytest.mark.parametrize("off", ["everywhere", "here", "temporary"])
+def test_memory_off_means_no_digest_and_none_in_the_prompt(client, model, off):
+    talk = converse(client, is_temporary=off == "temporary")
+    body = {"conversation_id": talk, "memory_data": DIGEST}
+    if off != "temporary":
+        assert client.post("/api/memories", json=body).status_code == 200
+    if off == "everywhere":
+        client.put("/api/account", json={"settings": {"memory_enabled": False}})
+    elif off == "here":
+        client.put(f"/api/conversations/{talk}", json={"uses_memory": False})
+    assert client.post("/api/memories", json=body).status_code == 409
+    text = "Known: {{CONVERSATION_MEMORY}}"
+    shown = client.post("/api/prompts/render", json={"conversation_id": talk, "prompt_text": text}).get_json()["text"]
+    assert "ither" not in shown
