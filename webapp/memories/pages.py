@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from flask import Blueprint, current_app, flash, g, redirect, render_template, request, url_for
-from pydantic import ValidationError
 
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
-from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.memories import change_sets, history, service
+from webapp.memories.filtering import read_filters
 from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import MemoryChanges, MemoryFields, RestoreRevision
 from webapp.memories.showing import cards, wording
-from webapp.memories.showing.cards import Filters
 from webapp.memories.switches import switches
-from webapp.problems import field_errors
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memories", __name__)
@@ -44,20 +41,6 @@ def _panel() -> dict[str, Any]:
         "note_messages": note_messages,
         "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
-
-
-def read_filters(conversation: Conversation | None = None) -> Filters:
-    """The filters of the request; those that make no sense are as if they were not set."""
-    given = {name: value for name, value in request.args.items() if value != ""}
-    given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")
-    if conversation is not None and conversation.space_id is not None and "space" not in request.args:
-        given["space"] = str(conversation.space_id)  # what its prompts use, until something else is asked for
-    given = {name: value for name, value in given.items() if name in Filters.model_fields and value}
-    try:
-        return Filters(**given)
-    except ValidationError as error:
-        wrong = {str(item["loc"][0]) for item in field_errors(error)}
-        return Filters(**{name: value for name, value in given.items() if name not in wrong})
 
 
 def remembered_under(message: Any) -> list[change_sets.ChangeSetView]:
