@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from webapp.llm.settings import ModelSettings
+
+MIN_SECRET = 16
+"""Characters below which a secret can be guessed."""
 
 
 class ConfigError(RuntimeError):
@@ -26,6 +29,7 @@ class Settings(BaseModel):
     database_url: str = ""
     redis_url: str = "redis://127.0.0.1:6379/0"
     secret_key: str = ""
+    tombstone_keys: str = ""
 
     # The web
     session_cookie_secure: bool = False
@@ -82,6 +86,14 @@ class Settings(BaseModel):
     # Logs
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
+
+    @field_validator("secret_key", "tombstone_keys")
+    @classmethod
+    def _long_enough(cls, value: str, info: ValidationInfo) -> str:
+        keys = value.split(",") if info.field_name == "tombstone_keys" else [value]
+        if value and any(len(key.strip()) < MIN_SECRET for key in keys):
+            raise ValueError(f"is shorter than {MIN_SECRET} characters; `openssl rand -hex 32` makes a good one")
+        return value
 
     @property
     def sqlalchemy_url(self) -> str:

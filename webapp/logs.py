@@ -38,7 +38,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str, ensure_ascii=False)
+        return _visible(json.dumps(line, default=str, ensure_ascii=False))
 
 
 class TextFormatter(logging.Formatter):
@@ -48,8 +48,19 @@ class TextFormatter(logging.Formatter):
         extra = {**(_context.get() or {}), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
         fields = " ".join(f"{name}={value}" for name, value in extra.items())
         at = self.formatTime(record, "%H:%M:%S")
-        text = f"{at} {record.levelname:<7} {record.name} {record.getMessage()} {fields}"
-        return text + ("\n" + self.formatException(record.exc_info) if record.exc_info else "")
+        text = _visible(f"{at} {record.levelname:<7} {record.name} {record.getMessage()} {fields}")
+        if not record.exc_info:
+            return text
+        lines = self.formatException(record.exc_info).split("\n")
+        return "\n".join([text, *(f"  {_visible(line)}" for line in lines)])
+
+
+def _visible(line: str) -> str:
+    """The line with every control character spelled out: what somebody sends can neither begin a line of its own nor
+    command the terminal that shows it."""
+    if line.isprintable():
+        return line
+    return "".join(ch if ch.isprintable() or ch == " " else ascii(ch)[1:-1] for ch in line)
 
 
 def configure(settings: Settings) -> None:

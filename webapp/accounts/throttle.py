@@ -1,9 +1,10 @@
-"""Bounds on guessing passwords: attempts are counted in Redis, by address and by account."""
+"""Bounds on guessing passwords: attempts are counted in Redis, by address, and by address and account together."""
 
 from __future__ import annotations
 
 import hashlib
 import time
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from flask import Flask, current_app
@@ -14,9 +15,12 @@ from limits.strategies import FixedWindowRateLimiter, RateLimiter
 from redis.exceptions import RedisError
 
 from webapp.errors import TooMany
-from webapp.extensions import Part, app_settings, redis
+from webapp.extensions import Part, redis
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
+ADDRESS_SHARE = 3
+"""How many times the attempts at one account an address has at all of them: several people may sit behind it."""
+
 # While Redis is away each process counts for itself: guessing stays bounded, and people can still sign in.
 _local = FixedWindowRateLimiter(MemoryStorage())
 
@@ -30,35 +34,53 @@ def init_throttle(app: Flask) -> None:
 
 
 def count_attempt(action: str, address: str, account: str) -> None:
-    """Count one attempt from an address at an account. Raises TooMany once either had its share."""
+    """Count one attempt from an address at an account. Raises TooMany once the pair, or the address, had its share.
+
+    An account has no share of its own: whoever guesses at it elsewhere must not lock its owner out.
+    """
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
+    pair, everyone = _keys(action, address, account)
     for limit in _limits():
-        for key in _keys(action, address, account):
-            _hit(limit, key)
+        _hit(limit, pair)
+        _hit(_times(limit, ADDRESS_SHARE), everyone)
 
 
 def forgive(action: str, address: str, account: str) -> None:
-    """After a success the account starts afresh; its address does not, or one's own account would reset a guesser."""
+    """After a success the pair starts afresh; the address does not, or one's own account would reset a guesser."""
     if not current_app.config["RATELIMIT_ENABLED"]:
         return
-    _, key = _keys(action, address, account)
+    pair, _ = _keys(action, address, account)
     for limit in _limits():
-        for counter in (_shared(), _local):
+        for counter in (current_app.extensions["throttle"], _local):
             try:
-                counter.clear(limit, *key)
+                counter.clear(limit, *pair)
             except (RedisError, StorageError):
                 continue
 
 
 def _limits() -> list[RateLimitItem]:
-    return parse_many(app_settings().login_rate)
+    return parse_many(current_app.extensions["settings"].login_rate)
+
+
+def _times(limit: RateLimitItem, factor: int) -> RateLimitItem:
+    return type(limit)(limit.amount * factor, limit.multiples, limit.namespace)
 
 
 def _keys(action: str, address: str, account: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     # Redis is no place for people's e-mail addresses.
     digest = hashlib.sha256(account.encode("utf-8", "replace")).hexdigest()[:32]
-    return (action, "address", address), (action, "account", digest)
+    network = _network(address)
+    return (action, "pair", network, digest), (action, "address", network)
+
+
+def _network(address: str) -> str:
+    """An IPv4 address as it is; of an IPv6 address the network, all of which one household has."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    return str(ip_network((found, 64), strict=False)) if found.version == 6 else address
 
 
 def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:

@@ -27,9 +27,9 @@ LABELS = {"requeue": "Put back", "run": "Run now", "cancel": "Cancel", "delete":
 STATE_WORDS = {
     "queued": "waiting",
     "started": "running",
-    "scheduled": "for later",
-    "deferred": "waiting for another",
     "failed": "failed",
+    "scheduled": "for later",
+    "deferred": "held back",
     "finished": "finished",
     "canceled": "cancelled",
 }

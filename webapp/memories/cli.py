@@ -27,6 +27,12 @@ def register_commands(app: Flask) -> None:
     app.cli.add_command(memories)
 
 
+@memories.command("tombstone-key")
+def tombstone_key() -> None:
+    """Print the key of tombstones that follows from SECRET_KEY, to set as TOMBSTONE_KEYS before SECRET_KEY changes."""
+    click.echo(forgetting.derived_key().hex())
+
+
 @memories.command("reextract")
 @_email
 @click.option("--conversation", "conversation_id", type=int, help="Only this one; all of the user's otherwise.")

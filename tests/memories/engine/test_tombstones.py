@@ -65,3 +65,15 @@ def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
 def test_without_tombstones_a_text_is_left_alone(text):
     assert Graveyard(SECRET, 1).without_quotes(text) == text
     assert bury("Something else entirely")[0].without_quotes(text) == text
+
+
+def test_keys_are_rotated_without_losing_what_was_buried():
+    old, new = b"the old key of an installation", b"the new key of an installation"
+    buried = {made.digest for made in Graveyard(old, 7).tombstones_for("User's name is Alex", "identity/name", "Alex")}
+    rotated = Graveyard([new, old], 7, buried)
+    assert rotated.forbids("User's name is Alex")
+    assert rotated.forbids("They are called Alex", "identity/name", "Alex")
+    assert not Graveyard(new, 7, buried).forbids("User's name is Alex")
+    made = {tombstone.digest for tombstone in rotated.tombstones_for("Lives in Porto")}
+    assert Graveyard(new, 7, made).forbids("Lives in Porto")
+    assert not Graveyard(old, 7, made).forbids("Lives in Porto")

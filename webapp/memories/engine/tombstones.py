@@ -50,13 +50,15 @@ class Tombstone:
 class Graveyard:
     """The tombstones of one user, and how to make and look up more of them.
 
-    `secret` is the installation's key (16 bytes at least); `buried` the digests stored so far.
+    `secret` is the installation's key (16 bytes at least), or several: new tombstones are made with the first, and
+    those of the others still hold. `buried` are the digests stored so far.
     """
 
-    def __init__(self, secret: bytes, user_id: int, buried: Collection[str] = ()) -> None:
-        if len(secret) < 16:
+    def __init__(self, secret: bytes | Sequence[bytes], user_id: int, buried: Collection[str] = ()) -> None:
+        secrets = [secret] if isinstance(secret, bytes) else list(secret)
+        if not secrets or min(map(len, secrets)) < 16:
             raise ValueError("the tombstone secret needs at least 16 bytes")
-        self._secret = secret
+        self._secrets = secrets
         self._user_id = user_id
         self._buried = frozenset(buried)
 
@@ -69,11 +71,11 @@ class Graveyard:
         whole_key: bool = False,
     ) -> frozenset[Tombstone]:
         """What to store when a memory is forgotten; with `whole_key`, also against any later value of its key."""
-        made = self._of_statement(content, fact_key, fact_value)
-        made |= {self._make(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)}
+        forms = _forms_of(content, fact_key, fact_value)
+        forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
-            made.add(self._make(TombstoneKind.KEY, key))
-        return frozenset(made)
+            forms.append((TombstoneKind.KEY, key))
+        return frozenset(Tombstone(kind, self._digest(self._secrets[0], kind, form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -85,12 +87,12 @@ class Graveyard:
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
     ) -> frozenset[str]:
         """Every digest that would forbid this memory: what a service asks the database for."""
-        made = self._of_statement(content, fact_key, fact_value)
+        forms = _forms_of(content, fact_key, fact_value)
         if key := canonical_fact_key(fact_key):
-            made.add(self._make(TombstoneKind.KEY, key))
+            forms.append((TombstoneKind.KEY, key))
         if quote and _is_long(form := canonical_statement(quote)):
-            made.add(self._make(TombstoneKind.QUOTE, form))
-        return frozenset(tombstone.digest for tombstone in made)
+            forms.append((TombstoneKind.QUOTE, form))
+        return frozenset(self._digest(secret, kind, form) for kind, form in forms for secret in self._secrets)
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
         """A text in which every run of words that is a forgotten quote gives way to the mark.
@@ -123,20 +125,20 @@ class Graveyard:
 
     def _is_buried(self, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = trimmed(" ".join(folded))
-        return _is_long(form) and any(self._digest(kind, form) in self._buried for kind in kinds)
+        return _is_long(form) and any(
+            self._digest(secret, kind, form) in self._buried for secret in self._secrets for kind in kinds
+        )
 
-    def _of_statement(self, content: str, fact_key: str | None, fact_value: str | None) -> set[Tombstone]:
-        made = {self._make(TombstoneKind.CONTENT, canonical_statement(content))}
-        if key := canonical_fact_key(fact_key):
-            made.add(self._make(TombstoneKind.FACT, f"{key}\x1f{canonical_value(fact_value, content)}"))
-        return made
-
-    def _make(self, kind: TombstoneKind, form: str) -> Tombstone:
-        return Tombstone(kind, self._digest(kind, form))
-
-    def _digest(self, kind: TombstoneKind, form: str) -> str:
+    def _digest(self, secret: bytes, kind: TombstoneKind, form: str) -> str:
         message = f"{self._user_id}\x1f{kind}\x1f{form}".encode("utf-8", "surrogatepass")
-        return hmac.digest(self._secret, message, "sha256").hex()
+        return hmac.digest(secret, message, "sha256").hex()
+
+
+def _forms_of(content: str, fact_key: str | None, fact_value: str | None) -> list[tuple[TombstoneKind, str]]:
+    forms = [(TombstoneKind.CONTENT, canonical_statement(content))]
+    if key := canonical_fact_key(fact_key):
+        forms.append((TombstoneKind.FACT, f"{key}\x1f{canonical_value(fact_value, content)}"))
+    return forms
 
 
 def is_telling(quote: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,16 +55,28 @@ class Forgotten:
     change_set_id: int | None = None
 
 
+_HEX_KEY = re.compile(r"[0-9a-f]{64}")
+
+
 def graveyard(user_id: int, *, buried: Collection[str] | None = None) -> Graveyard:
     """The tombstones of a user: all of them, or those of these digests."""
     if buried is None:
         buried = db.session.scalars(select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)).all()
-    return Graveyard(_secret(), user_id, buried)
+    return Graveyard(_secrets(), user_id, buried)
 
 
-def _secret() -> bytes:
-    """A key of its own for tombstones, derived from the installation's secret; changing that voids all of them."""
+def derived_key() -> bytes:
+    """The tombstones' key where none of their own is set: it follows from SECRET_KEY, and changes with it."""
     return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
+
+
+def _secrets() -> list[bytes]:
+    """The keys of tombstones, that of new ones first: those that are set, or the derived one.
+
+    A key that is 64 hexadecimal digits is meant as those bytes, which is how the derived one is carried over.
+    """
+    given = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
+    return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in given] or [derived_key()]
 
 
 def forget(
