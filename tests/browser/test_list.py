@@ -102,7 +102,7 @@ def test_archive_and_take_back(titles, open_tab, user):
     expect(items(page)).to_have_count(0)
     page.get_by_role("link", name="Archive", exact=True).click()
     expect(page.get_by_role("link", name="Put away")).to_be_visible()
-    page.get_by_role("button", name="Take “Put away” out of the archive").click()
+    page.get_by_role("button", name="Unarchive “Put away”").click()
     expect(items(page)).to_have_text(["Put away"])
 
 

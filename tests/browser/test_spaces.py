@@ -25,7 +25,7 @@ def test_a_legacy_is_made_and_talked_in(open_tab, cast, model):
     page.get_by_role("link", name="Spaces").click()
     page.get_by_role("radio", name="Legacy").check()
     page.get_by_label("Name").fill("Grandpa Joe")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Grandpa Joe", level=1)).to_be_visible()
     page.get_by_role("link", name="New conversation").last.click()
     expect(page.get_by_label("Who speaks")).to_have_value("biographer")

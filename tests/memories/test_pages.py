@@ -317,11 +317,11 @@ def test_review_and_the_four_answers(app, browser, user, learn, model):
 def test_the_switches(browser, user, learn):
     talk = learn(user, "I own a boat")
     off = post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=0).text
-    assert "Off here" in off
+    assert "Off in this conversation" in off
     assert "Extract memories" not in off
     assert post_form(browser, f"/c/{talk}/memory/extract", headers=HTMX).status_code == 409
-    assert "Off here" not in post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
-    assert "Off everywhere" in post_form(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
+    assert "Off in this conversation" not in post_form(browser, f"/c/{talk}/memory", headers=HTMX, on=1).text
+    assert "Memory is off" in post_form(browser, "/memories/switch", headers=HTMX, on=0, conversation=talk).text
     assert post_form(browser, "/memories/switch", on=1).location == "/memory"
 
 
@@ -336,7 +336,7 @@ def test_extraction_by_the_button_tells_how_it_went(app, browser, user, model, r
     assert "+1." in done.text
     assert done.headers["HX-Trigger"] == "memories:changed"
     failed = browser.get(f"/c/{talk}/memory/extract/unknown", headers=HTMX).text
-    assert "nothing is lost" in failed
+    assert "tried again" in failed
 
 
 def test_deleting_a_conversation_says_what_rests_on_it(app, browser, user, learn):
@@ -368,8 +368,8 @@ def test_health_offers_the_way_out(app, browser, user, learn):
     with app.app_context(), write_transaction():
         history.drop_evidence(history.MemoryEvidence.memory_id == rows[0].memory_id)
     page = browser.get("/memories/health").text
-    assert "Rest on nothing" in page
-    assert "What it rested on is gone" in page
+    assert "No source left" in page
+    assert "The words it came from are gone" in page
     kept = post_form(browser, f"/memories/health/keep/{rows[1].memory_id}", others=str(rows[0].memory_id))
     assert kept.location == "/memories/health"
     assert [row.is_archived for row in memories_of(app, user.user_id)] == [True, False]

@@ -113,7 +113,7 @@ def test_in_a_legacy_the_panel_says_why_nothing_is_extracted_on_request(app, use
     client, browser = api_client(app, user), login(user)
     talk = converse(client, make_space(client))
     panel = browser.get(f"/c/{talk}").text
-    assert "Extract memories" not in panel and "facts are found as conversations grow long" in panel
+    assert "Extract memories" not in panel and "facts are found as conversations grow" in panel
     refused = post(browser, f"/c/{talk}/memory/extract", headers={"HX-Request": "true"})
     assert refused.status_code == 409 and "In a legacy" in refused.text
     project = browser.get(f"/c/{converse(client, make_space(client, 'Boat', 'project'))}").text
