@@ -124,8 +124,8 @@ def test_keyed_facts_are_looked_up_once_a_version_of_memory(app, user):
     )
 
     def asked(text: str) -> list[str]:
-        version = changes.position(user.user_id).memory_version
-        return [item.content for item in exact_facts(text, Scope(user.user_id), version)]
+        at = changes.position(user.user_id)
+        return [item.content for item in exact_facts(text, Scope(user.user_id), at)]
 
     with app.app_context():
         with write_transaction():

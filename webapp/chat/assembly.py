@@ -31,7 +31,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
-from webapp.memories.known import NEW, memory_is_on
+from webapp.memories.always import NEW
+from webapp.memories.known import memory_is_on
 from webapp.memories.models import MemoryVersion
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,14 +11,17 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
+from webapp.memories.always import KnownItem, context_memories, lasting_memories, new_memories
 from webapp.memories.keeping.versions import PerVersion, current_version
-from webapp.memories.known import context_memories, last_change
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
 
-_kept = PerVersion[tuple[datetime | None, list[Known]]]()
-"""When the memory of a user last changed, and what is always known of them: looking it up takes four queries a turn."""
+MOST_INSTANTS = 16
+"""How many conversations of a user are kept apart."""
+
+_kept = PerVersion[dict[datetime | None, list[Known]]]()
+"""What is always known of a user, by the instant from which on what changed is told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def place_of(
     if space is None or not is_member(user_id, space.space_id):
         return Place(known=_known(user_id, since, version) if remembers else [])
     if space.kind != "legacy":
-        known = _looked_up(user_id, space.space_id, since) if remembers else []
+        known = _made(context_memories(user_id, space.space_id, since=since)) if remembers else []
         return Place(instructions=space.instructions, known=known)
     facts = facts_for_prompt(user_id, space.space_id) if remembers else []
     return Place(
@@ -59,16 +63,19 @@ def place_of(
 
 
 def _known(user_id: int, since: datetime | None, version: int | None) -> list[Known]:
-    if version is None:
-        version = current_version(user_id)
-    changed_at, known = _kept.get(
-        user_id, version, lambda user_id: (last_change(user_id), _looked_up(user_id, None, None))
-    )
-    if since is None or changed_at is None or changed_at <= since:
-        return known
-    return _looked_up(user_id, None, since)
+    """What is always known in the user's personal conversations: looked up once a version, for a few instants."""
+    kept = _kept.get(user_id, current_version(user_id) if version is None else version, lambda _user_id: {})
+    if since not in kept:
+        new = _made(new_memories(user_id, since=since)) if since is not None else []
+        until = since if new else None
+        lasting = kept[None] if until is None and None in kept else _made(lasting_memories(user_id, until=until))
+        if until is None:
+            kept[None] = lasting
+        while len(kept) > MOST_INSTANTS:
+            kept.pop(next(iter(kept)))
+        kept[since] = lasting + new
+    return kept[since]
 
 
-def _looked_up(user_id: int, space_id: int | None, since: datetime | None) -> list[Known]:
-    items = context_memories(user_id, space_id, since=since)
+def _made(items: Iterable[KnownItem]) -> list[Known]:
     return [Known(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items]

@@ -50,6 +50,8 @@ def _current_slot_mysql(element: current_slot, compiler: SQLCompiler, **kw: Any)
     return f"CASE WHEN {_CURRENT} THEN concat(coalesce(category, ''), ':', fact_key) END"
 
 
+_KNOWN = f"CASE WHEN {_CURRENT} THEN importance END"
+
 _LISTED = ("user_id", "is_archived", "is_closed")
 """What every list of memories asks first."""
 
@@ -71,6 +73,7 @@ class Memory(Base):
         Index("ix_memories_category", "user_id", "is_archived", "category", "is_closed", "updated_at", "memory_id"),
         Index("ix_memories_pinned", *_LISTED, "is_pinned", "updated_at", "memory_id"),
         Index("ix_memories_waiting", *_LISTED, "needs_review", "updated_at", "memory_id"),
+        Index("ix_memories_known", "user_id", "space_slot", "known_rank", "memory_id"),
         Index("ix_memories_recent", "user_id", "created_at", "memory_id"),
         Index("ix_memories_source", "source_conversation_id"),
         Index("ix_memories_only_conversation_id", "only_conversation_id"),
@@ -128,6 +131,8 @@ class Memory(Base):
     # Virtual, not stored: MySQL allows no cascade on the base columns of a stored one.
     space_slot: Mapped[int] = mapped_column(Computed("coalesce(space_id, 0)", persisted=False))
     current_slot: Mapped[str | None] = mapped_column(Key(250), Computed(current_slot(), persisted=False))
+    # The importance of a fact while it is current: every prompt asks for the most important ones.
+    known_rank: Mapped[float | None] = mapped_column(Float, Computed(_KNOWN, persisted=False))
     # For the indexes of lists, where "has no end" and "has one" are two places, not a place and a range.
     is_closed: Mapped[bool] = mapped_column(Boolean, Computed("valid_to IS NOT NULL", persisted=False))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.database import get_or_raise
-from webapp.memories.known import context_memories, current_profile, memory_is_on
+from webapp.memories.always import context_memories
+from webapp.memories.known import current_profile, memory_is_on
 from webapp.prompts.values import lines_for
 
 

@@ -167,17 +167,19 @@ def news(user_id: int, since: Position, current: Position) -> News | None:
         changes.append(Change(what, ref_id, from_id))
     if seen != current.version or current.change_set_id < since.change_set_id:
         return News(current, complete=False)
-    memory_ids: set[int] = set()
-    if current.change_set_id > since.change_set_id:
-        for made in db.session.scalars(
-            select(MemoryChangeSet.changes).where(
-                MemoryChangeSet.user_id == user_id,
-                MemoryChangeSet.change_set_id > since.change_set_id,
-                MemoryChangeSet.change_set_id <= current.change_set_id,
-            )
-        ):
-            memory_ids.update(int(entry["memory_id"]) for entry in made)
-    return News(current, changes, frozenset(memory_ids))
+    return News(current, changes, memories_changed(user_id, since.change_set_id, current.change_set_id))
+
+
+def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
+    """The memories that the user's change sets between two of them are about."""
+    if through <= since:
+        return frozenset()
+    sets = select(MemoryChangeSet.changes).where(
+        MemoryChangeSet.user_id == user_id,
+        MemoryChangeSet.change_set_id > since,
+        MemoryChangeSet.change_set_id <= through,
+    )
+    return frozenset(int(entry["memory_id"]) for made in db.session.scalars(sets) for entry in made)
 
 
 def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection
 from functools import lru_cache
 
 from sqlalchemy import false, or_
 
 from webapp.database import db
-from webapp.memories.keeping.versions import PerVersion
 from webapp.memories.models import Memory
+from webapp.retrieval.changes import Position, memories_changed
 from webapp.retrieval.hydration import Found, load_memories_found
 from webapp.retrieval.loading import usable_memories
 from webapp.retrieval.scope import Scope
@@ -20,36 +22,83 @@ MOST = 8
 LOOKED_AT = 50
 SCANNED = 20
 
-Keys = dict[str, list[tuple[int, frozenset[str]]]]
-"""Keyed facts under one of their stems, each with all the stems that name it."""
-_keys = PerVersion[Keys]()
+MANY_CHANGES = 500
+"""Memories that changed at once, from which on the keys are looked up anew."""
 
 
-def exact_facts(text: str, scope: Scope, memory_version: int) -> list[Found]:
+class Keys:
+    """The keyed facts of a user under one of the stems that name each; follows the change sets of their memory."""
+
+    def __init__(self) -> None:
+        self.change_set_id = 0
+        self._by_stem: dict[str, dict[int, frozenset[str]]] = defaultdict(dict)
+        self._stem_of: dict[int, str] = {}
+
+    def named_by(self, said: frozenset[str]) -> list[int]:
+        """The facts all of whose stems were said, oldest first."""
+        return sorted(
+            memory_id for stem in said for memory_id, wanted in self._by_stem.get(stem, {}).items() if wanted <= said
+        )
+
+    def put(self, memory_id: int, fact_key: str) -> None:
+        """Add a fact."""
+        if wanted := _stems_of(fact_key):
+            self._stem_of[memory_id] = stem = min(wanted)
+            self._by_stem[stem][memory_id] = wanted
+
+    def remove(self, memory_id: int) -> None:
+        """Take a fact out, if it is there."""
+        if (stem := self._stem_of.pop(memory_id, None)) is not None:
+            del self._by_stem[stem][memory_id]
+
+
+_keys: OrderedDict[int, Keys] = OrderedDict()
+_lock = threading.Lock()
+MOST_USERS = 256
+
+
+def exact_facts(text: str, scope: Scope, at: Position) -> list[Found]:
     """The keyed facts that a question names ("what is my favourite colour": `preference/favourite_colour`).
 
-    `memory_version` is that of the user's memory, read before: the keys are looked up once a version.
+    `at` is where the user's memory stands, read before: the keys are brought that far, change by change.
     """
     said = frozenset(stems(words(text[:2_000])))
-    keys = _keys.get(scope.user_id, memory_version, _looked_up)
-    ids = sorted(memory_id for stem in said for memory_id, wanted in keys.get(stem, ()) if wanted <= said)
+    with _lock:
+        keys = _current_keys(scope.user_id, at.change_set_id)
+        ids = keys.named_by(said)
     if not ids:
         return []
     named = usable_memories().where(Memory.memory_id.in_(ids[:LOOKED_AT]))
     return load_memories_found(named, scope, "exact fact")[:MOST]
 
 
-def _looked_up(user_id: int) -> Keys:
-    keys: Keys = defaultdict(list)
-    rows = db.session.execute(
-        usable_memories()
-        .where(Memory.user_id == user_id, Memory.fact_key.is_not(None))
-        .with_only_columns(Memory.memory_id, Memory.fact_key)
-    )
-    for memory_id, fact_key in rows:
-        if wanted := _stems_of(fact_key):
-            keys[min(wanted)].append((memory_id, wanted))
+def _current_keys(user_id: int, change_set_id: int) -> Keys:
+    keys = _keys.get(user_id)
+    if keys is not None and keys.change_set_id < change_set_id:
+        changed = memories_changed(user_id, keys.change_set_id, change_set_id)
+        if len(changed) <= MANY_CHANGES:
+            _look_up(keys, user_id, changed)
+        else:
+            keys = None
+    if keys is None or keys.change_set_id > change_set_id:
+        keys = _keys[user_id] = Keys()
+        _look_up(keys, user_id, None)
+        while len(_keys) > MOST_USERS:
+            _keys.popitem(last=False)
+    _keys.move_to_end(user_id)
+    keys.change_set_id = change_set_id
     return keys
+
+
+def _look_up(keys: Keys, user_id: int, changed: Collection[int] | None) -> None:
+    """Read the user's keyed facts, or those among some memories."""
+    statement = usable_memories().where(Memory.user_id == user_id, Memory.fact_key.is_not(None))
+    if changed is not None:
+        for memory_id in changed:
+            keys.remove(memory_id)
+        statement = statement.where(Memory.memory_id.in_(changed))
+    for memory_id, fact_key in db.session.execute(statement.with_only_columns(Memory.memory_id, Memory.fact_key)):
+        keys.put(memory_id, fact_key)
 
 
 @lru_cache(maxsize=4_096)

@@ -97,7 +97,7 @@ def retrieve(question: Question, wait: float) -> Result:
     vectors = query_vectors()
     # Nothing to compare with, nothing to wait for: the first words of a newcomer's reply come at once.
     pending = vectors.start(text if entry is not None and entry.index.generations else "")
-    facts = exact_facts(text, own, at.memory_version) if question.memories else []
+    facts = exact_facts(text, own, at) if question.memories else []
     clock.lap("facts")
     if entry is None:
         result.indexed = False

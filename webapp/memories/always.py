@@ -1,0 +1,147 @@
+"""What every prompt holds of a memory, read along indexes: as cheap with twenty thousand memories as with ten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, false, select
+
+from webapp.database import db
+from webapp.memories.engine.policy import at_least
+from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
+from webapp.memories.models import Memory
+from webapp.memories.profile import KEYS
+from webapp.memories.service import readable, visible
+from webapp.spaces.members import names_of
+
+MOST = 200
+"""How many pinned memories, and how many keyed facts, are considered for one prompt."""
+MOST_NEW = 20
+"""How many memories that changed since a prompt's beginning was fixed are told apart from it."""
+NEW = "new"
+TOLERANCE = 1e-6
+"""What importances lose on their way through a FLOAT column."""
+
+_PROFILE = frozenset(KEYS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A memory for the prompt; `group` is profile, pinned, fact, recent, or NEW for what changed of late.
+
+    `by` names the member of the space who shares it; empty for the user's own.
+    """
+
+    memory_id: int
+    content: str
+    revision: int
+    group: str
+    importance: float
+    by: str = ""
+
+
+def context_memories(user_id: int, space_id: int | None = None, *, since: datetime | None = None) -> list[KnownItem]:
+    """What every prompt of the user's personal conversations, or of those in a space, holds; budgets are the prompt's.
+
+    Profile, pinned, keyed facts of importance 0.5 and more, and the most recent others, in a stable order. In a space
+    only that space's: the user's own and what others share. With `since`, what changed later comes last, as NEW, and
+    the rest is as it would have been then, but for what has gone: the beginning of a prompt stays the same from turn
+    to turn while memory grows at its end.
+    """
+    new = new_memories(user_id, space_id, since=since) if since is not None else []
+    return _named(user_id, lasting_memories(user_id, space_id, until=since) + new, in_space=space_id is not None)
+
+
+def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
+    """What changed after an instant, the latest first, as NEW."""
+    latest = _usable(user_id, space_id).where(Memory.updated_at > since)
+    rows = _rows(latest.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW))
+    return _items(rows, NEW)
+
+
+def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
+    """What every prompt holds; with `until`, without what changed later."""
+    usable = _usable(user_id, space_id)
+    if until is not None:
+        usable = usable.where(Memory.updated_at <= until)
+    latest = Memory.updated_at.desc(), Memory.memory_id.desc()
+    pinned = _rows(usable.where(Memory.is_pinned).order_by(*latest).limit(MOST))
+    facts = _rows(
+        usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
+        .order_by(Memory.known_rank.desc(), Memory.memory_id.desc())
+        .limit(MOST)
+    )
+    seen = {row.memory_id for row in (*pinned, *facts)}
+    newest = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc())
+    recent = _rows(newest.limit(len(seen) + DEFAULT_RANKING.recent_count))
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent)}
+    known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
+    grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
+    return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
+
+
+def _usable(user_id: int, space_id: int | None) -> Select[Any]:
+    """What may be in a prompt of the user's, in the words of the indexes."""
+    scope = visible(user_id).where(Memory.space_slot == 0)
+    if space_id is not None:
+        scope = readable(user_id).where(Memory.space_id == space_id)
+    return scope.where(
+        Memory.is_archived == false(), Memory.is_closed == false(), Memory.needs_review == false()
+    ).with_only_columns(
+        # Columns, not rows of a class: the vector of each comes along with those.
+        Memory.memory_id,
+        Memory.content,
+        Memory.revision,
+        Memory.importance,
+        Memory.fact_key,
+        Memory.is_pinned,
+        Memory.created_at,
+        Memory.updated_at,
+    )
+
+
+def _rows(statement: Select[Any]) -> Sequence[Row[Any]]:
+    return db.session.execute(statement).all()
+
+
+def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:
+    """The items with the names of the other members whose memories are among them."""
+    if not in_space:
+        return items
+    ids = [item.memory_id for item in items]
+    others = select(Memory.memory_id, Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != user_id)
+    author = dict(db.session.execute(others).all())
+    names = names_of(set(author.values())) if author else {}
+    return [replace(item, by=names.get(author.get(item.memory_id, 0), "")) for item in items]
+
+
+def _items(rows: Iterable[Row[Any]], group: str) -> list[KnownItem]:
+    return [
+        KnownItem(
+            row.memory_id,
+            row.content,
+            row.revision,
+            "profile" if group != NEW and row.fact_key in _PROFILE else group,
+            round(row.importance, 4),
+        )
+        for row in rows
+    ]
+
+
+def _ranked(row: Row[Any]) -> RankedMemory:
+    importance = row.importance
+    if at_least(importance, DEFAULT_RANKING.known_importance):
+        importance = max(importance, DEFAULT_RANKING.known_importance)
+    return RankedMemory(
+        ref=row.memory_id,
+        content=row.content,
+        confidence=1.0,
+        importance=importance,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        fact_key=row.fact_key,
+        is_pinned=bool(row.is_pinned),
+    )
