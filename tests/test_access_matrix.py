@@ -1,0 +1,259 @@
+"""Every route for everybody: owner, stranger, admin, nobody, tokens with and without the scope. New routes join by
+themselves; one that names a new kind of thing is tried with the owner's ids of that name, or with 1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import text
+from werkzeug.routing import Rule
+from werkzeug.test import TestResponse
+
+from tests.support.people import Person, csrf_token
+from webapp.accounts import scopes, tokens
+from webapp.accounts.schemas import NewToken
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+from webapp.spaces.documents import add_document
+from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.service import create_space
+
+MARKER = "zanzibarquokka"
+ADMINS_MAY_SEE = ("/admin", "/api/users", "/api/tasks/", "/api/internal/", "/api/prompts/render")
+# Its own answer to a digest that an admin may read, recorded each time (webapp/digests/access.py).
+ADMINS_DIGESTS = re.compile(r"/api/conversations/\d+/memory")
+ENDS_THE_SESSION = ("/logout", "/api/sessions/", "/settings/sessions")
+
+
+@dataclass
+class World:
+    """An owner, what is the owner's, and everybody else."""
+
+    owner: Person
+    stranger: Person
+    admin: Person
+    ids: dict[str, int]
+
+
+@pytest.fixture
+def world(app: Flask, make_user: Callable[..., Person]) -> World:
+    """One of each thing, every one of them with the marker in it."""
+    admin = make_user(is_admin=True)
+    owner, stranger = make_user(name=f"{MARKER} Owner"), make_user()
+    with app.app_context(), write_transaction():
+        space = create_space(owner.user_id, NewSpace(kind="project", name=f"Space {MARKER}"))
+        document = add_document(
+            owner.user_id, space.space_id, NewDocument(title=f"Document {MARKER}", content=f"All of {MARKER}.")
+        )
+        conversation = Conversation(user_id=owner.user_id, title=f"Talk {MARKER}")
+        db.session.add(conversation)
+        db.session.flush()
+        said = [
+            Message(conversation_id=conversation.conversation_id, role=role, content=MARKER, status="complete")
+            for role in ("user", "assistant")
+        ]
+        for message in said:
+            db.session.add(message)
+            db.session.flush()
+        said[1].reply_to_id = said[0].message_id
+        memory = create_memory(owner.user_id, MemoryFields(memory_type="fact", content=f"Likes {MARKER}"))
+        token, _ = tokens.create_token(owner.user_id, NewToken(name=f"Token {MARKER}"))
+        ids = {
+            "conversation_id": conversation.conversation_id,
+            "message_id": said[1].message_id,
+            "turn_id": said[1].message_id,
+            "version_id": said[1].message_id,
+            "memory_id": memory.memory_id,
+            "space_id": space.space_id,
+            "document_id": document.document_id,
+            "token_id": token.token_id,
+            "user_id": owner.user_id,
+        }
+    return World(owner, stranger, admin, ids)
+
+
+def routes(app: Flask, ids: dict[str, int]) -> Iterator[tuple[Rule, str, str]]:
+    """Every rule with each of its methods and an address of the owner's."""
+    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+        if "static" in rule.endpoint:
+            continue
+        path = re.sub(r"<int:(\w+)>", lambda match: str(ids.get(match[1], 1)), rule.rule)
+        path = re.sub(r"<any\(([^,)]+)[^>]*>", r"\1", path)
+        path = re.sub(r"<uuid:\w+>", "00000000-0000-0000-0000-000000000000", path)
+        path = re.sub(r"<[^>]+>", "x", path)
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            yield rule, method, path
+
+
+def access(app: Flask, rule: Rule) -> str:
+    """Who may call it, as the view or its blueprint says."""
+    view = app.view_functions[rule.endpoint]
+    blueprint = app.blueprints.get(rule.endpoint.rpartition(".")[0])
+    return str(getattr(view, "access", None) or getattr(blueprint, "access", None))
+
+
+def send(client: FlaskClient, method: str, path: str, headers: dict[str, str] | None = None) -> TestResponse:
+    """A request as a program or a page would send it, with nothing in its body."""
+    is_json = path.startswith(("/api/", "/memory/", "/v1/", "/mcp"))
+    body: dict[str, Any] = {"json": {}} if is_json and method != "GET" else {}
+    return client.open(path, method=method, headers=headers, **body)
+
+
+def rows_of(app: Flask, user_id: int) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything of the owner's that somebody might change."""
+    questions = {
+        "users": "SELECT email, name, is_admin, is_active, auth_version FROM users WHERE user_id = :u",
+        "tokens": "SELECT token_id, revoked_at FROM api_tokens WHERE user_id = :u ORDER BY 1",
+        "conversations": "SELECT conversation_id, title, is_archived, deleted_at FROM conversations WHERE user_id = :u",
+        "messages": "SELECT message_id, content, status FROM messages ORDER BY 1",
+        "memories": "SELECT memory_id, content, is_pinned, is_archived FROM memories WHERE user_id = :u ORDER BY 1",
+        "documents": "SELECT document_id, title FROM space_documents ORDER BY 1",
+        "members": "SELECT space_id, user_id, role FROM space_members ORDER BY 1, 2",
+    }
+    with app.app_context():
+        return {
+            name: [tuple(row) for row in db.session.execute(text(question), {"u": user_id})]
+            for name, question in questions.items()
+        }
+
+
+def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[FlaskClient, dict[str, str]]:
+    """A browser and the header of its unsafe requests."""
+    browser = login(person)
+    return browser, {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
+
+
+def test_nobody_gets_past_the_door(app: Flask, world: World, anonymous: FlaskClient) -> None:
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        if access(app, rule) == "public":
+            continue
+        for headers in ({}, {"HX-Request": "true"}, {"Accept": "application/json"}):
+            answer = send(anonymous, method, path, headers)
+            if answer.status_code not in (303, 401) or MARKER in answer.text:
+                wrong.append((method, path, answer.status_code))
+    assert not wrong
+
+
+@pytest.mark.parametrize("who", ["stranger", "admin"])
+def test_others_neither_see_nor_change_what_is_the_owners(
+    app: Flask, world: World, login: Callable[[Person], FlaskClient], who: str
+) -> None:
+    before = rows_of(app, world.owner.user_id)
+    browser, headers = signed_in(login, getattr(world, who))
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        if path.startswith(ENDS_THE_SESSION):
+            continue
+        if who == "admin" and (path.startswith(ADMINS_MAY_SEE) or ADMINS_DIGESTS.match(path)):
+            continue
+        for partial in ({}, {"HX-Request": "true"}):
+            answer = send(browser, method, path, {**headers, **partial})
+            if answer.status_code >= 500 or MARKER in answer.text:
+                wrong.append((method, path, answer.status_code))
+            if "<int:" in rule.rule and access(app, rule) != "public" and method == "GET":
+                # 303 leads to a page that says 404.
+                allowed = {303, 403, 404, 405, 409} | ({200, 202} if who == "admin" else set())
+                if "user_id" not in rule.rule and answer.status_code not in allowed:
+                    wrong.append((method, path, answer.status_code))
+    assert not wrong
+    assert rows_of(app, world.owner.user_id) == before
+
+
+def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+    browser, headers = signed_in(login, world.owner)
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        if access(app, rule) in ("admin", "service"):
+            answer = send(browser, method, path, headers)
+            if answer.status_code != 403:
+                wrong.append((method, path, answer.status_code))
+    assert not wrong
+
+
+def test_unsafe_requests_of_a_session_need_the_csrf_token(
+    app: Flask, world: World, login: Callable[[Person], FlaskClient]
+) -> None:
+    before = rows_of(app, world.admin.user_id)
+    browser, _ = signed_in(login, world.admin)
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        if method != "GET" and access(app, rule) != "public":
+            answer = send(browser, method, path)
+            if answer.status_code != 403:
+                wrong.append((method, path, answer.status_code))
+    assert not wrong
+    assert rows_of(app, world.admin.user_id) == before
+
+
+def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
+    """The header of a new token of a person's."""
+    is_service = wishes.pop("is_service", False)
+    with app.app_context(), write_transaction():
+        _, secret = tokens.create_token(person.user_id, NewToken(name="matrix", **wishes), is_service=is_service)
+    return {"Authorization": f"Bearer {secret}", "Accept": "application/json"}
+
+
+@pytest.mark.parametrize("scope", scopes.SCOPES)
+def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: scopes.Scope) -> None:
+    headers = token_of(app, world.admin, scopes=[scope])
+    caller = app.test_client(use_cookies=False)
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        rights = access(app, rule)
+        view = app.view_functions[rule.endpoint]
+        wanted = scopes.needed(method, path, rights, getattr(view, "scope", None))
+        if rights == "public" or scope in wanted:
+            continue
+        answer = send(caller, method, path, headers)
+        if answer.status_code != 403:
+            wrong.append((method, path, answer.status_code))
+    assert not wrong
+
+
+def test_what_takes_a_session_no_token_may_do(app: Flask, world: World) -> None:
+    headers = token_of(app, world.admin)
+    caller = app.test_client(use_cookies=False)
+    only = [
+        (method, path)
+        for rule, method, path in routes(app, world.ids)
+        if getattr(app.view_functions[rule.endpoint], "session_only", False)
+    ]
+    assert ("POST", "/settings/tokens") in only
+    assert {send(caller, method, path, headers).status_code for method, path in only} == {403}
+
+
+def test_a_service_token_is_for_services(app: Flask, world: World) -> None:
+    headers = token_of(app, world.admin, is_service=True)
+    caller = app.test_client(use_cookies=False)
+    wrong = []
+    for rule, method, path in routes(app, world.ids):
+        view = app.view_functions[rule.endpoint]
+        if access(app, rule) in ("public", "service") or getattr(view, "services", False):
+            continue
+        answer = send(caller, method, path, headers)
+        if answer.status_code != 403:
+            wrong.append((method, path, answer.status_code))
+    assert not wrong
+
+
+def test_the_owner_sees_what_is_the_owners(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
+    browser, _ = signed_in(login, world.owner)
+    for path in (
+        f"/c/{world.ids['conversation_id']}",
+        f"/api/memories/{world.ids['memory_id']}",
+        f"/spaces/{world.ids['space_id']}",
+        f"/spaces/{world.ids['space_id']}/documents/{world.ids['document_id']}",
+        f"/api/messages/{world.ids['message_id']}/versions",
+        "/settings",
+    ):
+        answer = browser.get(path)
+        assert (path, answer.status_code, MARKER in answer.text) == (path, 200, True)
