@@ -54,6 +54,8 @@ class Settings(BaseModel):
     context_tokens: int = Field(16_000, ge=512)
     reply_tokens: int = Field(2_048, ge=64)
     suggestions: bool = True
+    # Journeys kept beside the shipped ones, in JSON or YAML
+    journeys_folder: Path | None = None
     model_connect_timeout: float = Field(5.0, gt=0)
     model_first_token_timeout: float = Field(90.0, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)

@@ -47,6 +47,8 @@ from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
 from webapp.journeys.api import points_blueprint as journey_points_api
+from webapp.journeys.authoring_api import blueprint as journey_authoring_api
+from webapp.journeys.authoring_pages import blueprint as journey_authoring_pages
 from webapp.journeys.cli import register_commands as journeys_commands
 from webapp.journeys.pages import blueprint as journeys_pages
 from webapp.journeys.setup import init_journeys
@@ -195,9 +197,9 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for guided in (journeys_api, journey_points_api, point_answers_api, chat_points_api):
+    for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
-    for guided_pages in (journeys_pages, chat_points_pages, admin_journeys):
+    for guided_pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(guided_pages)
     init_docs(app)
     accounts_commands(app)

@@ -5,7 +5,7 @@ Journeys are a later domain; of their table this one needs to know only how a sl
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Integer, String, column, false, select, table
+from sqlalchemy import Boolean, Integer, String, column, false, or_, select, table
 
 from webapp.database import db
 
@@ -15,14 +15,17 @@ JOURNEYS = table(
     column("slug", String),
     column("title", String),
     column("is_archived", Boolean),
+    column("owner_id", Integer),
 )
 
 
-def find_journey(slug: str) -> tuple[int, str] | None:
-    """The id and the title of a journey on offer."""
+def find_journey(slug: str, user_id: int) -> tuple[int, str] | None:
+    """The id and the title of a journey on offer to a user."""
     row = db.session.execute(
         select(JOURNEYS.c.journey_id, JOURNEYS.c.title).where(
-            JOURNEYS.c.slug == slug, JOURNEYS.c.is_archived == false()
+            JOURNEYS.c.slug == slug,
+            JOURNEYS.c.is_archived == false(),
+            or_(JOURNEYS.c.owner_id.is_(None), JOURNEYS.c.owner_id == user_id),
         )
     ).one_or_none()
     return (row.journey_id, row.title) if row else None

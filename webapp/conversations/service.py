@@ -43,7 +43,7 @@ def create_conversation(user_id: int, fields: NewConversation, *, messages: int 
         persona = persona_in(user_id, fields.space_id, persona)
     journey_id = title = None
     if fields.journey is not None:
-        journey = find_journey(fields.journey)
+        journey = find_journey(fields.journey, user_id)
         if journey is None:
             raise NotFound("There is no such journey.")
         journey_id, title = journey

@@ -36,14 +36,16 @@ PDF: Responses = {
 @signed_in
 def list_journeys() -> ViewResult:
     """The journeys on offer."""
-    return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys()]).model_dump(mode="json")
+    return JourneyList(journeys=[JourneyOut.of(row) for row in service.list_journeys(current_user_id())]).model_dump(
+        mode="json"
+    )
 
 
 @blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
 @signed_in
 def get_journey(path: JourneyPath) -> ViewResult:
     """A journey with the definitions of its points."""
-    row, points = service.get_journey(path.slug)
+    row, points = service.get_journey(current_user_id(), path.slug)
     return JourneyDetail(
         **JourneyOut.of(row).model_dump(), points=[PointDefinition.of(point) for point in points]
     ).model_dump(mode="json")

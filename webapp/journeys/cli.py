@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ from flask.cli import AppGroup, with_appcontext
 from flask_migrate import upgrade
 
 from webapp.database import write_transaction
-from webapp.journeys.loading import FIXTURES, FixtureError, load_journeys
+from webapp.journeys.loading import FixtureError, folders, load_journeys
 
 journeys = AppGroup("journeys", help="Guided conversations.")
 
@@ -26,12 +27,12 @@ def register_commands(app: Flask) -> None:
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=FIXTURES,
-    help="Where the JSON files are.",
+    default=None,
+    help="Where the files are, instead of those shipped and those in JOURNEYS_FOLDER.",
 )
-def load(force: bool, folder: Path) -> None:
+def load(force: bool, folder: Path | None) -> None:
     """Load journeys from their JSON files. What users have told stays as it is."""
-    _load(force, folder)
+    _load(force, [folder] if folder else folders())
 
 
 @click.command("prepare")
@@ -39,13 +40,13 @@ def load(force: bool, folder: Path) -> None:
 def prepare() -> None:
     """Bring the database to this version: migrations, then journeys that are new. Safe to run at every start."""
     upgrade()
-    _load(False, FIXTURES)
+    _load(False, folders())
 
 
-def _load(force: bool, folder: Path) -> None:
+def _load(force: bool, where: Sequence[Path]) -> None:
     try:
         with write_transaction():
-            done = load_journeys(folder, force=force)
+            done = load_journeys(*where, force=force)
     except FixtureError as error:
         raise click.ClickException("nothing was loaded\n  " + "\n  ".join(error.problems)) from None
     for word, slugs in (("new", done.created), ("updated", done.updated), ("archived", done.archived)):

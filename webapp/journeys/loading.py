@@ -7,14 +7,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
+import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from sqlalchemy import select
 
 from webapp.database import db, now
 from webapp.errors import DomainError
+from webapp.extensions import app_settings
 from webapp.journeys.models import ConversationPoint, Journey
 from webapp.validation import Line
 
@@ -53,6 +55,7 @@ class PointFixture(BaseModel):
     suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
     semantic_keywords: Items
     confidence_threshold: float = Field(0.7, ge=0.1, le=1.0, strict=False)
+    keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
 
 class JourneyFixture(BaseModel):
@@ -64,6 +67,7 @@ class JourneyFixture(BaseModel):
     title: Title
     description: Text
     system_prompt: Text
+    front_page: Title | None = None
     points: list[PointFixture] = Field(min_length=1, max_length=100)
 
     @field_validator("points")
@@ -97,13 +101,17 @@ class Loaded:
     archived: list[str]
 
 
-def read_fixtures(folder: Path = FIXTURES) -> list[tuple[JourneyFixture, str]]:
-    """The journeys of a folder with the hash of each file, by file name. Raises FixtureError naming file and path."""
+def folders() -> list[Path]:
+    """Where journeys come from: those shipped, and the folder that the installation keeps its own in."""
+    own = app_settings().journeys_folder
+    return [FIXTURES, *([own] if own is not None else [])]
+
+
+def read_fixtures(*folders: Path) -> list[tuple[JourneyFixture, str]]:
+    """The journeys of folders with the hash of each file, by file name. Raises FixtureError naming file and path."""
     found: list[tuple[JourneyFixture, str]] = []
     problems: list[str] = []
-    files = sorted(folder.glob("*.json"))
-    if not files:
-        raise FixtureError([f"{folder}: there is no JSON file"])
+    files = [path for folder in folders or (FIXTURES,) for path in _files(folder)]
     named: dict[str, str] = {}
     for path in files:
         try:
@@ -120,12 +128,21 @@ def read_fixtures(folder: Path = FIXTURES) -> list[tuple[JourneyFixture, str]]:
     return found
 
 
+def _files(folder: Path) -> list[Path]:
+    found = sorted(path for form in ("json", "yaml", "yml") for path in folder.glob(f"*.{form}"))
+    if not found:
+        raise FixtureError([f"{folder}: there is no JSON file"])
+    return found
+
+
 def _read(path: Path) -> tuple[JourneyFixture, str]:
     raw = path.read_bytes()
     if len(raw) > MAX_FILE_BYTES:
         raise FixtureError([f"{path.name}: is larger than {MAX_FILE_BYTES:,} bytes"])
     try:
-        data = json.loads(raw)
+        data = json.loads(raw) if path.suffix == ".json" else yaml.safe_load(raw)
+    except yaml.YAMLError as error:
+        raise FixtureError([f"{path.name}: {' '.join(str(error).split())[:300]}"]) from None
     except json.JSONDecodeError as error:
         raise FixtureError([f"{path.name}: line {error.lineno}, column {error.colno}: {error.msg}"]) from None
     except (ValueError, RecursionError):
@@ -135,7 +152,12 @@ def _read(path: Path) -> tuple[JourneyFixture, str]:
     except ValidationError as error:
         found = [f"{path.name}: {_place(item['loc'])}: {_message(item)}" for item in error.errors()]
         raise FixtureError(found) from None
-    return fixture, hashlib.sha256(fixture.model_dump_json().encode()).hexdigest()
+    return fixture, digest_of(fixture)
+
+
+def digest_of(fixture: JourneyFixture) -> str:
+    """Changes with anything that a journey says."""
+    return hashlib.sha256(fixture.model_dump_json(exclude_none=True).encode()).hexdigest()
 
 
 def _place(loc: Sequence[str | int]) -> str:
@@ -148,13 +170,14 @@ def _message(item: ErrorDetails) -> str:
     return str(item["msg"]).removeprefix("Value error, ")
 
 
-def load_journeys(folder: Path = FIXTURES, *, force: bool = False) -> Loaded:
+def load_journeys(*folders: Path, force: bool = False) -> Loaded:
     """Bring the tables to what the files say; new journeys always, changes to existing ones only with `force`.
 
-    With `force`, points and journeys that are in no file any more are archived. What users have told is left alone.
+    With `force`, points and journeys that are in no file any more are archived, never those written in the application.
+    What users have told is left alone.
     Raises FixtureError before anything is written.
     """
-    fixtures = read_fixtures(folder)
+    fixtures = read_fixtures(*folders)
     known = {row.slug: row for row in db.session.scalars(select(Journey).with_for_update())}
     created, updated, unchanged, differing, archived = [], [], [], [], []
     for position, (fixture, digest) in enumerate(fixtures):
@@ -163,6 +186,9 @@ def load_journeys(folder: Path = FIXTURES, *, force: bool = False) -> Loaded:
             row = Journey(slug=fixture.slug)
             db.session.add(row)
             created.append(fixture.slug)
+        elif row.source != "file":
+            differing.append(fixture.slug)  # written here: a file of the same name does not take its place
+            continue
         elif row.source_hash == digest and row.position == position and not row.is_archived:
             unchanged.append(fixture.slug)
             continue
@@ -171,11 +197,11 @@ def load_journeys(folder: Path = FIXTURES, *, force: bool = False) -> Loaded:
             continue
         else:
             updated.append(fixture.slug)
-        _write_journey(row, fixture, digest, position)
-        archived += [f"{fixture.slug}/{slug}" for slug in _write_points(row, fixture.points)]
+        write_journey(row, fixture, digest, position)
+        archived += [f"{fixture.slug}/{slug}" for slug in write_points(row, fixture.points)]
     if force:
         for row in known.values():
-            if not row.is_archived:
+            if not row.is_archived and row.source == "file":
                 row.is_archived = True
                 row.updated_at = now()
                 archived.append(row.slug)
@@ -183,13 +209,15 @@ def load_journeys(folder: Path = FIXTURES, *, force: bool = False) -> Loaded:
     return Loaded(created, updated, unchanged, differing, archived)
 
 
-def _write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: int) -> None:
+def write_journey(row: Journey, fixture: JourneyFixture, digest: str, position: int) -> None:
+    """Write what a journey says, but for its points; it is on offer from then on."""
     row.title, row.description, row.system_prompt = fixture.title, fixture.description, fixture.system_prompt
+    row.front_page = fixture.front_page
     row.source_hash, row.position, row.is_archived, row.updated_at = digest, position, False, now()
     db.session.flush()
 
 
-def _write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
+def write_points(journey: Journey, fixtures: Sequence[PointFixture]) -> list[str]:
     """Write a journey's points in order; the slugs of those that were archived."""
     rows = db.session.scalars(select(ConversationPoint).where(ConversationPoint.journey_id == journey.journey_id))
     known = {row.slug: row for row in rows}

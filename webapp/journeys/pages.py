@@ -16,7 +16,7 @@ from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
-from webapp.journeys.points import journey_view
+from webapp.journeys.points import journey_view, points_of
 from webapp.validation import MAX_ID
 from webapp.web import ViewResult, wants_partial
 
@@ -34,7 +34,7 @@ DEFAULT_QUESTIONS = (
 def _points() -> dict[str, Any]:
     """What the templates of any page may ask for; nothing is loaded unless one does."""
     return {
-        "load_journeys": service.list_journeys,
+        "load_journeys": lambda: service.list_journeys(current_user_id()),
         "load_points": _load_points,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
         "default_questions": DEFAULT_QUESTIONS,
@@ -57,7 +57,8 @@ def _load_points(conversation: Conversation | None) -> JourneyView | None:
 def picker() -> ViewResult:
     """The journeys on offer."""
     return render_template(
-        "journeys/page.html", journeys=[service.get_journey(row.slug) for row in service.list_journeys()]
+        "journeys/page.html",
+        journeys=[(row, points_of(row.journey_id)) for row in service.list_journeys(current_user_id())],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import false, select
+from sqlalchemy import false, or_, select
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
@@ -12,6 +12,7 @@ from webapp.database import db
 from webapp.errors import NotFound
 from webapp.journeys.answers import forget_state
 from webapp.journeys.assessment import hold_memory
+from webapp.journeys.authoring import visible_journey
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, points_of
@@ -21,16 +22,18 @@ REREAD = 20
 """How many of a journey's conversations are read again when a point is reset."""
 
 
-def list_journeys() -> Sequence[Journey]:
-    """The journeys on offer, in order."""
+def list_journeys(user_id: int) -> Sequence[Journey]:
+    """The journeys on offer to a user, in order; their own come last."""
     return db.session.scalars(
-        select(Journey).where(Journey.is_archived == false()).order_by(Journey.position, Journey.journey_id)
+        select(Journey)
+        .where(Journey.is_archived == false(), or_(Journey.owner_id.is_(None), Journey.owner_id == user_id))
+        .order_by(Journey.position, Journey.journey_id)
     ).all()
 
 
-def get_journey(slug: str) -> tuple[Journey, Sequence[ConversationPoint]]:
-    """A journey with its points. Raises NotFound."""
-    row = db.session.scalar(select(Journey).where(Journey.slug == slug, Journey.is_archived == false()))
+def get_journey(user_id: int, slug: str) -> tuple[Journey, Sequence[ConversationPoint]]:
+    """A journey on offer to a user, with its points. Raises NotFound."""
+    row = visible_journey(user_id, slug)
     if row is None:
         raise NotFound("There is no such journey.")
     return row, points_of(row.journey_id)

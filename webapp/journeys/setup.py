@@ -8,9 +8,11 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import and_, delete, or_, select
 
+from webapp.accounts.signals import account_deleted
 from webapp.database import rows_changed
 from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
+from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.models import PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
 from webapp.memories.keeping.forgetting import being_forgotten
@@ -24,6 +26,11 @@ def init_journeys(app: Flask) -> None:
     """Wire journeys into an application."""
     init_guided(app, Guide(open_points, store_assessments))
     being_forgotten.connect(_forget)
+    account_deleted.connect(_account_deleted)
+
+
+def _account_deleted(_sender: object, *, user_id: int) -> None:
+    delete_journeys_of(user_id)
 
 
 def _forget(

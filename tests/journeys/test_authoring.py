@@ -1,0 +1,169 @@
+"""Journeys written in the application: drafts, versions, roll back, whose they are, files in and out."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from flask import Flask
+
+from tests.conversations.test_api import assert_problem
+from tests.journeys.rows import SMALL, begin, load, points
+from tests.support.people import ApiClient, Person, csrf_token
+from webapp.accounts.service import delete_user
+from webapp.database import write_transaction
+from webapp.llm.offline.testing import ServerHandle
+
+SHORT = {
+    "title": "My week",
+    "description": "A look back.",
+    "system_prompt": "You help somebody to look back.",
+    "points": [
+        {"title": "What went well", "elicitation_goals": ["One thing"], "completion_criteria": ["One is named"]}
+    ],
+}
+
+
+@pytest.fixture
+def admin(api: Callable, make_user: Callable) -> ApiClient:
+    return api(make_user(is_admin=True))
+
+
+def made(client: ApiClient, body: dict[str, Any] = SHORT, status: int = 201, query: str = "") -> Any:
+    answer = client.post(f"/api/journeys{query}", json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json
+
+
+def slugs(client: ApiClient) -> list[str]:
+    return [item["slug"] for item in client.get("/api/journeys").json["journeys"]]
+
+
+def test_a_draft_is_published_changed_and_rolled_back(admin: ApiClient, client: ApiClient) -> None:
+    draft = made(admin)
+    assert (draft["slug"], draft["status"], draft["is_private"]) == ("my-week", "draft", False)
+    assert draft["points"][0]["slug"] == "what-went-well"
+    assert slugs(admin) == [] and client.get("/api/journeys/my-week").status_code == 404
+    assert_problem(client.post("/api/conversations", json={"journey": "my-week"}), 404)
+    first = admin.post("/api/journeys/my-week/publish", json={}).json
+    assert (first["status"], first["published_version"], first["has_draft"]) == ("published", 1, False)
+    conversation = begin(client, "my-week")
+    changed = copy.deepcopy(SHORT)
+    changed["points"].append({**SHORT["points"][0], "title": "What was hard"})
+    saved = admin.put("/api/journeys/my-week", json=changed).json
+    assert (saved["has_draft"], len(saved["points"]), len(points(client, conversation)["points"])) == (True, 2, 1)
+    assert admin.post("/api/journeys/my-week/publish", json={}).json["published_version"] == 2
+    assert points(client, conversation)["progress"]["total"] == 2
+    back = admin.post("/api/journeys/my-week/publish", json={"version": 1}).json
+    assert [(item["number"], item["is_published"]) for item in back["versions"]] == [(2, False), (1, True)]
+    assert points(client, conversation)["progress"]["total"] == 1
+    assert_problem(admin.post("/api/journeys/my-week/publish", json={"version": 9}), 404)
+    assert admin.delete("/api/journeys/my-week").status_code == 204
+    assert slugs(client) == [] and points(client, conversation)["progress"]["total"] == 1
+    assert admin.post("/api/journeys/my-week/publish", json={}).json["status"] == "published"
+
+
+def test_ones_own_journey_is_nobody_elses(app: Flask, client: ApiClient, admin: ApiClient, user: Person) -> None:
+    assert made(client)["is_private"] is True
+    client.post("/api/journeys/my-week/publish", json={})
+    assert slugs(client) == ["my-week"] and slugs(admin) == []
+    begin(client, "my-week")
+    assert_problem(admin.post("/api/conversations", json={"journey": "my-week"}), 404)
+    for answer in (
+        admin.get("/api/journeys/my-week"),
+        admin.get("/api/journeys/my-week/draft"),
+        admin.put("/api/journeys/my-week", json=SHORT),
+        admin.post("/api/journeys/my-week/publish", json={}),
+        admin.delete("/api/journeys/my-week"),
+        admin.post("/api/journeys/my-week/duplicate"),
+        admin.get("/api/journeys/my-week/export"),
+    ):
+        assert_problem(answer, 404)
+    assert made(admin)["slug"] == "my-week-2", "that the name is taken is not to be learned"
+    with app.app_context(), write_transaction():
+        delete_user(user.user_id)
+    assert made(admin, {**SHORT, "slug": "my-week"})["slug"] == "my-week"
+
+
+def test_everyones_journeys_are_the_administrators(garden: Path, client: ApiClient, admin: ApiClient) -> None:
+    for answer in (
+        client.put("/api/journeys/garden", json=SHORT),
+        client.delete("/api/journeys/garden"),
+        client.post("/api/journeys/garden/publish", json={}),
+    ):
+        assert_problem(answer, 403)
+    copied = client.post("/api/journeys/garden/duplicate").json
+    assert (copied["slug"], copied["title"], copied["is_private"]) == ("a-garden-copy", "A garden (copy)", True)
+    assert_problem(admin.put("/api/journeys/garden", json=SHORT), 409)
+    assert_problem(made(client, {**SHORT, "slug": "garden"}, 409) and client.get("/api/journeys/nowhere"), 404)
+
+
+def test_mistakes_name_the_field(client: ApiClient) -> None:
+    for change, loc in (
+        ({"title": ""}, "title"),
+        ({"points": []}, "points"),
+        ({"points": [{**SHORT["points"][0], "elicitation_goals": []}]}, "elicitation_goals"),
+        ({"points": [{**SHORT["points"][0], "colour": "red"}]}, "colour"),
+        ({"points": [SHORT["points"][0], SHORT["points"][0]]}, "points"),
+    ):
+        found = made(client, {**SHORT, **change}, 422)
+        assert loc in str(found["errors"][0]["loc"]), found
+
+
+def test_anonymous_gets_401(anonymous: Any) -> None:
+    assert anonymous.post("/api/journeys", json=SHORT).status_code == 401
+    assert anonymous.get("/journeys/mine").status_code in (302, 303)
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_out_and_in_again_is_the_same(admin: ApiClient, form: str) -> None:
+    made(admin, SMALL)
+    text = admin.get(f"/api/journeys/garden/export?format={form}").text
+    assert (json.loads if form == "json" else yaml.safe_load)(text) == SMALL
+    admin.delete("/api/journeys/garden")
+    again = admin.post("/api/journeys/import", json={"text": text}).json
+    assert (again["slug"], again["points"]) == ("garden", SMALL["points"])
+    broken = admin.post("/api/journeys/import", json={"text": text.replace("A garden", "")})
+    assert_problem(broken, 422)
+    assert "title" in broken.text
+
+
+def test_loading_files_never_touches_what_was_written_here(app: Flask, garden: Path, admin: ApiClient) -> None:
+    made(admin)
+    admin.post("/api/journeys/my-week/publish", json={})
+    (garden / "week.yaml").write_text(yaml.safe_dump({**SMALL, "slug": "my-week"}))
+    done = load(app, garden, force=True)
+    assert (done.archived, done.differing, done.unchanged) == ([], ["my-week"], ["garden"])
+    assert admin.get("/api/journeys/my-week").json["title"] == "My week"
+
+
+def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: ServerHandle) -> None:
+    browser = login(admin.person)
+    token = csrf_token(browser.get("/journeys/new").text)
+    fields = {"csrf_token": token, "count": "1", "title": "My week", "description": "d", "system_prompt": "s"}
+    point = {"p0.title": "Well", "p0.elicitation_goals": "One\n\nTwo", "p0.completion_criteria": "Named"}
+    wrong = browser.post("/journeys/new", data={**fields, **point, "p0.completion_criteria": "", "do": "save"})
+    assert (
+        wrong.status_code == 422 and "points[0].completion_criteria" in wrong.text and 'value="My week"' in wrong.text
+    )
+    more = browser.post("/journeys/new", data={**fields, **point, "do": "add"}).text
+    assert "Point 2" in more and "One\nTwo" in more
+    assert browser.post("/journeys/new", data={**fields, **point, "do": "save"}).status_code == 303
+    model.script(match="Conversation Point: Well", reply="What went well?", times=1)
+    tried = browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "try"}).text
+    assert "What went well?" in tried and "## Your Goals for This Discussion" in tried
+    assert browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "publish"}).status_code == 303
+    assert "on offer" in browser.get("/journeys/mine").text and "My week" in browser.get("/journeys").text
+    later = {**fields, **point, "p0.title": "Better", "do": "publish"}
+    assert browser.post("/journeys/my-week/edit", data=later).status_code == 303
+    assert browser.post("/journeys/my-week/versions/1", data={"csrf_token": token}).status_code == 303
+    assert admin.get("/api/journeys/my-week").json["points"][0]["title"] == "Well"
+    assert browser.post("/journeys/garden/duplicate", data={"csrf_token": token}).status_code == 303
+    assert "A garden (copy)" in browser.get("/journeys/mine").text
+    pasted = browser.post("/journeys/mine", data={"csrf_token": token, "text": "title: [1"})
+    assert pasted.status_code == 422 and "cannot be read" in pasted.text

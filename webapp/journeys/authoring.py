@@ -1,0 +1,205 @@
+"""Journeys written in the browser or over the API: drafts, versions, publishing, rolling back, archiving.
+
+An author changes a draft; what others see changes when it is published. A journey without an owner is for everyone and
+belongs to the administrators; one with an owner is theirs alone. Those kept in files are changed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, false, func, or_, select
+
+from webapp.accounts.models import User
+from webapp.database import db, get_or_raise, now
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
+from webapp.journeys.loading import JourneyFixture, digest_of, write_journey, write_points
+from webapp.journeys.models import Journey, JourneyVersion
+from webapp.journeys.points import points_of
+
+MAX_OWN = 50
+TRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A journey as its author sees it: its row, the definition at hand (the draft, if there is one), its versions."""
+
+    journey: Journey
+    definition: dict[str, Any]
+    versions: Sequence[JourneyVersion]
+
+    @property
+    def status(self) -> str:
+        """draft (never published), published or archived."""
+        if not self.journey.is_archived:
+            return "published"
+        return "archived" if self.journey.published_version or self.journey.source == "file" else "draft"
+
+
+def own_journeys(user_id: int) -> Sequence[Journey]:
+    """The journeys that a user may change: their own, and for administrators those of the installation."""
+    mine = [Journey.owner_id == user_id]
+    if get_or_raise(User, user_id).is_admin:
+        mine.append(Journey.owner_id.is_(None))
+    return db.session.scalars(select(Journey).where(or_(*mine)).order_by(Journey.is_archived, Journey.title)).all()
+
+
+def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
+    """A journey with its draft and versions, for who may change it. Raises NotFound, and Forbidden for who may not."""
+    statement = select(Journey).where(Journey.slug == slug)
+    row = db.session.scalar(statement.with_for_update() if lock else statement)
+    if row is None or row.owner_id not in (None, user_id):
+        raise NotFound("There is no such journey.")
+    if row.owner_id is None and not get_or_raise(User, user_id).is_admin:
+        if row.is_archived:
+            raise NotFound("There is no such journey.")
+        raise Forbidden("Only administrators change the journeys of everyone. Duplicate it to make it yours.")
+    versions = db.session.scalars(
+        select(JourneyVersion).where(JourneyVersion.journey_id == row.journey_id).order_by(JourneyVersion.number.desc())
+    ).all()
+    return Work(row, row.draft or definition_of(fixture_of(row, points_of(row.journey_id))), versions)
+
+
+def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
+    """A new journey that nobody is offered before it is published. Raises Conflict, Invalid."""
+    author = get_or_raise(User, user_id)
+    owner_id = user_id if is_private or not author.is_admin else None
+    if owner_id is not None:
+        count = db.session.scalar(select(func.count()).select_from(Journey).where(Journey.owner_id == owner_id)) or 0
+        if count >= MAX_OWN:
+            raise Conflict(f"There may be {MAX_OWN} journeys of your own. Delete one first.")
+    fixture = body.complete()
+    slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
+    definition = {**definition_of(fixture), "slug": slug}
+    row = Journey(
+        slug=slug,
+        title=fixture.title,
+        description=fixture.description,
+        system_prompt=fixture.system_prompt,
+        front_page=fixture.front_page,
+        position=1_000,
+        source_hash="",
+        is_archived=True,
+        owner_id=owner_id,
+        source="editor",
+        draft=definition,
+    )
+    db.session.add(row)
+    db.session.flush()
+    return Work(row, definition, [])
+
+
+def _free_slug(user_id: int, wanted: str, *, is_asked_for: bool) -> str:
+    """The slug, or one like it: that somebody else has a journey of that name is not to be learned here."""
+    taken = db.session.scalar(select(Journey).where(Journey.slug == wanted))
+    if taken is None:
+        return wanted
+    if is_asked_for and taken.owner_id in (None, user_id):
+        raise Conflict("There is a journey with this slug already.")
+    for number in range(2, TRIES):
+        slug = f"{wanted[:90]}-{number}"
+        if db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is None:
+            return slug
+    raise Conflict("There are too many journeys of this name.")
+
+
+def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:
+    """Change the draft of a journey; what is published stays. Raises NotFound, Forbidden, Conflict, Invalid."""
+    work = work_on(user_id, slug, lock=True)
+    _not_in_file(work.journey)
+    if body.slug not in (None, slug):
+        raise Invalid.field("slug", "cannot be changed; duplicate the journey instead")
+    definition = {**definition_of(body.complete()), "slug": slug}
+    work.journey.draft, work.journey.updated_at = definition, now()
+    if work.journey.published_version is None:
+        work.journey.title, work.journey.description = definition["title"], definition["description"]
+    db.session.flush()
+    return Work(work.journey, definition, work.versions)
+
+
+def publish(user_id: int, slug: str, number: int | None = None) -> Work:
+    """Offer the draft as a new version, or put an earlier version back. What people have told stays as it is.
+
+    Raises NotFound, Forbidden, Conflict.
+    """
+    work = work_on(user_id, slug, lock=True)
+    row = work.journey
+    if row.source == "file":
+        if number is not None:
+            raise NotFound("There is no such version.")
+        row.is_archived, row.updated_at = False, now()
+        return work_on(user_id, slug)
+    if number is None:
+        if row.draft is None:
+            if row.published_version is None:
+                raise Conflict("There is nothing to publish.")
+            row.is_archived = False  # it was archived
+            db.session.flush()
+            return work_on(user_id, slug)
+        fixture = JourneyFixture.model_validate(row.draft)
+        number = 1 + max((version.number for version in work.versions), default=0)
+        db.session.add(
+            JourneyVersion(journey_id=row.journey_id, number=number, definition=row.draft, author_id=user_id)
+        )
+    else:
+        found = next((version for version in work.versions if version.number == number), None)
+        if found is None:
+            raise NotFound("There is no such version.")
+        fixture = JourneyFixture.model_validate(found.definition)
+    write_journey(row, fixture, digest_of(fixture), row.position)
+    write_points(row, fixture.points)
+    row.published_version, row.draft, row.is_archived = number, None, False
+    db.session.flush()
+    return work_on(user_id, slug)
+
+
+def duplicate(user_id: int, slug: str, *, is_private: bool = True) -> Work:
+    """A copy of a journey that the user may see, as a draft of their own. Raises NotFound, Conflict."""
+    row = visible_journey(user_id, slug)
+    if row is None:
+        return create_draft(user_id, _renamed(work_on(user_id, slug).definition), is_private=is_private)
+    definition = definition_of(fixture_of(row, points_of(row.journey_id)))
+    return create_draft(user_id, _renamed(definition), is_private=is_private)
+
+
+def _renamed(definition: dict[str, Any]) -> JourneyBody:
+    title = f"{definition['title'][:240]} (copy)"
+    return JourneyBody.model_validate({**definition, "slug": None, "title": title})
+
+
+def archive(user_id: int, slug: str) -> None:
+    """Take a journey off the offer; a draft that was never published is deleted. Conversations keep theirs.
+
+    Raises NotFound, Forbidden.
+    """
+    row = work_on(user_id, slug, lock=True).journey
+    if row.source == "editor" and row.published_version is None:
+        db.session.delete(row)
+    else:
+        row.is_archived, row.updated_at = True, now()
+    db.session.flush()
+
+
+def visible_journey(user_id: int, slug: str) -> Journey | None:
+    """A journey on offer to a user."""
+    return db.session.scalar(
+        select(Journey).where(
+            Journey.slug == slug,
+            Journey.is_archived == false(),
+            or_(Journey.owner_id.is_(None), Journey.owner_id == user_id),
+        )
+    )
+
+
+def delete_journeys_of(user_id: int) -> None:
+    """Delete the journeys that only a user had."""
+    db.session.execute(delete(Journey).where(Journey.owner_id == user_id))
+
+
+def _not_in_file(row: Journey) -> None:
+    if row.source == "file":
+        raise Conflict("This journey is kept in a file. Change it there, or duplicate it to change the copy here.")

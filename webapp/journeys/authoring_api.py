@@ -1,0 +1,174 @@
+"""JSON endpoints with which journeys are written: drafts, publishing, rolling back, duplicating, files in and out."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from flask import Response
+from pydantic import BaseModel, Field
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.journeys import authoring
+from webapp.journeys.authoring import Work
+from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
+from webapp.journeys.schemas import JourneyPath
+from webapp.validation import Instant
+from webapp.web import ViewResult, api_blueprint
+
+blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys")
+
+FILE: dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None] = {
+    200: {"description": "The journey as a file", "content": {"application/json": {}, "application/yaml": {}}}
+}
+
+
+class NewJourneyQuery(BaseModel):
+    private: bool = Field(False, strict=False, description="For oneself alone; always so for who is no administrator.")
+
+
+class JourneyVersionItem(BaseModel):
+    number: int
+    created_at: Instant
+    is_published: bool
+
+
+class JourneyWork(BaseModel):
+    """A journey as its author sees it; the fields of the definition are those of the draft, if there is one."""
+
+    slug: str
+    title: str
+    description: str
+    system_prompt: str
+    front_page: str | None = None
+    points: list[dict[str, Any]]
+    status: Literal["draft", "published", "archived"]
+    source: Literal["file", "editor"]
+    is_private: bool
+    has_draft: bool = Field(description="There are changes that are not published.")
+    published_version: int | None
+    versions: list[JourneyVersionItem]
+
+    @classmethod
+    def of(cls, work: Work) -> JourneyWork:
+        row = work.journey
+        return cls(
+            **work.definition,
+            status=work.status,
+            source=row.source,
+            is_private=row.owner_id is not None,
+            has_draft=row.draft is not None,
+            published_version=row.published_version,
+            versions=[
+                JourneyVersionItem(
+                    number=version.number,
+                    created_at=version.created_at,
+                    is_published=version.number == row.published_version,
+                )
+                for version in work.versions
+            ],
+        )
+
+
+class PublishWish(BaseModel):
+    version: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None, description="An earlier version to put back; without it the draft is published."
+    )
+
+
+class ImportBody(BaseModel):
+    text: str = Field(min_length=1, max_length=MAX_TEXT, description="A journey's file, JSON or YAML.")
+
+
+class ExportQuery(BaseModel):
+    format: Literal["json", "yaml"] = "json"
+
+
+@blueprint.post("/journeys", responses={201: JourneyWork})
+@signed_in
+@idempotency.idempotent
+def create_journey(body: JourneyBody, query: NewJourneyQuery) -> ViewResult:
+    """Write a journey: a draft, which is on offer once it is published."""
+    return _made(authoring.create_draft(current_user_id(), body, is_private=query.private))
+
+
+@blueprint.post("/journeys/import", responses={201: JourneyWork})
+@signed_in
+@idempotency.idempotent
+def import_journey(body: ImportBody, query: NewJourneyQuery) -> ViewResult:
+    """Make a draft of a journey's file."""
+    try:
+        found = read_definition(body.text)
+    except ValueError as error:
+        raise Invalid.field("text", str(error)) from None
+    return _made(authoring.create_draft(current_user_id(), found, is_private=query.private))
+
+
+@blueprint.put("/journeys/<slug>", responses={200: JourneyWork})
+@signed_in
+def change_journey(path: JourneyPath, body: JourneyBody) -> ViewResult:
+    """Change the draft of a journey; what is published stays until the draft is."""
+    return _saved(authoring.save_draft(current_user_id(), path.slug, body))
+
+
+@blueprint.get("/journeys/<slug>/draft", responses={200: JourneyWork})
+@signed_in
+def get_draft(path: JourneyPath) -> ViewResult:
+    """A journey as its author sees it: the draft, its versions, its state."""
+    return JourneyWork.of(authoring.work_on(current_user_id(), path.slug)).model_dump(mode="json")
+
+
+@blueprint.post("/journeys/<slug>/publish", responses={200: JourneyWork})
+@signed_in
+@idempotency.idempotent
+def publish_journey(path: JourneyPath, body: PublishWish) -> ViewResult:
+    """Publish the draft, or put an earlier version back."""
+    work = JourneyWork.of(authoring.publish(current_user_id(), path.slug, body.version)).model_dump(mode="json")
+    idempotency.commit(work, 200)
+    return work
+
+
+@blueprint.post("/journeys/<slug>/duplicate", responses={201: JourneyWork})
+@signed_in
+@idempotency.idempotent
+def duplicate_journey(path: JourneyPath, query: NewJourneyQuery) -> ViewResult:
+    """A copy, as a draft of one's own."""
+    return _made(authoring.duplicate(current_user_id(), path.slug, is_private=query.private))
+
+
+@blueprint.delete("/journeys/<slug>", responses={204: None})
+@signed_in
+def archive_journey(path: JourneyPath) -> ViewResult:
+    """Take a journey off the offer; a draft that was never published is deleted."""
+    authoring.archive(current_user_id(), path.slug)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/journeys/<slug>/export", responses=FILE)
+@signed_in
+def export_journey(path: JourneyPath, query: ExportQuery) -> ViewResult:
+    """A journey that one may change, as a file."""
+    return file_response(authoring.work_on(current_user_id(), path.slug), query.format)
+
+
+def file_response(work: Work, form: Literal["json", "yaml"]) -> Response:
+    """A journey as a file to be saved."""
+    response = Response(write_definition(work.definition, form), mimetype=f"application/{form}")
+    response.headers["Content-Disposition"] = f'attachment; filename="{work.journey.slug}.{form}"'
+    return response
+
+
+def _made(work: Work) -> ViewResult:
+    answer = JourneyWork.of(work).model_dump(mode="json")
+    idempotency.commit(answer, 201)
+    return answer, 201
+
+
+def _saved(work: Work) -> ViewResult:
+    answer = JourneyWork.of(work).model_dump(mode="json")
+    db.session.commit()
+    return answer

@@ -1,0 +1,163 @@
+"""Pages on which journeys are written: the list of one's own, the editor, versions, files in and out, and a preview."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.journeys import authoring, forms
+from webapp.journeys.authoring_api import file_response
+from webapp.journeys.definitions import JourneyBody, problems, read_definition
+from webapp.journeys.previewing import preview_opening
+from webapp.web import ViewResult
+
+blueprint = Blueprint("journey_authoring", __name__)
+
+NEW: dict[str, Any] = {"points": [{}]}
+
+
+@blueprint.get("/journeys/mine")
+@signed_in
+def mine() -> ViewResult:
+    """The journeys that one may change."""
+    return _mine()
+
+
+@blueprint.post("/journeys/mine")
+@signed_in
+def take_file() -> ViewResult:
+    """Make a draft of a file that was pasted."""
+    text = request.form.get("text", "")
+    try:
+        found = read_definition(text)
+    except ValueError as error:
+        return _mine(text=text, errors=str(error).splitlines()), 422
+    work = authoring.create_draft(current_user_id(), found, is_private="private" in request.form)
+    slug = work.journey.slug
+    db.session.commit()
+    return redirect(url_for(".edit", slug=slug), 303)
+
+
+@blueprint.get("/journeys/new")
+@signed_in
+def new() -> ViewResult:
+    """The empty editor."""
+    return render_template("journeys/editor.html", work=None, definition=NEW, errors=[])
+
+
+@blueprint.post("/journeys/new")
+@signed_in
+def create() -> ViewResult:
+    """Save a new draft, or change the form."""
+    definition, shown = _typed(None)
+    if definition is None:
+        return shown
+    work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
+    slug = work.journey.slug
+    db.session.commit()
+    flash("Saved as a draft.")
+    return redirect(url_for(".edit", slug=slug), 303)
+
+
+@blueprint.get("/journeys/<slug>/edit")
+@signed_in
+def edit(slug: str) -> ViewResult:
+    """The editor of a journey, with its versions."""
+    work = authoring.work_on(current_user_id(), slug)
+    return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[])
+
+
+@blueprint.post("/journeys/<slug>/edit")
+@signed_in
+def save(slug: str) -> ViewResult:
+    """Save the draft, publish it, try it, or change the form."""
+    work = authoring.work_on(current_user_id(), slug)
+    definition, shown = _typed(work)
+    if definition is None:
+        return shown
+    work = authoring.save_draft(current_user_id(), slug, definition)
+    do = request.form.get("do", "")
+    if do == "publish":
+        authoring.publish(current_user_id(), slug)
+    fixture = work.definition
+    db.session.commit()
+    if do == "try":
+        db.session.remove()  # no connection is held while the model writes
+        tried = preview_opening(fixture)
+        work = authoring.work_on(current_user_id(), slug)
+        return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[], preview=tried)
+    flash("Published." if do == "publish" else "Saved as a draft.")
+    return redirect(url_for(".edit", slug=slug), 303)
+
+
+@blueprint.post("/journeys/<slug>/versions/<int:number>")
+@signed_in
+def roll_back(slug: str, number: int) -> ViewResult:
+    """Put an earlier version back."""
+    authoring.publish(current_user_id(), slug, min(number, 1_000_000))
+    db.session.commit()
+    flash(f"Version {number} is on offer again.")
+    return redirect(url_for(".edit", slug=slug), 303)
+
+
+@blueprint.post("/journeys/<slug>/duplicate")
+@signed_in
+def duplicate(slug: str) -> ViewResult:
+    """A copy of one's own."""
+    copy = authoring.duplicate(current_user_id(), slug).journey.slug
+    db.session.commit()
+    return redirect(url_for(".edit", slug=copy), 303)
+
+
+@blueprint.post("/journeys/<slug>/archive")
+@signed_in
+def archive(slug: str) -> ViewResult:
+    """Take a journey off the offer, or delete a draft."""
+    authoring.archive(current_user_id(), slug)
+    db.session.commit()
+    flash("It is not on offer any more. Conversations that follow it go on.")
+    return redirect(url_for(".mine"), 303)
+
+
+@blueprint.post("/journeys/<slug>/restore")
+@signed_in
+def restore(slug: str) -> ViewResult:
+    """Offer an archived journey again."""
+    authoring.publish(current_user_id(), slug)
+    db.session.commit()
+    return redirect(url_for(".mine"), 303)
+
+
+@blueprint.get("/journeys/<slug>/file/<form>")
+@signed_in
+def export(slug: str, form: str) -> ViewResult:
+    """A journey as a file."""
+    if form not in ("json", "yaml"):
+        raise Invalid.field("form", "must be json or yaml")
+    return file_response(authoring.work_on(current_user_id(), slug), form)  # type: ignore[arg-type]
+
+
+def _typed(work: authoring.Work | None) -> tuple[JourneyBody | None, ViewResult]:
+    """What was typed, checked; or None and the page to show instead: it is only to be changed, or has mistakes."""
+    typed = forms.read(request.form)
+    do = request.form.get("do", "")
+    if do.partition("-")[0] in ("add", "remove", "up", "down"):
+        page = render_template("journeys/editor.html", work=work, definition=forms.changed(typed, do), errors=[])
+        return None, page
+    try:
+        body = JourneyBody.model_validate(typed)
+        body.complete()
+    except ValidationError as error:
+        page = render_template("journeys/editor.html", work=work, definition=typed, errors=problems(error))
+        return None, (page, 422)
+    return body, ""
+
+
+def _mine(text: str = "", errors: list[str] | None = None) -> str:
+    rows = authoring.own_journeys(current_user_id())
+    return render_template("journeys/mine.html", journeys=rows, text=text, errors=errors or [])

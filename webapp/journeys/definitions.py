@@ -1,0 +1,131 @@
+"""A journey as its author writes it: what may be left out, and how it becomes the form of a file; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from webapp.journeys.loading import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
+
+Format = Literal["json", "yaml"]
+MAX_TEXT = 1_000_000
+
+
+class PointBody(BaseModel):
+    """A point as an author gives it; what is left out is made from the title."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug | None = None
+    title: Title
+    description: Text | None = None
+    curiosity_prompt: Text | None = None
+    system_message_template: Text | None = None
+    elicitation_goals: Items
+    example_questions: list[Item] = Field(default_factory=list, max_length=50)
+    completion_criteria: Items
+    suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
+    semantic_keywords: list[Item] = Field(default_factory=list, max_length=50)
+    confidence_threshold: float = Field(0.7, ge=0.1, le=1.0, strict=False)
+    keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
+
+    def complete(self) -> dict[str, Any]:
+        """The point in the form of a file."""
+        return {
+            **self.model_dump(),
+            "slug": self.slug or slug_from(self.title),
+            "description": self.description or self.title,
+            "curiosity_prompt": self.curiosity_prompt or f"I'd like to hear about this: {self.title}.",
+            "system_message_template": self.system_message_template
+            or "Find out what the goals say, in their own words.",
+            "example_questions": self.example_questions or [f"What would you like to say about “{self.title}”?"],
+            "semantic_keywords": self.semantic_keywords or [self.title.lower()],
+        }
+
+
+class JourneyBody(BaseModel):
+    """A journey as an author gives it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Slug | None = None
+    title: Title
+    description: Text
+    system_prompt: Text
+    front_page: Title | None = None
+    points: list[PointBody] = Field(min_length=1, max_length=100)
+
+    def complete(self) -> JourneyFixture:
+        """The journey in the form of a file. Raises ValidationError, which names the field."""
+        points = [point.complete() for point in self.points]
+        return JourneyFixture.model_validate(
+            {**self.model_dump(), "slug": self.slug or slug_from(self.title), "points": points}
+        )
+
+
+def slug_from(title: str) -> str:
+    """A slug made of a title's letters."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall(r"[a-z0-9]+", plain))[:80].strip("-") or "journey"
+
+
+def read_definition(text: str) -> JourneyBody:
+    """A journey from the text of a file, JSON or YAML. Raises ValueError with a line for each problem."""
+    if len(text) > MAX_TEXT:
+        raise ValueError("is too large")
+    try:
+        data = json.loads(text) if text.lstrip().startswith("{") else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise ValueError(f"cannot be read: {' '.join(str(error).split())[:200]}") from None
+    if not isinstance(data, Mapping):
+        raise ValueError("is no journey")
+    try:
+        return JourneyBody.model_validate(data)
+    except ValidationError as error:
+        raise ValueError("\n".join(problems(error))) from None
+
+
+def write_definition(fixture: Mapping[str, Any], form: Format) -> str:
+    """A journey as the text of a file."""
+    if form == "yaml":
+        return str(yaml.safe_dump(dict(fixture), allow_unicode=True, sort_keys=False, width=100))
+    return json.dumps(fixture, ensure_ascii=False, indent=2) + "\n"
+
+
+def definition_of(fixture: JourneyFixture) -> dict[str, Any]:
+    """A journey in the form of a file, without what it leaves to the defaults."""
+    data = fixture.model_dump()
+    data["points"] = [
+        {name: value for name, value in point.items() if name != "keeps" or value} for point in data["points"]
+    ]
+    return {name: value for name, value in data.items() if name != "front_page" or value}
+
+
+def problems(error: ValidationError) -> list[str]:
+    """A line for each problem, with the field's path."""
+    found = []
+    for item in error.errors():
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
+        found.append(f"{path or 'the journey'}: {str(item['msg']).removeprefix('Value error, ')}")
+    return found
+
+
+def fixture_of(journey: Any, points: Any) -> JourneyFixture:
+    """The stored rows in the form of a file."""
+    return JourneyFixture.model_construct(
+        slug=journey.slug,
+        title=journey.title,
+        description=journey.description,
+        system_prompt=journey.system_prompt,
+        front_page=journey.front_page,
+        points=[
+            PointFixture.model_construct(**{name: getattr(point, name) for name in PointFixture.model_fields})
+            for point in points
+        ],
+    )
