@@ -18,8 +18,8 @@ run: ## Set up and start everything; PORT=8000 HOST=127.0.0.1 VAR_DIR=var, Ctrl-
 setup: ## Set up for running and testing, start nothing
 	@$(PREPARE) test
 
-test: setup ## Set up, lint, and run the tests on MariaDB (with the browser's) and on SQLite
-	@$(IN_VENV) tests/support/run_all.py
+test: setup ## Set up, lint, run the tests on MariaDB (with the browser's) and on SQLite; ARGS=--slow runs all of them
+	@$(IN_VENV) tests/support/run_all.py $(ARGS)
 
 test-mariadb: setup ## The tests on MariaDB; ARGS="tests/chat -k stream" chooses
 	@$(IN_VENV) -m pytest $(ARGS)
@@ -30,11 +30,12 @@ test-sqlite: setup ## The tests on SQLite
 test-browser: setup ## Only the tests in Chromium
 	@$(IN_VENV) -m pytest -m browser $(ARGS)
 
-lint: setup ## Check style and types of mistakes that a program can see
-	@$(IN_VENV) -m ruff check .
+lint: setup ## Whatever a program can see: ruff, formatting, types, templates, spelling; ARGS=types chooses
+	@$(IN_VENV) tests/support/lint.py $(ARGS)
 
-format: setup ## Sort imports and mend what ruff can mend
+format: setup ## Format the Python, sort its imports, fix what ruff can fix
 	@$(IN_VENV) -m ruff check --fix .
+	@$(IN_VENV) -m ruff format .
 
 assets: ## Build static/vendor from the locked npm packages
 	@$(PREPARE) assets
@@ -43,5 +44,5 @@ bench: setup ## Measure; results go to docs/benchmarks.md
 	@$(IN_VENV) -m bench $(ARGS)
 
 clean: ## Remove what was installed and built; var/ with your data stays
-	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

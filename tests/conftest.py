@@ -31,21 +31,36 @@ from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--slow` runs what is left out otherwise."""
+    parser.addoption("--slow", action="store_true", help="also run the tests that are marked slow")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
 
-    On SQLite, skip what is about MySQL, and leave out what touches no database: the other half runs that.
+    Slow tests are left out without `--slow`, unless one is named. On SQLite, skip what is about MySQL, and leave out
+    what touches no database: the other half runs that.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    named = any("::" in argument for argument in config.args)
+    if not config.getoption("--slow") and not named:
+        _leave_out(config, items, [item for item in items if item.get_closest_marker("slow")])
     if os.environ.get("TEST_DB") != "sqlite":
         return
     for item in items:
         if item.get_closest_marker("mysql_only"):
             item.add_marker(pytest.mark.skip(reason="about MySQL"))
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
-    if pure and len(pure) < len(items):
-        config.hook.pytest_deselected(items=pure)
-        items[:] = [item for item in items if item not in set(pure)]
+    if len(pure) < len(items):
+        _leave_out(config, items, pure)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], those: list[pytest.Item]) -> None:
+    if those:
+        config.hook.pytest_deselected(items=those)
+        gone = set(those)
+        items[:] = [item for item in items if item not in gone]
 
 
 @pytest.fixture(scope="session", autouse=True)

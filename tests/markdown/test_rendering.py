@@ -234,12 +234,13 @@ def inspect(markup: str) -> None:
     inspector.close()
 
 
+FRAMES = ["{}", "> {}", "- {}", "text {} text", "**{}**", "[{}](https://a.b)", "|a|\n|-|\n|{}|"]
+
+
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize(
-    "frame", ["{}", "> {}", "- {}", "text {} text", "**{}**", "[{}](https://a.b)", "|a|\n|-|\n|{}|"]
-)
-def test_attacks_are_harmless(attack: str, frame: str) -> None:
-    inspect(render(frame.format(attack)))
+def test_attacks_are_harmless(attack: str) -> None:
+    for frame in FRAMES:
+        inspect(render(frame.format(attack)))
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -260,49 +261,56 @@ def test_no_text_gets_anything_through(text: str) -> None:
     inspect(render(text))
 
 
-HOSTILE = {
-    "quotes": ">" * 10_000,
-    "spaced quotes": "> " * 10_000,
-    "bullets": "- " * 10_000,
-    "numbers": "1. " * 10_000,
-    "stars": "*" * 10_000,
-    "open stars": "**a" * 30_000,
-    "mixed emphasis": "*_ " * 10_000 + "a" + "_* " * 10_000,
-    "brackets": "[" * 10_000,
-    "too many brackets": "[" * 100_000,
-    "images": "![" * 10_000,
-    "links": "[a](" * 10_000,
-    "pairs": "[" * 10_000 + "a" + "]" * 10_000,
-    "backticks": "".join("`" * length + "a" for length in range(400)),
-    "entities": "&" * 100_000,
-    "addresses": "http://a." * 10_000,
-    "bare schemes": "https://" * 12_000,
-    "open fences": "```\n" * 10_001,
-    "one open fence": "```python\n" + "x = 1\n" * 16_000,
-    "one long line of code": "```js\n" + "a(" * 50_000,
-    "list": "- a\n" * 25_000,
-    "table": "|a|b|\n|-|-|\n" + "|1|2|\n" * 15_000,
-    "wide table": "|" + "a|" * 10_000 + "\n|" + "-|" * 10_000 + "\n" + "|1|\n" * 1_000,
-    "definitions": "[a]: x\n" * 14_000,
-    "titles": "[a]: http://b 'c\n" + "d\n" * 20_000,
-    "lazy lines": "> a\n" + "b\n" * 20_000,
-    "stairs": "\n".join("  " * depth + "- a" for depth in range(400)),
-    "tags": "<div>" * 20_000,
-    "words": "word *emph* `code` text\n" * 4_200,
-    "open formulas": "\\(" * 40_000,
-    "open display formulas": "\\[\n" * 2_000,
-    "dollars": "$a " * 30_000,
-    "double dollars": "$$a\n" * 20_000,
-    "environments": "\\begin{align}\n" * 2_000,
-    "notes": "[^1]: a\n" * 8_000,
-    "references": "[^1]" * 20_000,
-}
+def hostile(part: int) -> dict[str, str]:
+    """Texts that have made Markdown parsers slow, deep or huge; of the full size, or a `part`-th of it."""
+
+    def many(count: int) -> int:
+        return count // part
+
+    return {
+        "quotes": ">" * many(10_000),
+        "spaced quotes": "> " * many(10_000),
+        "bullets": "- " * many(10_000),
+        "numbers": "1. " * many(10_000),
+        "stars": "*" * many(10_000),
+        "open stars": "**a" * many(30_000),
+        "mixed emphasis": "*_ " * many(10_000) + "a" + "_* " * many(10_000),
+        "brackets": "[" * many(10_000),
+        "too many brackets": "[" * many(100_000),
+        "images": "![" * many(10_000),
+        "links": "[a](" * many(10_000),
+        "pairs": "[" * many(10_000) + "a" + "]" * many(10_000),
+        "backticks": "".join("`" * length + "a" for length in range(many(400))),
+        "entities": "&" * many(100_000),
+        "addresses": "http://a." * many(10_000),
+        "bare schemes": "https://" * many(12_000),
+        "open fences": "```\n" * many(10_001),
+        "one open fence": "```python\n" + "x = 1\n" * many(16_000),
+        "one long line of code": "```js\n" + "a(" * many(50_000),
+        "list": "- a\n" * many(25_000),
+        "table": "|a|b|\n|-|-|\n" + "|1|2|\n" * many(15_000),
+        "wide table": "|" + "a|" * many(10_000) + "\n|" + "-|" * many(10_000) + "\n" + "|1|\n" * many(many(1_000)),
+        "definitions": "[a]: x\n" * many(14_000),
+        "titles": "[a]: http://b 'c\n" + "d\n" * many(20_000),
+        "lazy lines": "> a\n" + "b\n" * many(20_000),
+        "stairs": "\n".join("  " * depth + "- a" for depth in range(many(400))),
+        "tags": "<div>" * many(20_000),
+        "words": "word *emph* `code` text\n" * many(4_200),
+        "open formulas": "\\(" * many(40_000),
+        "open display formulas": "\\[\n" * many(2_000),
+        "dollars": "$a " * many(30_000),
+        "double dollars": "$$a\n" * many(20_000),
+        "environments": "\\begin{align}\n" * many(2_000),
+        "notes": "[^1]: a\n" * many(8_000),
+        "references": "[^1]" * many(20_000),
+    }
 
 
-@pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_texts_end_and_are_harmless(name: str) -> None:
-    text = HOSTILE[name]
+FULL, SMALL = hostile(1), hostile(20)
+
+
+def check_hostile(text: str) -> None:
+    """It ends, does not blow up, and gets nothing through, at once and as a stream."""
     html = render(text)
     assert len(html) < 12 * len(text) + 1_000_000
     inspect(html)
@@ -310,6 +318,18 @@ def test_hostile_texts_end_and_are_harmless(name: str) -> None:
     for start in range(0, len(text), 20_000):
         renderer.feed(text[start : start + 20_000])
     inspect("".join(renderer.finish().finished_html))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_hostile_texts_are_harmless(name: str) -> None:
+    check_hostile(SMALL[name])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", FULL)
+def test_hostile_texts_of_full_size_end(name: str) -> None:
+    check_hostile(FULL[name])
 
 
 def test_an_excessive_text_is_shown_as_it_is() -> None:

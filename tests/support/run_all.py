@@ -1,49 +1,126 @@
-"""What `make test` runs after the set-up: lint, then both halves of the suite side by side.
+"""What `make test` runs after the set-up: lint, then the suite in parts, two at a time, and how much they cover.
 
-MariaDB's half has the browser's tests and is shown as it goes; SQLite's runs meanwhile on servers of its own and is
-shown when it is done. Each ends with pytest's own closing line. Standard library only.
+The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
+part is a pytest process with servers of its own, whose output is shown when it has ended. Arguments are pytest's:
+`--slow` runs what is left out otherwise. Standard library only.
 """
 
 from __future__ import annotations
 
 import os
+import queue
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+AT_ONCE = 2
+NO_TESTS = 5
+"""pytest's exit code when nothing was left to run, as when -k chooses tests of other parts."""
+
+# Folders that make a part of their own; whatever is in none of them is one more part. The longest stand first.
+GROUPS = (("browser",), ("chat", "jobs", "fixtures"), ("memories", "retrieval", "summaries"))
+
+
+@dataclass
+class Part:
+    """Some tests on one database; `output` and `code` are there when it has ended."""
+
+    name: str
+    paths: list[str]
+    sqlite: bool = False
+    output: str = ""
+    code: int = 0
+    seconds: float = field(default=0.0)
+
+
+def parts() -> list[Part]:
+    """The whole suite, in the order in which it is begun."""
+    grouped = {name for group in GROUPS for name in group}
+    paths = [path for path in sorted(TESTS.iterdir()) if any(path.rglob("test_*.py")) or path.match("test_*.py")]
+    rest = [f"tests/{path.name}" for path in paths if path.name not in grouped]
+    groups = [Part(f"MariaDB: {', '.join(group)}", [f"tests/{name}" for name in group]) for group in GROUPS]
+    everything_but_the_browser = [f"tests/{path.name}" for path in paths if path.name != "browser"]
+    return [
+        Part("MariaDB: the rest", rest),
+        Part("SQLite: what depends on the database", everything_but_the_browser, sqlite=True),
+        *groups,
+    ]
+
+
+def run_part(part: Part, arguments: list[str], coverage_file: Path) -> None:
+    """Run it to its end; an interrupt ends it too."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--cov", "--cov-report="]
+    command += [*part.paths, *arguments]
+    environment = {**os.environ, "COVERAGE_FILE": str(coverage_file)}
+    environment.pop("TEST_DB", None)
+    if part.sqlite:
+        environment["TEST_DB"] = "sqlite"
+    began = time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    part.output, part.code, part.seconds = done.stdout, done.returncode, time.monotonic() - began
+
+
+def run_tests(arguments: list[str], data: Path) -> list[Part]:
+    """Run all parts, two at a time, and show each as it ends."""
+    todo: queue.SimpleQueue[tuple[int, Part]] = queue.SimpleQueue()
+    every = parts()
+    for item in enumerate(every):
+        todo.put(item)
+    shown = threading.Lock()
+
+    def work() -> None:
+        while True:
+            try:
+                number, part = todo.get_nowait()
+            except queue.Empty:
+                return
+            run_part(part, arguments, data / f"coverage.{number}")
+            with shown:
+                print(f"\n== {part.name} ({part.seconds:.0f} s)\n{part.output}", flush=True)
+
+    threads = [threading.Thread(target=work) for _ in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return every
+
+
+def report_coverage(data: Path, *, enforced: bool) -> int:
+    """Print lines and branches of all parts together; not 0 when that is less than pyproject.toml asks for."""
+    coverage = [sys.executable, "-m", "coverage"]
+    environment = {**os.environ, "COVERAGE_FILE": str(data / "coverage")}
+    subprocess.run([*coverage, "combine", "-q", str(data)], cwd=ROOT, env=environment, check=True)
+    asked = [] if enforced else ["--fail-under=0"]
+    print("== Coverage of lines and branches", flush=True)
+    return subprocess.run([*coverage, "report", *asked], cwd=ROOT, env=environment, check=False).returncode
 
 
 def main() -> int:
     """Run everything; the first exit code that is not 0."""
     began = time.monotonic()
-    lint = subprocess.run([sys.executable, "-m", "ruff", "check", "."], cwd=ROOT, check=False)
-    if lint.returncode:
-        return lint.returncode
-    pytest = [sys.executable, "-m", "pytest", "-q", *sys.argv[1:]]
-    with tempfile.TemporaryFile("w+") as shown_later:
-        sqlite = subprocess.Popen(
-            [*pytest, "-m", "not browser", "-p", "no:cacheprovider"],
-            cwd=ROOT,
-            stdout=shown_later,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "TEST_DB": "sqlite"},
-        )
-        try:
-            print("== MariaDB, with the browser's tests", flush=True)
-            mariadb = subprocess.run(pytest, cwd=ROOT, check=False)
-            sqlite.wait()
-        except BaseException:
-            sqlite.terminate()
-            sqlite.wait()
-            raise
-        shown_later.seek(0)
-        print("\n== SQLite", flush=True)
-        print(shown_later.read(), flush=True)
-    print(f"== lint, MariaDB and SQLite took {time.monotonic() - began:.0f} s", flush=True)
-    return mariadb.returncode or sqlite.returncode
+    arguments = sys.argv[1:]
+    if code := subprocess.run([sys.executable, "tests/support/lint.py"], cwd=ROOT, check=False).returncode:
+        return code
+    linted = time.monotonic() - began
+    with tempfile.TemporaryDirectory(prefix="commonplace-coverage-") as folder:
+        ran = run_tests(arguments, Path(folder))
+        codes = [part.code for part in ran if part.code != NO_TESTS]
+        whole = not any(not argument.startswith("--") or argument.startswith("-k") for argument in arguments)
+        covered = report_coverage(Path(folder), enforced=whole)
+    tests = ", ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
+    print(f"== lint {linted:.0f} s; {tests}; {time.monotonic() - began:.0f} s in all", flush=True)
+    if not codes:
+        return NO_TESTS
+    return next((code for code in codes if code), covered)
 
 
 if __name__ == "__main__":
