@@ -72,7 +72,7 @@ def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
     html = "".join(line[6:] + "\n" for event in events for line in event.split("\n") if line.startswith("data: "))
     final = html[html.index(f'hx-target="#m-{reply}" hx-swap="outerHTML"') :]
     page = browser.get(path).text
-    prose = re.search(r'<div class="prose" hx-ignore>(.*?)</div>\n', page, re.DOTALL)[1]
+    prose = re.search(r'<div class="prose" dir="auto" hx-ignore>(.*?)</div>\n', page, re.DOTALL)[1]
     assert prose.strip().replace("\n", "") in final.replace("\n", "")
     assert 'data-status="complete"' in final
     late = browser.get(f"/turns/{reply}/events", headers={"Last-Event-ID": "0-1"}).text
