@@ -25,6 +25,7 @@ from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.audit.setup import init_audit
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.branch_pages import blueprint as branch_pages
 from webapp.chat.frames import blueprint as frames
 from webapp.chat.gate import init_gate
 from webapp.chat.inspector_pages import blueprint as inspector_pages
@@ -186,6 +187,7 @@ def _register(app: OpenAPI) -> None:
         retrieval_pages,
         inspector_pages,
         frames,
+        branch_pages,
         admin_pages,
         admin_jobs,
         service_endpoints.blueprint,

@@ -12,13 +12,15 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from werkzeug.exceptions import HTTPException
+from werkzeug.exceptions import HTTPException, NotFound
 
 from webapp.database import database_is_away, db
 from webapp.errors import DomainError, Unavailable
 from webapp.web import wants_json, wants_partial
 
 log = logging.getLogger(__name__)
+
+UNKNOWN_PAGE = "This page does not exist."
 
 
 def problem(
@@ -93,7 +95,7 @@ def init_errors(app: Flask) -> None:
         response = present(
             status,
             HTTPStatus(status).phrase.capitalize(),
-            error.description or "",
+            UNKNOWN_PAGE if error.description == NotFound.description else error.description or "",
             retry_after=retry_after if isinstance(retry_after, int) else (60 if status == 429 else None),
         )
         for name, value in error.get_headers(request.environ):

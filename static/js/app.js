@@ -17,6 +17,7 @@ import "./requests.js";
 import "./rich.js";
 import "./scroll.js";
 import "./suggestions.js";
+import "./temporary.js";
 import "./theme.js";
 import "./toasts.js";
 import "./viewport.js";

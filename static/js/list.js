@@ -32,12 +32,64 @@ on("pointerout", "#side-list", (event, element) => {
 on("focusout", "#side-list", (event, element) => {
   if (waiting && !element.contains(event.relatedTarget)) setTimeout(refreshSoon);
 });
-document.addEventListener("conversations:changed", refreshSoon);
+
+// Other tabs of the same person hear of it.
+const others = "BroadcastChannel" in window ? new BroadcastChannel(`conversations:${document.body.dataset.user ?? ""}`) : null;
+others?.addEventListener("message", refreshSoon);
+
+function changed() {
+  others?.postMessage("changed");
+  refreshSoon();
+}
+
+document.addEventListener("conversations:changed", changed);
 // Whatever the work after a reply changed is in the list by then.
-document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && refreshSoon());
+document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && changed());
+
+/** The conversation in sight is read: the list need not say that something in it is not. */
+async function see() {
+  const open = $(".conversation")?.dataset.conversation;
+  const item = open && $(`#side-${open}[data-unread]`);
+  if (!item || document.hidden || $("#thread [data-streaming]")) return;
+  item.removeAttribute("data-unread");
+  $(".side-state", item)?.remove();
+  await htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: "#side-list" });
+  others?.postMessage("changed");
+}
+document.addEventListener("reply:finished", async () => {
+  const open = $(".conversation")?.dataset.conversation;
+  if (!open || document.hidden) return;
+  await htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: "#side-list" });
+  changed();
+});
+document.addEventListener("htmx:after:settle", () => setTimeout(see));
+document.addEventListener("visibilitychange", see);
+addEventListener("load", () => setTimeout(see));
+
+// A reply that is being written elsewhere is looked after until it is done.
+const LOOK = 3000;
+setInterval(() => {
+  const open = $("#thread [data-streaming]") && $(".conversation").dataset.conversation;
+  const elsewhere = $$(".side-item[data-writing]").some((item) => item.dataset.conversation !== open);
+  if (elsewhere && !document.hidden) refreshSoon();
+}, LOOK);
 for (const type of ["htmx:after:history:push", "htmx:after:history:replace", "htmx:after:swap", "popstate"]) {
   addEventListener(type, mark);
 }
+
+// What was open when it was deleted or archived is opened again by its undo.
+let lastOpen = "";
+document.addEventListener("htmx:after:request", (event) => {
+  const form = event.detail.ctx.sourceElement;
+  if (!form?.matches?.("[data-undo]")) return;
+  const base = form.getAttribute("action").replace(/\/[^/]+$/, "");
+  if (base === lastOpen && event.detail.ctx.response?.status < 400) {
+    lastOpen = "";
+    htmx.ajax("GET", base, { target: "#main", swap: "innerHTML", push: "true" });
+  } else {
+    $("#composer-text, #page")?.focus({ preventScroll: true }); // the button that had the focus is gone
+  }
+});
 
 export function act(verb, id, base) {
   const item = $(`#side-${id}`);
@@ -46,6 +98,7 @@ export function act(verb, id, base) {
   const next = item?.nextElementSibling ?? item?.previousElementSibling;
   for (const element of [item, row]) if (element) element.hidden = true;
   if (item?.contains(document.activeElement) || document.activeElement === document.body) $(".side-link", next ?? undefined)?.focus();
+  lastOpen = isOpen ? base : lastOpen;
   htmx.ajax("POST", `${base}/${verb}`, { target: "#toasts", swap: "beforeend" }).then(() => {
     if (isOpen) htmx.ajax("GET", $("[data-new]").getAttribute("href"), { target: "#main", swap: "innerHTML", push: "true" });
   });

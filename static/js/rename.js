@@ -10,8 +10,24 @@ function rename(item) {
 
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
-  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
+  const had = form.contains(document.activeElement);
+  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` }).then(() => had && land(target.id));
 }
+
+/** The focus goes to what the form was opened from, which is there again. */
+function land(id) {
+  if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
+  const place = document.getElementById(id);
+  $(".side-link, .title-show, [data-edit], .mem-menu summary, a, button", place ?? undefined)?.focus({ preventScroll: true });
+}
+
+// A title that was saved: the focus stays with it.
+document.addEventListener("htmx:before:swap", (event) => {
+  const form = event.detail.ctx.sourceElement;
+  if (!form?.matches?.(".title-edit, .side-rename") || event.detail.ctx.response?.status >= 400) return;
+  const id = form.matches(".side-rename") ? form.closest(".side-item").id : form.id;
+  document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(id)), { once: true });
+});
 
 on("dblclick", ".side-item", (_event, item) => rename(item));
 on("click", "[data-rename]", (_event, button) => rename(button.closest(".side-item")));

@@ -40,6 +40,21 @@ function update() {
   if (newest) newest.hidden = following || distance(element) < NEAR;
 }
 
+// Another version takes the place of a message: the arrows that switch stay where they are, under the pointer and focused.
+let switching = null;
+on("submit", "[data-switch]", (_event, form) => {
+  switching = { top: form.closest(".message").getBoundingClientRect().top, step: form.dataset.switch };
+});
+
+function stay(message) {
+  const { top, step } = switching;
+  switching = null;
+  following = false;
+  scroller().scrollTop += message.getBoundingClientRect().top - top;
+  last = scroller().scrollTop;
+  ($(`[data-switch="${step}"] button`, message) ?? $("[data-switch] button", message))?.focus({ preventScroll: true });
+}
+
 /** Where a page that has just been opened stands: at the message it was opened for, or at the end. */
 function arrive() {
   const element = scroller();
@@ -47,6 +62,11 @@ function arrive() {
   last = 0;
   following = true;
   if (!element) return;
+  const switched = switching && $(`#m-${element.dataset.switched}`);
+  if (switched) {
+    stay(switched);
+    return update();
+  }
   const wanted = element.dataset.at ?? location.hash.match(/^#m-(\d+)$/)?.[1];
   const message = wanted && $(`#m-${wanted}`);
   if (message) {

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conversations.test_paging import queries
 from tests.support.people import csrf_token, post_form
+from webapp.validation import MAX_TEXT_BYTES
 
 HTMX = {"HX-Request": "true"}
 
@@ -79,7 +80,9 @@ def test_the_stream_rebuilds_the_reply_as_it_is_stored(browser, model):
     assert "event: settled" in late and f'hx-target="#m-{reply}" hx-swap="outerHTML"' in late
 
 
-@pytest.mark.parametrize("content", ["", "   \n ", "x" * 65_536, "\ud800".encode("utf-8", "surrogatepass")])
+@pytest.mark.parametrize(
+    "content", ["", "   \n ", "x" * (MAX_TEXT_BYTES + 1), "\ud800".encode("utf-8", "surrogatepass")]
+)
 def test_what_cannot_be_sent_is_explained_beside_the_composer(browser, model, content):
     refused = post_form(browser, "/conversations", headers=HTMX, content=content)
     if isinstance(content, bytes):
@@ -125,8 +128,9 @@ def test_edit_version_restore_without_scripts(browser, model):
     page = browser.get(path).text
     assert "About dogs." in page and "About cats." not in page and "2/2" in page
     now = ids(page)[0]
-    earlier = browser.get(f"/messages/{now}/versions/{message}").text
-    assert "Tell me of cats" in earlier and "Restore this version" in earlier
+    beside = browser.get(f"/messages/{now}/versions").text
+    assert "Tell me of cats" in beside and "Tell me of dogs" in beside
+    assert beside.count("Switch to this version") == 1 and "In the conversation now" in beside
     assert post_form(browser, f"/messages/{now}/versions/{message}/restore").status_code == 303
     assert "About cats." in browser.get(path).text
 
@@ -139,7 +143,89 @@ def test_regenerate_keeps_the_earlier_reply(browser, model):
     post_form(browser, f"/turns/{reply}/regenerate")
     page = browser.get(path).text
     assert "Another way." in page and "One way." not in page
-    assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions/{reply}", headers=HTMX).text
+    assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions").text
+
+
+def test_an_instruction_goes_to_the_model_and_stays_with_the_version(browser, model):
+    model.script(reply="A long way to say it.", times=1)
+    path, _, reply = asked(browser, "Say it")
+    model.reset()
+    model.script(reply="Short.")
+    post_form(browser, f"/turns/{reply}/regenerate", instruction="Make it shorter.")
+    assert "Short." in browser.get(path).text
+    call = next(call for call in model.calls() if call.get("stream"))
+    assert "[For this reply the user asks: Make it shorter.]" in call["messages"][-1]["content"]
+    assert call["messages"][-1]["content"].endswith("Say it")
+    assert "“Make it shorter.”" in browser.get(f"/messages/{ids(browser.get(path).text)[-1]}/versions").text
+
+
+def test_a_switch_of_versions_brings_what_followed(browser, model):
+    model.script(reply="About cats.", match="cats")
+    model.script(reply="About dogs.", match="dogs")
+    path, first, _ = asked(browser, "Tell me of cats")
+    post_form(browser, f"/messages/{first}/edit", content="Tell me of dogs")
+    now = ids(browser.get(path).text)[0]
+    switched = post_form(browser, f"/messages/{now}/versions/{first}/restore", headers=HTMX).text
+    assert "Tell me of cats" in switched and "About cats." in switched and "dogs" not in switched
+    assert f'data-switched="{first}"' in switched
+    back = post_form(browser, f"/messages/{first}/versions/{now}/restore", headers=HTMX).text
+    assert "About dogs." in back and "About cats." not in back
+
+
+def test_a_branch_goes_on_from_a_message(browser, model):
+    model.script(reply="First answer.", times=1)
+    path, question, reply = asked(browser, "First question")
+    model.reset()
+    model.script(reply="Second answer.")
+    post_form(browser, f"{path}/messages", content="Second question")
+    answer = post_form(browser, f"/messages/{reply}/branch")
+    assert answer.status_code == 303
+    page = browser.get(answer.location).text
+    assert "First answer." in page and "Second question" not in page and "(branch)" in page
+    model.reset()
+    model.script(reply="Elsewhere.")
+    post_form(browser, f"{answer.location}/messages", content="Another second question")
+    assert [m["content"] for m in model.calls()[0]["messages"] if m["role"] == "assistant"] == ["First answer."]
+    assert "Second answer." in browser.get(path).text and "Elsewhere." not in browser.get(path).text
+
+
+@pytest.mark.parametrize(("reason", "said"), [("length", "length limit"), ("content_filter", "content filter")])
+def test_a_reply_that_was_cut_says_so_and_goes_on(browser, model, reason, said):
+    model.script(reply="The first half", finish_reason=reason, times=1)
+    path, _, reply = asked(browser)
+    page = browser.get(path).text
+    assert said in page and f'action="/turns/{reply}/continue"' in page
+    model.reset()
+    model.script(reply=" and the second.")
+    assert post_form(browser, f"/turns/{reply}/continue").status_code == 303
+    page = browser.get(path).text
+    assert "and the second." in page and "/continue" not in page
+    assert post_form(browser, f"/turns/{reply}/continue").status_code == 409
+
+
+def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, make_user, model):
+    model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
+    admin, user = login(make_user(is_admin=True)), login(make_user())
+    said = {}
+    for name, who in (("admin", admin), ("user", user)):
+        path, _, _ = asked(who)
+        said[name] = who.get(path).text
+    assert "OPENAI_API_KEY" in said["admin"]
+    assert "OPENAI" not in said["user"] and "Please tell your administrator." in said["user"]
+
+
+def test_first_words_are_the_title_until_another_comes(browser, model):
+    model.script(reply="Yes.")
+    path, _, _ = asked(browser, "How do I get from Lisbon to Porto by train tomorrow?")
+    assert "How do I get from Lisbon…" in browser.get(path).text
+
+
+def test_a_failed_reply_has_nothing_to_copy_and_names_no_sources(browser, model):
+    model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
+    path, _, reply = asked(browser)
+    page = browser.get(path).text
+    article = page[page.index(f'id="m-{reply}"') : page.index("</article>", page.index(f'id="m-{reply}"'))]
+    assert "data-copy-message" not in article and "data-source" not in article and "traces" not in article
 
 
 ROUTES = [
@@ -150,7 +236,9 @@ ROUTES = [
     ("GET", "/messages/{message}"),
     ("GET", "/messages/{message}/edit"),
     ("POST", "/messages/{message}/edit"),
-    ("GET", "/messages/{message}/versions/{message}"),
+    ("GET", "/messages/{message}/versions"),
+    ("POST", "/messages/{message}/branch"),
+    ("POST", "/turns/{reply}/continue"),
     ("POST", "/messages/{message}/versions/{message}/restore"),
 ]
 
@@ -210,7 +298,7 @@ def test_a_page_that_shows_everything_gets_no_news_and_costs_little(app, browser
     path, _, reply = asked(browser)
     news(browser, path, reply)
     with queries(app) as sent:
-        answer = news(browser, path, reply, title="New conversation")
+        answer = news(browser, path, reply, title="Hello")
     assert (answer.status_code, answer.data) == (204, b"")
     assert len([statement for statement in sent if "conversations" in statement or "messages" in statement]) == 2
     assert len(sent) <= 3, sent

@@ -99,7 +99,8 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     opening = opening_of(conversation, reply, remembers=remembers)
     model = reply.model
     # The last look at the rows: looking things up may give the connection back.
-    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request)
+    instruction = str((reply.custom_payload or {}).get("instruction", ""))
+    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction)
     label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
@@ -191,10 +192,11 @@ def compose(
     settings: Settings,
     opening: Opening | None = None,
     request: dict[str, Any] | None = None,
+    instruction: str = "",
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
-    May give the connection back. Raises BudgetTooSmall.
+    `instruction` is what the user asks of this version of a reply. May give the connection back. Raises BudgetTooSmall.
     """
     remembers = memory_is_on(conversation, owner)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
@@ -219,7 +221,7 @@ def compose(
     source = ContextInput(
         prompt=joined("\n\n", opens),
         space_instructions=place.instructions,
-        directive="\n\n".join(part for part in (about_request(request), task.text if task else "") if part),
+        directive="\n\n".join(filter(None, (about_request(request), task.text if task else "", _wanted(instruction)))),
         # What was known of the point then is not kept: it may be forgotten one day.
         directive_kept="\n\n".join(part for part in (about_request(request), task.kept) if part) if task else None,
         custom_instructions=custom,
@@ -232,6 +234,10 @@ def compose(
         limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
     )
     return Composed(build_context(source), found, place, offers)
+
+
+def _wanted(instruction: str) -> str:
+    return f"[For this reply the user asks: {instruction}]" if instruction else ""
 
 
 def _question(

@@ -71,6 +71,7 @@ class Outcome:
     truncated: bool = False
     seen: Seen = Seen()
     offer: Offer = field(default_factory=Offer)
+    filtered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +113,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     offer = outcome.offer if text == outcome.text else Offer()  # it may say what was forgotten meanwhile
     if offer:
         values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
-    if outcome.truncated or offer.payload:
+    cut = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
+    if cut or offer.payload:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
-        offered = offer.payload or {}
-        values["custom_payload"] = {**offered, **(payload or {}), **({"truncated": True} if outcome.truncated else {})}
+        values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut}
     table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
     claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
     if rows_changed(claim.values(**values)) != 1:

@@ -17,7 +17,7 @@ from flask import (
 from redis.exceptions import RedisError
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.chat import gate, service, sse, turnlog
 from webapp.chat.api import limit_turns
 from webapp.chat.follow import follow, stored_entries
@@ -25,7 +25,7 @@ from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.runtime import runtime
 from webapp.chat.schemas import EditedMessage, NewMessage
 from webapp.conversations import messages, presenting
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.pages import CHANGED, render_conversation, render_new
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import get_conversation
@@ -33,10 +33,12 @@ from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
+from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
 
+SET_UP_ERRORS = frozenset({MissingKey.code, Unauthorized.code, ModelNotFound.code})
 LABELS = {"content": "The message"}
 WAIT_SECONDS = 25.0
 """How long a page without scripts waits for the reply before it is shown unfinished."""
@@ -45,7 +47,15 @@ WAIT_SECONDS = 25.0
 @blueprint.app_context_processor
 def _turns() -> dict[str, Any]:
     """What the templates of messages may ask for."""
-    return {"is_settling": is_settling}
+    return {"is_settling": is_settling, "failure_of": failure_of}
+
+
+def failure_of(message: Message) -> str:
+    """Why a reply failed, in words for whoever reads it: what only an administrator can mend is said to one only."""
+    identity = current_identity()
+    if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
+        return "The assistant is not set up correctly. Please tell your administrator."
+    return message.error_detail or "The model did not answer."
 
 
 def is_settling(message: Any) -> bool:
@@ -76,7 +86,7 @@ def start() -> ViewResult:
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
     new = NewConversation(is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona)
     started = service.start_turn(current_user_id(), body.content, new=new)
-    return _launch(started, is_new=True)
+    return launched(started, is_new=True)
 
 
 @blueprint.post("/c/<int:conversation_id>/messages")
@@ -90,7 +100,7 @@ def send(conversation_id: int) -> ViewResult:
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
-    return _launch(service.start_turn(current_user_id(), body.content, conversation_id=conversation_id))
+    return launched(service.start_turn(current_user_id(), body.content, conversation_id=conversation_id))
 
 
 @blueprint.get("/c/<int:conversation_id>/news")
@@ -98,7 +108,7 @@ def send(conversation_id: int) -> ViewResult:
 def news(conversation_id: int) -> ViewResult:
     """What was said elsewhere since a page whose last message is `shown` was drawn; 204 when there is nothing new."""
     if not wants_partial():
-        return redirect(_place(conversation_id), 303)
+        return redirect(place_of(conversation_id), 303)
     conversation = get_conversation(current_user_id(), conversation_id)
     found = _since(conversation, request.args.get("shown", type=int))
     titled = conversation.title if request.args.get("title", conversation.title) != conversation.title else None
@@ -141,7 +151,7 @@ def stop(message_id: int) -> ViewResult:
         return "", 204
     conversation_id = reply.conversation_id
     _wait(message_id)
-    return redirect(_place(conversation_id, message_id), 303)
+    return redirect(place_of(conversation_id, message_id), 303)
 
 
 @blueprint.post("/turns/<int:message_id>/retry")
@@ -149,15 +159,16 @@ def stop(message_id: int) -> ViewResult:
 @limit_turns
 def retry(message_id: int) -> ViewResult:
     """Answer again where a reply was not finished."""
-    return _launch(service.retry_turn(current_user_id(), message_id), redraw=True)
+    return launched(service.retry_turn(current_user_id(), message_id), redraw=True)
 
 
 @blueprint.post("/turns/<int:message_id>/regenerate")
 @signed_in
 @limit_turns
 def regenerate(message_id: int) -> ViewResult:
-    """Write another version of a reply."""
-    return _launch(service.regenerate(current_user_id(), message_id), redraw=True)
+    """Write another version of a reply, with an `instruction` if one is given."""
+    instruction = request.form.get("instruction", "").replace("\x00", "").strip()[:500]
+    return launched(service.regenerate(current_user_id(), message_id, instruction=instruction), redraw=True)
 
 
 @blueprint.get("/messages/<int:message_id>")
@@ -191,33 +202,10 @@ def resend(message_id: int) -> ViewResult:
         found = messages.get_message(current_user_id(), message_id)
         shown = {"message": found, "content": request.form.get("content", ""), "errors": sentences(error, LABELS)}
         return render_template("chat/_edit.html" if wants_partial() else "chat/edit.html", **shown), 422
-    return _launch(service.edit_message(current_user_id(), message_id, body.content), redraw=True)
+    return launched(service.edit_message(current_user_id(), message_id, body.content), redraw=True)
 
 
-@blueprint.get("/messages/<int:message_id>/versions/<int:version_id>")
-@signed_in
-def version(message_id: int, version_id: int) -> ViewResult:
-    """An earlier or later version, shown in the place of the message."""
-    found = messages.get_message(current_user_id(), message_id)
-    wanted = next((row for row in messages.versions_of(found) if row.message_id == version_id), None)
-    if wanted is None:
-        raise NotFound("That is not a version of this message.")
-    template = "chat/_message.html" if wants_partial() else "chat/version.html"
-    return render_template(template, view=presenting.preview(found, wanted))
-
-
-@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
-@signed_in
-def restore(message_id: int, version_id: int) -> ViewResult:
-    """Put an earlier version back, with what followed it then."""
-    restored = service.restore_version(current_user_id(), message_id, version_id)
-    db.session.commit()
-    if not wants_partial():
-        return redirect(_place(restored.conversation_id, restored.message_id), 303)
-    return render_conversation(get_conversation(current_user_id(), restored.conversation_id))
-
-
-def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
+def launched(started: service.Started, *, is_new: bool = False, redraw: bool = False) -> ViewResult:
     """Commit a turn, start it, and show it."""
     answer = {**started.header, "is_new": is_new, "redraw": redraw}
     idempotency.commit(answer, 200)
@@ -225,14 +213,16 @@ def _launch(started: service.Started, *, is_new: bool = False, redraw: bool = Fa
     if not wants_partial():
         gate.leave()
         _wait(answer["assistant_message_id"])
-        return redirect(_place(answer["conversation_id"], answer["user_message_id"]), 303)
+        return redirect(place_of(answer["conversation_id"], answer["user_message_id"]), 303)
     return _show_sent(started.conversation, answer)
 
 
 def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
     if answer["is_new"] or answer["redraw"]:
         response = make_response(render_conversation(conversation))
-        response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = _place(conversation.conversation_id)
+        response.headers["HX-Push-Url" if answer["is_new"] else "HX-Replace-Url"] = place_of(
+            conversation.conversation_id
+        )
     else:
         # With what was said elsewhere meanwhile, so that nothing is missing before it.
         shown = request.headers.get("Last-Message", type=int)
@@ -274,6 +264,6 @@ def _wait(reply_id: int) -> None:
         pass
 
 
-def _place(conversation_id: int, message_id: int | None = None) -> str:
+def place_of(conversation_id: int, message_id: int | None = None) -> str:
     anchor = f"m-{message_id}" if message_id else None
     return url_for("conversations_pages.show", conversation_id=conversation_id, _anchor=anchor)

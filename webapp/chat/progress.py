@@ -65,6 +65,7 @@ class Progress:
             completion_tokens=usage.completion_tokens if usage else None,
             prompt_version=assembled.prompt_version if assembled else None,
             truncated=self.truncated,
+            filtered=self.finish is not None and self.finish.reason == "content_filter",
             tool_calls=self.tool_calls,
             offer=self.offer,
             receipt=assembled.receipt if assembled else (),

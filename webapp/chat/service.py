@@ -27,6 +27,8 @@ from webapp.retrieval.service import anticipate
 
 log = logging.getLogger(__name__)
 
+CONTINUE = "Continue exactly where you stopped."
+
 
 @dataclass(slots=True)
 class Started:
@@ -72,7 +74,7 @@ def start_turn(
     runtime().runner.require_room()
     embedded = anticipate(user_id, content)
     if conversation_id is None:
-        conversation = create_conversation(user_id, new or NewConversation(), messages=2)
+        conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)
         parent_id = None
     else:
         conversation = get_conversation(user_id, conversation_id, lock=True)
@@ -97,12 +99,28 @@ def retry_turn(user_id: int, reply_id: int) -> Started:
     return _answer_again(conversation, reply)
 
 
-def regenerate(user_id: int, reply_id: int) -> Started:
-    """A new version of a finished reply; the old one and what followed are kept. Raises NotFound, Conflict."""
+def regenerate(user_id: int, reply_id: int, *, instruction: str = "") -> Started:
+    """A new version of a finished reply, by an `instruction` such as "shorter"; the old one and what followed are kept.
+
+    Raises NotFound, Conflict.
+    """
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
-    return _answer_again(conversation, reply)
+    started = _answer_again(conversation, reply)
+    if instruction:
+        started.reply.custom_payload = {**(started.reply.custom_payload or {}), "instruction": instruction}
+        db.session.flush()
+    return started
+
+
+def continue_reply(user_id: int, reply_id: int) -> Started:
+    """A turn that goes on where the last reply of a conversation was cut short. Raises NotFound, Conflict."""
+    reply, conversation = _reply(user_id, reply_id)
+    if not reply.is_cut or messages.last_message_id(conversation.conversation_id) != reply.message_id:
+        raise Conflict("Only a last reply that was cut short can be continued.")
+    payload = {"purpose": "continue"}
+    return start_turn(user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload=payload)
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:

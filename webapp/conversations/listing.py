@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, false, or_, select
+from sqlalchemy.orm import with_expression
 
 from webapp.conversations.folders import get_folder
 from webapp.conversations.guided import journey_id_of
@@ -22,11 +23,15 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: bool = False) -> Page[Conversation]:
-    """Newest activity first, keyset-paged; with `pinned_first` behind those that are pinned.
+    """Newest activity first, keyset-paged; with `pinned_first` behind those that are pinned, and with `is_writing`.
 
+    Temporary ones are never listed.
     Raises NotFound for a folder or space that is not the user's, Invalid for a cursor this list did not make.
     """
-    statement = owned(user_id).where(Conversation.is_archived == query.archived)  # IS would not use the index
+    statement = owned(user_id).where(
+        Conversation.is_archived == query.archived,  # IS would not use the index
+        Conversation.is_temporary == false(),
+    )
     index = "ix_conversations_sidebar" if pinned_first else "ix_conversations_listing"
     if query.space_id is not None:
         require_member(user_id, query.space_id)
@@ -50,6 +55,10 @@ def list_conversations(user_id: int, query: ConversationQuery, *, pinned_first: 
     statement = _behind(statement, query.cursor, pinned_first=pinned_first)
     # Left to itself MariaDB looks up the user and reads every newer row again: a page costs what all before it cost.
     statement = statement.with_hint(Conversation, f"FORCE INDEX ({index})", "mysql")
+    if pinned_first:
+        statement = statement.options(with_expression(Conversation.is_writing, _is_writing()))
+        # A conversation that is open was read before, without what only the list asks for.
+        statement = statement.execution_options(populate_existing=True)
     rows = db.session.scalars(statement.limit(query.limit + 1)).all()
 
     def key(row: Conversation) -> tuple[int, ...]:
@@ -78,6 +87,14 @@ def _behind(statement: Select[Any], cursor: str | None, *, pinned_first: bool) -
     else:
         statement = statement.where(Conversation.updated_at <= at)
     return statement.where(later).order_by(*order)
+
+
+def _is_writing() -> ColumnElement[bool]:
+    """Whether a reply is being written: few are at any time, and an index knows them."""
+    written = select(Message.conversation_id).where(
+        Message.status == "streaming", Message.conversation_id == Conversation.conversation_id
+    )
+    return written.with_hint(Message, "FORCE INDEX (ix_messages_status)", "mysql").exists()
 
 
 def _is_tagged(tag: str) -> ColumnElement[bool]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, text
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.database import LONG_TEXT, Base, Timestamp, current_timestamp, now, one_of
@@ -70,6 +70,10 @@ class Conversation(Base):
     is_temporary: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     message_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # When its page was last looked at; None for those from before that was noted.
+    seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    # Whether a reply in it is being written; asked for by the list only.
+    is_writing: Mapped[bool | None] = query_expression()
 
     # Order: pinned ones come first in the sidebar; a folder; tags, each on a line of its own between line ends.
     is_pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
@@ -90,6 +94,13 @@ class Conversation(Base):
     indexed_through: Mapped[int | None]
     index_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     summary_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether a reply has come that nobody has looked at."""
+        if self.is_writing or self.seen_at is None or self.updated_at is None:
+            return False
+        return self.updated_at > self.seen_at
 
     @property
     def tags(self) -> list[str]:
@@ -147,6 +158,12 @@ class Message(Base):
     # No foreign key: to clear it when the other message goes would bring back what was taken out. It would also keep
     # InnoDB from deleting conversations: clearing it moves the row in the index that conversation_id is checked by.
     superseded_by_id: Mapped[int | None] = mapped_column(index=True)
+
+    @property
+    def is_cut(self) -> str:
+        """What cut a finished reply short: "length", "filtered", or nothing."""
+        payload = self.custom_payload or {}
+        return "length" if payload.get("truncated") else "filtered" if payload.get("filtered") else ""
 
 
 @event.listens_for(Conversation, "before_update")

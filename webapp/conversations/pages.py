@@ -26,6 +26,7 @@ blueprint = Blueprint("conversations_pages", __name__)
 CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
+UNTITLED = "New conversation"
 
 
 @blueprint.app_context_processor
@@ -51,6 +52,7 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
         "has_later": thread.has_later,
         "active_turn": thread.active_turn,
         "at": at,
+        "switched_to": None,
         "partial": wants_partial(),
         # The demonstration introduces itself once, in the first conversation.
         "show_offline_banner": conversation.message_count <= 2,
@@ -145,34 +147,33 @@ def rename(conversation_id: int) -> ViewResult:
 @signed_in
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
-    _archive(conversation_id, True)
-    return _done("Archived.", url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
+    said = f"Archived {_archive(conversation_id, True)}."
+    return _done(said, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/unarchive")
 @signed_in
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
-    _archive(conversation_id, False)
-    return _done("Back in the list.", url_for(".show", conversation_id=conversation_id))
+    return _done(f"Unarchived {_archive(conversation_id, False)}.", url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
 @signed_in
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be brought back."""
-    service.hide_conversation(current_user_id(), conversation_id)
+    said = f"Deleted {_named(service.hide_conversation(current_user_id(), conversation_id))}."
     db.session.commit()
-    return _done("Deleted.", url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
+    return _done(said, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
 
 @blueprint.post("/c/<int:conversation_id>/undelete")
 @signed_in
 def undelete(conversation_id: int) -> ViewResult:
     """Bring back a conversation that has just been deleted."""
-    service.unhide_conversation(current_user_id(), conversation_id)
+    said = f"Restored {_named(service.unhide_conversation(current_user_id(), conversation_id))}."
     db.session.commit()
-    return _done("Brought back.", url_for(".show", conversation_id=conversation_id))
+    return _done(said, url_for(".show", conversation_id=conversation_id))
 
 
 @blueprint.get("/sidebar")
@@ -203,6 +204,15 @@ def sidebar_item(conversation_id: int) -> ViewResult:
     )
 
 
+@blueprint.post("/c/<int:conversation_id>/seen")
+@signed_in
+def seen(conversation_id: int) -> Any:
+    """Note that the conversation has been looked at as it is now."""
+    service.mark_seen(current_user_id(), conversation_id)
+    db.session.commit()
+    return "", 204
+
+
 @blueprint.get("/archive")
 @signed_in
 def archived() -> ViewResult:
@@ -218,9 +228,15 @@ def _space_id() -> int | None:
     return space.space_id if space else None
 
 
-def _archive(conversation_id: int, archived: bool) -> None:
-    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_archived=archived))
+def _archive(conversation_id: int, archived: bool) -> str:
+    changes = ConversationChanges(is_archived=archived)
+    named = _named(service.update_conversation(current_user_id(), conversation_id, changes))
     db.session.commit()
+    return named
+
+
+def _named(conversation: Conversation) -> str:
+    return f"“{(conversation.title or UNTITLED)[:80]}”"
 
 
 def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:

@@ -33,14 +33,13 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """A message as a template shows it. `element_id` is the id of the message whose place it takes."""
+    """A message as a template shows it."""
 
     message: Message
-    element_id: int
     versions: Versions | None = None
-    is_preview: bool = False
     can_retry: bool = False
     can_regenerate: bool = False
+    can_continue: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +112,8 @@ def views(conversation_id: int, rows: Sequence[Message], *, is_end: bool) -> lis
         found.append(
             MessageView(
                 row,
-                row.message_id,
                 _versions(row.message_id, siblings.get((row.role, row.parent_id), ())),
+                can_continue=is_reply and is_last and row.status == "complete" and bool(row.is_cut),
                 can_retry=is_reply and is_last and row.status in ("stopped", "interrupted", "failed"),
                 can_regenerate=is_reply and row.status in ("complete", "stopped") and is_repeatable(row),
             )
@@ -131,14 +130,6 @@ def view_of(message: Message) -> MessageView:
     """One message as it stands in its conversation."""
     is_end = messages.last_message_id(message.conversation_id) == message.message_id
     return views(message.conversation_id, [message], is_end=is_end)[0]
-
-
-def preview(message: Message, version: Message) -> MessageView:
-    """A version of a message in that message's place."""
-    if version.message_id == message.message_id:
-        return view_of(message)
-    siblings = _siblings(message.conversation_id, [message]).get((message.role, message.parent_id), ())
-    return MessageView(version, message.message_id, _versions(version.message_id, siblings), is_preview=True)
 
 
 def _siblings(conversation_id: int, rows: Sequence[Message]) -> dict[tuple[str, int | None], list[int]]:

@@ -10,6 +10,7 @@ from sqlalchemy import Select, delete, false, or_, select, update
 from webapp.conversations.folders import get_folder
 from webapp.conversations.guided import find_journey
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.naming import from_words
 from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_moved, conversation_shown
 from webapp.database import db, now, rows_changed
@@ -33,10 +34,13 @@ def get_conversation(user_id: int, conversation_id: int, *, lock: bool = False) 
     return row
 
 
-def create_conversation(user_id: int, fields: NewConversation, *, messages: int = 0) -> Conversation:
+def create_conversation(
+    user_id: int, fields: NewConversation, *, messages: int = 0, first_words: str = ""
+) -> Conversation:
     """A new conversation, to begin with so many `messages`; a title given here is the user's and is never overwritten.
 
-    A guided one is named after its journey; in a legacy one of its personas speaks. Raises NotFound, Invalid.
+    Until it gets another one its title is the beginning of `first_words`. A guided one is named after its journey; in a
+    legacy one of its personas speaks. Raises NotFound, Invalid.
     """
     persona = fields.persona or None
     if fields.space_id is not None:
@@ -50,7 +54,7 @@ def create_conversation(user_id: int, fields: NewConversation, *, messages: int 
     at = now()
     row = Conversation(
         user_id=user_id,
-        title=fields.title or title,
+        title=fields.title or title or from_words(first_words) or None,
         title_source="user" if fields.title else "auto" if title else "none",
         journey_id=journey_id,
         space_id=fields.space_id,
@@ -62,6 +66,7 @@ def create_conversation(user_id: int, fields: NewConversation, *, messages: int 
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=at,
         updated_at=at,
+        seen_at=at,
         is_archived=False,
         message_count=messages,
     )
@@ -215,3 +220,18 @@ def owed_titles(*, since: datetime, limit: int = 200) -> Sequence[int]:
         .order_by(Conversation.updated_at.desc())
         .limit(limit)
     ).all()
+
+
+def mark_seen(user_id: int, conversation_id: int) -> None:
+    """Note that the user has looked at a conversation as it is now. Raises NotFound."""
+    statement = (
+        update(Conversation)
+        .where(
+            Conversation.conversation_id == conversation_id,
+            Conversation.user_id == user_id,
+            Conversation.deleted_at.is_(None),
+        )
+        .values(seen_at=now(), updated_at=Conversation.updated_at)
+    )
+    if db.session.execute(statement).rowcount != 1:
+        raise NotFound("There is no such conversation.")

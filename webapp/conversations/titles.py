@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.naming import from_words, tidy
 from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.model_clients import completions
@@ -18,7 +19,6 @@ from webapp.model_clients import completions
 log = logging.getLogger(__name__)
 
 EXCERPT = 2_000
-MAX_WORDS = 12
 TRIES = 2
 
 
@@ -99,20 +99,3 @@ def _first_exchange(conversation_id: int, watch: Watch) -> Exchange | None:
     asked = next((content for role, content in rows if role == "user"), None)
     answered = next((content for role, content in rows if role == "assistant" and content), None)
     return Exchange(asked, answered, still_holds) if asked and answered else None
-
-
-def tidy(title: str) -> str:
-    """One line without quotation marks, a label or a full stop, of a length that fits the sidebar."""
-    line = " ".join(title.split())
-    if line.lower().startswith("title:"):
-        line = line[6:].strip()
-    line = line.strip("\"'“”‘’«»*#` ").removesuffix(".").strip()
-    words = line.split(" ")
-    return " ".join(words[:MAX_WORDS])[:120].strip()
-
-
-def from_words(text: str) -> str:
-    """A title from the first words of a message."""
-    words = " ".join(text.split())[:200].split(" ")
-    title = " ".join(words[:6])
-    return (title[:60].rstrip() + "…") if len(words) > 6 or len(title) > 60 else title

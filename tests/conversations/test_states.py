@@ -1,0 +1,85 @@
+"""What the list says of a conversation: being written, unread; and what it never lists."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import update
+
+from tests.support.people import post_form
+from webapp.conversations.listing import list_conversations
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import ConversationQuery, NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, now, write_transaction
+
+
+@pytest.fixture
+def talk(app, user) -> int:
+    """A conversation with one finished exchange that has been looked at."""
+    with app.app_context(), write_transaction():
+        row = create_conversation(user.user_id, NewConversation(title="Knee exercises"))
+        db.session.add(
+            Message(conversation_id=row.conversation_id, role="assistant", content="Yes.", status="complete")
+        )
+        return row.conversation_id
+
+
+def change(app, statement) -> None:
+    with app.app_context(), write_transaction():
+        db.session.execute(statement)
+
+
+def test_a_new_reply_is_unread_until_it_is_looked_at(app, user, login, talk):
+    browser = login(user)
+    assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    change(app, update(Conversation).where(Conversation.conversation_id == talk).values(updated_at=now()))
+    assert "data-unread" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    with app.app_context():
+        at = db.session.get(Conversation, talk).updated_at
+    assert post_form(browser, f"/c/{talk}/seen", headers={"HX-Request": "true"}).status_code == 204
+    assert "data-unread" not in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    with app.app_context():
+        assert db.session.get(Conversation, talk).updated_at == at, "looking is no activity"
+
+
+def test_a_reply_being_written_is_said_in_the_list(app, user, login, talk):
+    change(app, update(Message).where(Message.conversation_id == talk).values(status="streaming"))
+    browser = login(user)
+    assert "data-writing" in browser.get("/sidebar", headers={"HX-Request": "true"}).text
+    assert "data-writing" in browser.get(f"/c/{talk}").text, "also where the conversation itself was read before"
+
+
+def test_somebody_elses_is_not_seen(login, make_user, talk):
+    assert post_form(login(make_user(is_admin=True)), f"/c/{talk}/seen").status_code == 404
+
+
+def test_temporary_ones_are_never_listed_or_found(app, user, login, client):
+    with app.app_context(), write_transaction():
+        row = create_conversation(user.user_id, NewConversation(title="A quiet matter", is_temporary=True))
+        db.session.add(Message(conversation_id=row.conversation_id, role="user", content="A quiet matter"))
+        made = row.conversation_id
+        assert list_conversations(user.user_id, ConversationQuery()).items == []
+        assert list_conversations(user.user_id, ConversationQuery(q="quiet")).items == []
+    assert client.get("/api/conversations?q=quiet").get_json()["conversations"] == []
+    browser = login(user)
+    assert "quiet" not in browser.get("/sidebar?q=quiet", headers={"HX-Request": "true"}).text.replace("“quiet”", "")
+    assert "A quiet matter" not in browser.get("/search?q=quiet").text
+    assert browser.get(f"/c/{made}").status_code == 200
+
+
+def test_what_was_done_is_said_with_its_name(login, user, talk):
+    browser = login(user)
+    for verb, said in (
+        ("archive", "Archived “Knee exercises”."),
+        ("unarchive", "Unarchived “Knee exercises”."),
+        ("delete", "Deleted “Knee exercises”."),
+        ("undelete", "Restored “Knee exercises”."),
+    ):
+        assert said in post_form(browser, f"/c/{talk}/{verb}", headers={"HX-Request": "true"}).text
+
+
+def test_an_unknown_page_keeps_the_sidebar_of_whoever_is_signed_in(app, login, user, talk):
+    page = login(user).get("/c/999999")
+    assert page.status_code == 404 and 'id="sidebar"' in page.text and "Knee exercises" in page.text
+    assert "This page does not exist" in page.text
+    assert 'id="sidebar"' not in app.test_client().get("/no/such/page").text

@@ -1,0 +1,57 @@
+"""Pages that switch between what was said and what might have been: versions, branches, and going on with a reply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import service
+from webapp.chat.api import limit_turns
+from webapp.chat.pages import launched, place_of
+from webapp.conversations import branching, messages
+from webapp.conversations.pages import render_conversation
+from webapp.conversations.service import get_conversation
+from webapp.database import db
+from webapp.web import wants_partial
+
+blueprint = Blueprint("branches", __name__)
+
+
+@blueprint.get("/messages/<int:message_id>/versions")
+@signed_in
+def versions(message_id: int) -> Any:
+    """All versions of a message, side by side."""
+    message = messages.get_message(current_user_id(), message_id)
+    return render_template("chat/versions.html", message_id=message_id, versions=messages.versions_of(message))
+
+
+@blueprint.post("/messages/<int:message_id>/versions/<int:version_id>/restore")
+@signed_in
+def restore(message_id: int, version_id: int) -> Any:
+    """Switch the conversation to another version of a message, with what followed it then."""
+    restored = service.restore_version(current_user_id(), message_id, version_id)
+    db.session.commit()
+    if not wants_partial():
+        return redirect(place_of(restored.conversation_id, restored.message_id), 303)
+    conversation = get_conversation(current_user_id(), restored.conversation_id)
+    return render_conversation(conversation, switched_to=restored.message_id)
+
+
+@blueprint.post("/messages/<int:message_id>/branch")
+@signed_in
+def branch(message_id: int) -> Any:
+    """Go on from a message in a conversation of its own."""
+    made = branching.branch(current_user_id(), message_id)
+    db.session.commit()
+    flash("This is a new branch. The conversation it came from is unchanged.")
+    return redirect(url_for("conversations_pages.show", conversation_id=made.conversation_id), 303)
+
+
+@blueprint.post("/turns/<int:message_id>/continue")
+@signed_in
+@limit_turns
+def go_on(message_id: int) -> Any:
+    """Ask the model to go on with a reply that was cut short."""
+    return launched(service.continue_reply(current_user_id(), message_id), redraw=True)

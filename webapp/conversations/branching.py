@@ -1,0 +1,70 @@
+"""A conversation that goes on from a message of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from webapp.conversations.messages import get_message, in_order
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation, get_conversation
+from webapp.conversations.signals import messages_changed
+from webapp.database import db
+from webapp.errors import Conflict
+
+MOST_COPIED = 2_000
+"""Messages that a branch may begin with."""
+_COPIED = (
+    *("role", "content", "created_at", "tool_calls", "suggested_values", "status", "error_code", "error_detail"),
+    *("model", "prompt_version", "prompt_tokens", "completion_tokens"),
+)
+
+
+def branch(user_id: int, message_id: int) -> Conversation:
+    """A new conversation that begins with what was said up to a message, in the same space.
+
+    What is copied was read for memories where it was said, and is not read again.
+    Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
+    """
+    last = get_message(user_id, message_id)
+    source = get_conversation(user_id, last.conversation_id)
+    if last.superseded_by_id is not None:
+        raise Conflict("This is an earlier version. Switch to it first.")
+    statement = in_order(select(Message)).where(
+        Message.conversation_id == source.conversation_id,
+        Message.superseded_by_id.is_(None),
+        Message.message_id <= message_id,
+    )
+    rows = db.session.scalars(statement.order_by(Message.message_id).limit(MOST_COPIED + 1)).all()
+    if any(row.status == "streaming" for row in rows):
+        raise Conflict("A reply is being written. Stop it first.")
+    if len(rows) > MOST_COPIED:
+        raise Conflict(f"A branch can begin with at most {MOST_COPIED:,} messages.")
+    made = create_conversation(
+        user_id,
+        NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),
+        messages=len(rows),
+    )
+    if source.title:
+        made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
+    made.uses_memory = source.uses_memory
+    made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
+    _copy(rows, made)
+    return made
+
+
+def _copy(rows: Sequence[Message], made: Conversation) -> None:
+    copies: dict[int, int] = {}
+    last_id = None
+    for row in rows:
+        copy = Message(conversation_id=made.conversation_id, **{name: getattr(row, name) for name in _COPIED})
+        copy.parent_id = last_id
+        copy.reply_to_id = copies.get(row.reply_to_id) if row.reply_to_id else None
+        db.session.add(copy)
+        db.session.flush()
+        copies[row.message_id] = last_id = copy.message_id
+    made.extracted_through = last_id
+    messages_changed.send(None, conversation=made, first_id=min(copies.values()))
+    db.session.flush()
