@@ -146,7 +146,7 @@ def list_users(query: UserQuery) -> ViewResult:
 @blueprint.post("/users", responses={201: UserOut})
 @admin_only
 def create_user(body: Registration) -> ViewResult:
-    """Make an account for somebody, whether or not registration is open."""
+    """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
     answer = UserOut.of(user).model_dump(mode="json")
     db.session.commit()

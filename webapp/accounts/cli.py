@@ -35,7 +35,7 @@ def register_commands(app: Flask) -> None:
 @click.option("--name", default="", help="What to call them.")
 @click.option("--admin", is_flag=True, help="Make an admin; the first account is one anyway.")
 def create_user(email: str, password: str, name: str, admin: bool) -> None:
-    """Make an account, whether or not registration is open."""
+    """Create an account, whether or not registration is open."""
     with _sentences(), write_transaction():
         user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
         line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")

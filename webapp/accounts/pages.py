@@ -78,7 +78,7 @@ def register() -> ViewResult:
 @blueprint.post("/register")
 @public
 def make_account() -> ViewResult:
-    """Make an account and sign in with it."""
+    """Create an account and sign in with it."""
     auth.count_attempt("register", request.form.get("email", ""))
     try:
         user = service.register(read_form(Registration))

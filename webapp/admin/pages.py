@@ -62,7 +62,7 @@ def users() -> ViewResult:
 @blueprint.post("/admin/users")
 @admin_only
 def add_user() -> ViewResult:
-    """Make an account for somebody; its password is shown once."""
+    """Create an account for somebody; its password is shown once."""
     try:
         user, password = people.add(read_form(NewUser))
     except Invalid as error:

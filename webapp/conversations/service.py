@@ -233,5 +233,5 @@ def mark_seen(user_id: int, conversation_id: int) -> None:
         )
         .values(seen_at=now(), updated_at=Conversation.updated_at)
     )
-    if db.session.execute(statement).rowcount != 1:
+    if rows_changed(statement) != 1:
         raise NotFound("There is no such conversation.")

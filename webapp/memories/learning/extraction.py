@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from webapp.conversations import titles
+from webapp.conversations import naming, titles
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation, set_automatic_title
 from webapp.database import db, now, write_transaction
@@ -123,7 +123,7 @@ def _step(found: Reading) -> Result:
 
 
 def _title(found: Reading, proposed: str | None) -> str | None:
-    title = titles.tidy(proposed or "") or titles.from_words(found.first_words)
+    title = naming.tidy(proposed or "") or naming.from_words(found.first_words)
     if not title:
         return None
     with write_transaction():
