@@ -1,6 +1,9 @@
 """The context of a reply: order, coverage, budgets, stable prefix, delimiters."""
 
+import re
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +19,7 @@ from webapp.chat.context import (
     Retrieved,
     build_context,
 )
+from webapp.chat.context_types import Fact
 from webapp.text.tokens import estimate_tokens
 
 # How busy the machine is never decides a test.
@@ -297,17 +301,61 @@ def test_a_tiny_window_still_holds_prompt_summary_and_question() -> None:
         assert words in whole
 
 
-def test_summaries_left_out_are_the_oldest_and_reported() -> None:
+def test_of_summaries_that_do_not_fit_a_few_words_stand_for_each_of_the_oldest() -> None:
     chunks = [
-        Chunk(n, f"summary {n} " + "of something that was said. " * 20, n * 20 + 1, n * 20 + 20) for n in range(12)
+        Chunk(n, f"summary {n} " + "of something that was said. " * 20, n * 20 + 1, n * 20 + 20) for n in range(100)
     ]
     context = build_context(
-        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=241), limits=Limits(window=4096))
+        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=2001), limits=Limits(window=16_384))
     )
-    out = [item.id for item in context.left_out if item.kind == "chunk"]
-    assert out and sorted(out) == list(range(len(out)))
+    assert not [item for item in context.left_out if item.kind == "chunk"]
+    system = context.messages[0]["content"]
+    places = [system.index(f"- summary {n} ") for n in range(100)]
+    assert places == sorted(places), "the whole conversation is there, oldest first"
+    assert "only a few words" in system and "Not shown" not in system
+    assert f"summary 99 {'of something that was said. ' * 20}".strip() in system, "the newest in full"
+
+
+def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported() -> None:
+    chunks = [Chunk(n, f"summary {n} " + "of things. " * 30, n * 20 + 1, n * 20 + 20) for n in range(200)]
+    context = build_context(
+        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=4001), limits=Limits(window=4096))
+    )
+    out = {item.id for item in context.left_out if item.kind == "chunk"}
+    shown = sorted(set(range(200)) - out)
+    assert shown[0] == 0 and shown[-1] == 199, "from the beginning to the end"
+    assert max(right - left for left, right in pairwise(shown)) <= 15
     assert f"{len(out)} summaries" in context.messages[0]["content"]
-    assert f"summary {len(out)} " in context.messages[0]["content"]
+
+
+def facts(count: int, **fields: Any) -> list[Fact]:
+    kinds = ("hobby", "occupation", "milestone")
+    return [
+        Fact(n, f"- [{kinds[n % 3]}] ", f"Ylva did thing number {n} with great care", " (personal)", **fields)
+        for n in range(count)
+    ]
+
+
+def test_facts_of_a_legacy_are_all_there_grouped_where_room_is_short_and_else_counted() -> None:
+    def prompt(count: int, window: int, *more: Fact) -> str:
+        source = ContextInput(
+            prompt="P",
+            facts=[*facts(count), *more],
+            facts_heading="Known facts about Ylva:",
+            messages=dialogue(3),
+            limits=Limits(window=window),
+        )
+        return build_context(source).messages[0]["content"]
+
+    few = prompt(5, 8_192)
+    assert few.count("(personal)") == 5, "the documented form, one a line"
+    many = prompt(80, 8_192)
+    assert all(f"number {n} " in many for n in range(80)) and many.count("(personal)") == 3
+    telling = Fact(999, "- [other] ", "Ylva must never eat walnuts", " (personal)", weight=1.5)
+    short = prompt(300, 4_096, telling)
+    assert "walnuts" in short, "the most telling are in, however many there are"
+    left = re.search(r"\((\d+) more facts are known", short)
+    assert left and int(left[1]) == 301 - len(re.findall(r"thing number|walnuts", short))
 
 
 def test_nothing_is_injected_twice_and_the_receipt_tells() -> None:

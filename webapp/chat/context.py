@@ -28,10 +28,10 @@ from webapp.chat.sections import (
     fit_instructions,
     fit_known,
     fit_retrieved,
-    fit_summaries,
     split_messages,
 )
 from webapp.chat.segments import PromptMessage, Segment, joined
+from webapp.chat.summaries_section import fit_summaries
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
 
@@ -64,8 +64,9 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     limits = source.limits
     current, excluded = split_messages(source.messages)
     instructions, known = fit_instructions(source, count), fit_known(source, count)
-    facts = fit_facts(source, max(0, limits.of("known") - known.tokens), count)
-    unused = limits.of("known") - known.tokens - facts.tokens
+    known_left = limits.of("known") - known.tokens
+    facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)), count)
+    unused = max(0, known_left - facts.tokens)
     summaries = fit_summaries(source, limits.of("summaries") + unused, count)
     covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]

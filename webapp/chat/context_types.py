@@ -47,7 +47,10 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle."""
+    """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle.
+
+    `weight`: how telling it is, for when there is no room for all.
+    """
 
     id: int
     before: str
@@ -56,6 +59,7 @@ class Fact:
     revision: int = 1
     content: str = ""
     is_others: bool = False
+    weight: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,10 @@ def place_of(
         label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
         instructions=space.instructions,
         facts_heading=heading(space.name),
-        facts=[Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by)) for fact in facts],
+        facts=[
+            Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
+            for fact in facts
+        ],
         has_tools=False,
     )
 

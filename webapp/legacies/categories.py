@@ -24,7 +24,10 @@ no fact. Without any, the list is empty."""
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A fact as a prompt holds it; `by` names whoever shares it, empty for the reader's own."""
+    """A fact as a prompt holds it; `by` names whoever shares it, empty for the reader's own.
+
+    `weight` (0 to 2 and more): how telling it is.
+    """
 
     memory_id: int
     revision: int
@@ -32,6 +35,7 @@ class KnownFact:
     content: str
     visibility: str
     by: str = ""
+    weight: float = 0.5
 
 
 def category_of(raw: str | None) -> str:

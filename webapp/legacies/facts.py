@@ -22,7 +22,9 @@ from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
 
 MOST = 500
-"""Facts of a legacy that are listed or considered for a prompt, the oldest first."""
+"""Facts of a legacy that are listed, the oldest first."""
+MOST_TOLD = 2_000
+"""Facts of a legacy that are considered for a prompt, the newest of more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ def waiting(user_id: int, space_id: int) -> int:
 
 def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
     """What a prompt of the user's in a legacy holds: their own facts and the shared ones, as they are now."""
-    rows = _facts(user_id, _usable(service.readable(user_id), space_id))
+    newest = _usable(service.readable(user_id), space_id).order_by(None).order_by(Memory.memory_id.desc())
+    rows = _facts(user_id, newest.limit(MOST_TOLD))
     return order(
         [
             KnownFact(
@@ -74,10 +77,17 @@ def facts_for_prompt(user_id: int, space_id: int) -> list[KnownFact]:
                 fact.memory.content,
                 fact.memory.visibility,
                 fact.by or "",
+                _weight(fact.memory),
             )
             for fact in rows
         ]
     )
+
+
+def _weight(memory: Memory) -> float:
+    """How telling a fact is: pinned ones first, then by importance, certainty and how often it was said."""
+    often = min(memory.evidence_count, 5) * 0.04
+    return (1.0 if memory.is_pinned else 0.0) + memory.importance * (memory.confidence or 1.0) + often
 
 
 def add_fact(user_id: int, space_id: int, category: str, content: str, *, shared: bool = False) -> Fact:
