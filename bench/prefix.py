@@ -20,7 +20,7 @@ def main() -> bool:
     with running(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
         _also(stack, match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
-        _also(stack, match="memory_operations", structured={"operations": []})
+        _also(stack, match="memory_operations", structured={"statements": []})
         _remember(stack)
         conversation_id = _call(stack, "POST", "/api/conversations", {})["conversation_id"]
         talk, known = random.Random(3), vocabulary()

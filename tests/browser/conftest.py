@@ -117,7 +117,7 @@ def send(page: Page, words: str) -> None:
 def script_title(model: Any, title: str) -> None:
     """The model's answer to whichever background call is to title the conversation."""
     for schema in ("conversation_title", "memory_operations"):
-        model.script(match=schema, structured={"reasoning": "", "operations": [], "title": title})
+        model.script(match=schema, structured={"statements": [], "title": title})
 
 
 def replies(page: Page) -> Any:

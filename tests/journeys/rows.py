@@ -111,4 +111,4 @@ def assessment(number: int, quote: str, *, sure: float = 0.9, says: str = "", **
 
 def extraction(*points: dict[str, Any], operations: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
     """A model's answer to the extraction call."""
-    return {"reasoning": "As scripted.", "operations": list(operations), "points": list(points), "title": "Garden"}
+    return {"statements": list(operations), "points": list(points), "title": "Garden"}

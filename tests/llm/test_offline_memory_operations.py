@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from webapp.llm.offline.tasks import run_task
 from webapp.llm.offline.tasks.memory_operations import operations_of
 from webapp.llm.offline.tasks.request import TaskRequest
+from webapp.llm.parts import Part, schema_of
 from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.operations import SCHEMA_NAME, parse_extraction, response_schema
 from webapp.memories.engine.state import State, apply_effects
+from webapp.memories.engine.statements import FIELD, read_statements, statements_schema
+from webapp.memories.learning import points as guided
+from webapp.memories.learning.model_call import SCHEMA_NAME
 from webapp.memories.learning.prompt import ConversationLine, OpenPoint, build_extraction
 
 START = datetime(2026, 11, 21, tzinfo=UTC)
@@ -110,20 +113,20 @@ def test_what_is_not_said_of_oneself_is_left_alone(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "confidence", "explicit"),
+    ("text", "confidence"),
     [
-        ("My name is Alex", 1.0, False),
-        ("Call me Al", 0.6, False),
-        ("Actually, my full name is Alexander", 0.95, True),
-        ("That's wrong. My name is Alexander", 0.95, True),
-        ("No, my name is Alexander", 0.95, True),
-        ("Maybe my name is Alexander", 0.5, False),
-        ("I moved to Oslo", 0.9, True),
+        ("My name is Alex", 1.0),
+        ("Call me Al", 0.6),
+        ("Actually, my full name is Alexander", 0.95),
+        ("That's wrong. My name is Alexander", 0.95),
+        ("No, my name is Alexander", 0.95),
+        ("Maybe my name is Alexander", 0.5),
+        ("I moved to Oslo", 0.9),
     ],
 )
-def test_confidence_and_correction(text, confidence, explicit):
+def test_confidence(text, confidence):
     (operation,) = operations_of(1, text, [])
-    assert (operation["confidence"], operation["explicit_correction"]) == (confidence, explicit)
+    assert operation["confidence"] == confidence
 
 
 KNOWN = [
@@ -168,11 +171,14 @@ def extract(texts, memories=(), points=()):
         for i, text in enumerate(texts, 1)
     ]
     call = build_extraction(lines, memories, points=points)
-    schema = response_schema(with_points=bool(points))
-    answer = run_task(TaskRequest(SCHEMA_NAME, schema, list(call.messages)))
-    extraction = parse_extraction(answer)
+    parts = [Part(FIELD, statements_schema([source.number for source in call.sources], list(call.numbered)))]
+    if points:
+        parts.append(Part(guided.FIELD, guided.points_schema()))
+    answer = run_task(TaskRequest(SCHEMA_NAME, schema_of(parts), list(call.messages)))
+    extraction = read_statements(answer[FIELD])
     assert extraction.malformed == 0
-    return extraction, State(call.sources, tuple(memories), call.numbered, context=call.context)
+    state = State(call.sources, tuple(memories), call.numbered, context=call.context)
+    return extraction, state, guided.read_points(answer.get(guided.FIELD))
 
 
 def test_a_newcomer_sees_real_memories():
@@ -182,7 +188,7 @@ def test_a_newcomer_sees_real_memories():
         "Call me Al",
         "Actually, my full name is Alexander. We decided to ship on Friday 🚀",
     ]
-    extraction, state = extract(texts)
+    extraction, state, _ = extract(texts)
     plan = decide(extraction.operations, state)
     memories = apply_effects((), plan.effects)
     assert sorted(m.content for m in memories if m.is_current) == [
@@ -191,17 +197,16 @@ def test_a_newcomer_sees_real_memories():
         "The user's name is Alexander.",
     ]
     assert plan.rejections == ()
-    again, state = extract(texts, memories)
+    again, state, _ = extract(texts, memories)
     assert decide(again.operations, state).effects == ()
 
 
 def test_open_points_are_assessed_when_the_schema_asks():
     points = [OpenPoint("Living situation", "Where the person lives and with whom"), OpenPoint("Money", "Savings")]
-    extraction, _ = extract(["I live with my sister in a small living place"], points=points)
-    (assessment,) = extraction.points
+    _, _, (assessment,) = extract(["I live with my sister in a small living place"], points=points)
     assert assessment.point_number == 1
     assert assessment.relevant_quotes == ["I live with my sister in a small living place"]
-    assert extract(["hi"])[0].points == ()
+    assert extract(["hi"])[2] == ()
 
 
 @settings(deadline=None)
@@ -211,6 +216,6 @@ def test_open_points_are_assessed_when_the_schema_asks():
     )
 )
 def test_any_text_gives_grounded_operations(parts):
-    extraction, state = extract(["".join(parts)])
+    extraction, state, _ = extract(["".join(parts)])
     reasons = {rejection.reason for rejection in decide(extraction.operations, state).rejections}
     assert "quote_not_verbatim" not in reasons and "unknown_message" not in reasons

@@ -52,33 +52,38 @@ def say(app: Flask, conversation_id: int, *said: str) -> list[int]:
 
 
 def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:
-    """One proposed operation, as the model sends it."""
+    """One statement as the model sends it, told in the engine's own words (`fact_key`, `memory_type` and so on)."""
     values: dict[str, Any] = {
-        "action": "add",
-        "memory_number": None,
         "message_number": 1,
         "quote": quote,
-        "memory_type": "fact",
-        "category": None,
+        "about": "user",
         "content": content or quote,
-        "fact_key": None,
-        "fact_value": None,
+        "action": "add",
+        "memory_number": 0,
+        "memory_type": "fact",
+        "fact_key": "none",
+        "fact_value": "",
         "confidence": 0.9,
-        "importance": 0.7,
-        "explicit_correction": False,
     }
-    return values | fields
+    wire = {
+        "message_number": "message",
+        "memory_number": "memory",
+        "memory_type": "kind",
+        "fact_key": "key",
+        "fact_value": "value",
+    }
+    return {wire.get(field, field): value for field, value in (values | fields).items()}
 
 
 def name(quote: str, value: str, confidence: float, **fields: Any) -> dict[str, Any]:
     """The user's name, proposed."""
-    fact = {"fact_key": "identity/name", "fact_value": value, "confidence": confidence}
+    fact = {"fact_key": "name", "fact_value": value, "confidence": confidence}
     return operation(quote, f"The user's name is {value}.", **(fact | fields))
 
 
-def answers(model: Any, *operations: dict[str, Any], **more: Any) -> None:
-    """Let the scripted model answer the next extraction with these operations."""
-    structured = {"reasoning": "As told.", "operations": list(operations), "title": "A talk"}
+def answers(model: Any, *statements: dict[str, Any], **more: Any) -> None:
+    """Let the scripted model answer the next extraction with these statements."""
+    structured = {"statements": list(statements), "title": "A talk"}
     model.script(match="memory_operations", structured=structured, **({"times": 1} | more))
 
 

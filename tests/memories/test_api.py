@@ -227,7 +227,7 @@ def waiting(app, client, user, model) -> tuple[dict, dict]:
     """A written employer, and an extracted other one that waits."""
     standing = write(client, "The user works at Acme.", fact_key="work/employer", fact_value="Acme")
     talk = converse(app, user.user_id, "I work at Bolt now")
-    fact = {"fact_key": "work/employer", "fact_value": "Bolt", "explicit_correction": True, "confidence": 0.95}
+    fact = {"fact_key": "work/employer", "fact_value": "Bolt", "confidence": 0.95}
     answers(model, operation("I work at Bolt now", "The user works at Bolt.", **fact))
     assert extract(client, talk)["counts"]["in_review"] == 1
     (found,) = client.get("/api/memories?needs_review=true").json["memories"]
@@ -277,7 +277,7 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
     assert client.put("/api/profile", json={"shoe_size": 4}).status_code == 422
     # What the user wrote is not overwritten by what a model makes of a conversation.
     talk = converse(app, user.user_id, "My name is Augusta")
-    answers(model, name("My name is Augusta", "Augusta", 1.0, explicit_correction=True))
+    answers(model, name("My name is Augusta", "Augusta", 1.0))
     assert extract(client, talk)["counts"]["in_review"] == 1
     assert client.get("/api/profile").json["name"] == "Ada Lovelace"
 

@@ -17,7 +17,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, DomainError
 from webapp.memories import change_sets, history, reviewing, service
-from webapp.memories.engine.operations import parse_extraction
+from webapp.memories.engine.statements import read_statements
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.journal import snapshot
 from webapp.memories.learning import extraction, reading
@@ -55,7 +55,6 @@ class Memories(RuleBasedStateMachine):
         value=st.sampled_from(VALUES),
         key=st.sampled_from(KEYS),
         confidence=st.sampled_from(LEVELS),
-        explicit=st.booleans(),
         action=st.sampled_from(["add", "supersede", "update", "retract"]),
         about=st.none() | st.integers(1, 4),
         again=st.booleans(),
@@ -65,7 +64,6 @@ class Memories(RuleBasedStateMachine):
         value: str,
         key: str | None,
         confidence: float,
-        explicit: bool,
         action: str,
         about: int | None,
         again: bool,
@@ -89,12 +87,11 @@ class Memories(RuleBasedStateMachine):
                 fact_key=key,
                 fact_value=value if key else None,
                 confidence=confidence,
-                explicit_correction=explicit,
                 action=action,
                 memory_number=about,
                 message_number=found.call.sources[-1].number,
             )
-            answer = Answer(parse_extraction({"operations": [proposed]}), None, "m", 1, 1)
+            answer = Answer(read_statements([proposed]), None, "m", 1, 1)
             extraction._write(found, answer)
 
     @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))

@@ -100,7 +100,6 @@ def operations(draw):
         fact_value=value if keyed else None,
         confidence=draw(st.sampled_from(LEVELS)),
         importance=draw(st.sampled_from(LEVELS)),
-        explicit_correction=draw(st.booleans()),
         memory_type=draw(st.sampled_from(["fact", "preference"])),
     )
 

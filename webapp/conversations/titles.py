@@ -14,6 +14,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.naming import from_words, tidy
 from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.llm.parts import Part
 from webapp.model_clients import completions
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,11 @@ class ConversationTitle(BaseModel):
     """The model's answer."""
 
     title: str = Field(min_length=1, max_length=500)
+
+
+def part(instructions: str) -> Part:
+    """The title as a part of another call about the conversation; `tidy` and `from_words` take care of the answer."""
+    return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 
 Watch = Callable[[int], Callable[[], bool]]

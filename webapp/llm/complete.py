@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from .adapt import adapted, refused_feature
 from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import MalformedOutput, ModelError, Refused, error_fields, from_exception
+from .errors import CutOff, MalformedOutput, ModelError, Refused, error_fields, from_exception
 from .events import Usage, text_of_parts, usage_of
 from .retry import retry_delay
 from .sdk import post, sync_client
@@ -69,16 +69,23 @@ class CompletionClient:
         model: str | None = None,
         max_tokens: int | None = None,
         timeout: float | None = None,
+        temperature: float | None = None,
+        shown: dict[str, Any] | None = None,
     ) -> tuple[SchemaT, Completion]:
         """An answer validated against `schema`, called `name` on the wire (letters, digits, `_`, `-`).
+
+        `shown` is the JSON schema that the model sees where it says more than `schema` does, such as which numbers
+        there are. An answer cut off at `max_tokens` raises `CutOff` with what there is of it.
 
         Tries JSON schema, JSON mode and plain text until the server accepts one, and remembers which. An answer that
         cannot be read is sent back once with what is wrong with it; after that `MalformedOutput`, with nothing
         half-parsed.
         """
-        json_schema = schema.model_json_schema()
+        json_schema = shown or schema.model_json_schema()
         base_url, _ = self.settings.endpoint()
         body = self._body(messages, model, max_tokens)
+        if temperature is not None:
+            body["temperature"] = temperature
         known = self.capabilities.structured_mode(base_url, body["model"])
         modes = STRUCTURED_MODES[STRUCTURED_MODES.index(known) :] if known else STRUCTURED_MODES
         for position, mode in enumerate(modes):
@@ -116,7 +123,7 @@ class CompletionClient:
         except (MalformedOutput, ValidationError) as error:
             problem = _problem(error)
         if completion.finish_reason == "length":
-            raise MalformedOutput("The model's answer was cut off before its end. Allow more tokens for it.")
+            raise CutOff(completion.text)
         log.info("model answer for %s is malformed: asking once more", schema.__name__)
         repair = {
             **request,

@@ -99,6 +99,16 @@ class MalformedOutput(ModelError):
     default_detail = "The model's answer could not be read. Try again, or choose another model."
 
 
+class CutOff(MalformedOutput):
+    """The answer ran into the limit of its length; `text` is what there is of it."""
+
+    default_detail = "The model's answer was cut off before its end. Allow more tokens for it."
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.text = text
+
+
 class Interrupted(ModelError):
     """The answer stopped before its end."""
 

@@ -109,6 +109,21 @@ def parse_object(text: str) -> dict[str, Any]:
     return cast(dict[str, Any], value)
 
 
+def complete_items(text: str, field: str) -> list[Any]:
+    """The whole objects in the list `field` of a JSON object that was cut off; none when it never came to the list."""
+    found = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)
+    items: list[Any] = []
+    at = found.end() if found else len(text)
+    while at < len(text):
+        at = next((i for i in range(at, len(text)) if text[i] not in " \t\r\n,"), len(text))
+        try:
+            item, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            break
+        items.append(item)
+    return items
+
+
 def _resolve(root: dict[str, Any], reference: str) -> dict[str, Any]:
     node: Any = root
     for part in reference.removeprefix("#/").split("/"):

@@ -78,7 +78,7 @@ def test_undoing_what_was_applied_gives_back_what_was(state, batch):
 def test_undo_brings_alex_back():
     state = State(say("My name is Alex", "Actually, my full name is Alexander"))
     state = after(state, decide([fact(1, "My name is Alex", NAME, "Alex", 1.0)], state))
-    correction = fact(2, "my full name is Alexander", NAME, "Alexander", 0.95, explicit_correction=True)
+    correction = fact(2, "my full name is Alexander", NAME, "Alexander", 0.95)
     done = after(state, decide([correction], state))
     changes = recorded(state, done)
     plan = plan_undo(changes, present(done, changes))

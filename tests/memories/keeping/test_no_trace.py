@@ -182,8 +182,7 @@ def everywhere(app, client, user, model, run_jobs, tmp_path: Path) -> int:
         match="memory_operations",
         times=1,
         structured={
-            "reasoning": "",
-            "operations": [operation(SAID, CONTENT)],
+            "statements": [operation(SAID, CONTENT)],
             "title": "Allergic to walnuts",
         },
     )
@@ -222,7 +221,7 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
     assert len(report["still_said_in"]) == 2
     with app.app_context():
         assert db.session.query(ConversationReport).count() == 0
-    model.script(match="memory_operations", structured={"reasoning": "", "operations": []})
+    model.script(match="memory_operations", structured={"statements": []})
     run_jobs()
     client.post("/api/tasks/trigger-memory-generation")
     assert in_tables(app) == set() and in_redis(app.extensions["redis"]) == set()

@@ -16,14 +16,14 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
 
     say(app, talk, "call me Al")
     answers(model, name("call me Al", "Al", 0.6))
-    ignored = extract(client, talk)
-    assert ignored["counts"]["overruled"] == 1 and ignored["counts"]["added"] == 0
+    waits = extract(client, talk)
+    assert waits["counts"]["in_review"] == 1 and waits["counts"]["superseded"] == 0
     assert client.get("/api/profile").json["name"] == "Alex"
 
     say(app, talk, "Actually, my full name is Alexander")
-    answers(model, name("my full name is Alexander", "Alexander", 0.95, explicit_correction=True))
+    answers(model, name("my full name is Alexander", "Alexander", 0.95))
     corrected = extract(client, talk)
-    assert corrected["counts"]["superseded"] == 1
+    assert corrected["counts"]["superseded"] == 2  # and what waited beside it
     profile = client.get("/api/profile").json
     assert profile["name"] == "Alexander" and profile["source"] == "extraction"
 

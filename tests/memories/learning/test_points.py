@@ -1,6 +1,5 @@
 from tests.memories.worlds import say
-from webapp.memories.engine.operations import PointAssessment
-from webapp.memories.learning.points import ground_assessments
+from webapp.memories.learning.points import PointAssessment, ground_assessments
 
 MESSAGES = say("I want a quiet place near the sea", "What matters is silence", roles={2: "assistant"})
 

@@ -9,12 +9,30 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.engine.grounding import find_quote, has_substance, injected_spans, is_borrowed
+from webapp.memories.engine.keyed import NAME_KEYS, home_in, is_users_own, key_holds
 from webapp.memories.engine.keys import canonical_fact_key, category_of
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
+from webapp.memories.engine.soundness import (
+    Fit,
+    fit,
+    is_bare,
+    is_complete,
+    is_said,
+    is_translated,
+    narrowed,
+    own_words,
+    telling,
+    value_stands,
+)
+from webapp.memories.engine.speech import Speech, about_somebody_close, is_one_off, names_somebody, speech_of
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
+from webapp.text.quotes import Span
+from webapp.text.words import stems, words
 
 
 class Refusal(StrEnum):
@@ -29,6 +47,12 @@ class Refusal(StrEnum):
     UNSURE = "low_confidence"
     UNIMPORTANT = "low_importance"
     FORGOTTEN = "forgotten"
+    QUESTION = "question"
+    SUPPOSED = "supposed"
+    JOKE = "joke"
+    OF_OTHERS = "about_somebody_else"
+    PASTED = "pasted_text"
+    PASSING = "passing"
     UNKNOWN_MEMORY = "unknown_memory"
     OLDER = "older_than_known"
     WEAKER = "weaker_than_known"
@@ -39,17 +63,18 @@ class Refusal(StrEnum):
 class Claim:
     """A grounded, credible statement (or retraction) of the user's, with the memory it was aimed at.
 
-    `may_be_quoted`: the user's words themselves may stand as a memory, being none that was forgotten.
+    `may_be_quoted`: the user's words themselves may stand as a memory, being none that was forgotten. `is_doubtful`:
+    it says something else than its quote, as far as words can tell, and waits for the user.
     """
 
     index: int
     action: Action
     draft: Draft
     evidence: Evidence
-    explicit: bool
     target: MemoryRef | None
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
     may_be_quoted: bool = True
+    is_doubtful: bool = False
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -57,12 +82,12 @@ class Claim:
         draft = self.draft
         return (
             self.evidence.moment,
+            draft.memory_type != MemoryType.INSTRUCTION,
             list(Action).index(self.action),
             draft.slot or "",
             draft.value,
             canonical_statement(draft.content),
             -draft.confidence,
-            not self.explicit,
             -draft.importance,
             self.target or 0,
             draft.memory_type,
@@ -73,30 +98,50 @@ class Claim:
         )
 
 
+_NO_EVIDENCE = {
+    Speech.ASKED: Refusal.QUESTION,
+    Speech.SUPPOSED: Refusal.SUPPOSED,
+    Speech.JOKED: Refusal.JOKE,
+    Speech.REPORTED: Refusal.OF_OTHERS,
+    Speech.OF_OTHERS: Refusal.OF_OTHERS,
+    Speech.PASTED: Refusal.PASTED,
+    Speech.PASSING: Refusal.PASSING,
+}
+
+
 def admit(
     index: int, operation: MemoryOperation, state: State, policy: Policy, origin: Origin = "extraction"
 ) -> Claim | Refusal:
-    """Check one operation by itself: the quote, its substance, confidence, importance, secrets and tombstones."""
-    message = _message(operation.message_number, state)
-    if message is None:
-        return Refusal.UNKNOWN_MESSAGE
-    if message.role != "user":
-        return Refusal.NOT_THE_USER
-    span = find_quote(operation.quote, message.content)
-    if span is None:
-        return Refusal.NOT_VERBATIM
+    """Check one operation by itself: the quote and how it is meant, confidence, importance, secrets and tombstones.
+
+    Form is forgiven: a quote in another message than the one named, a number of no memory, a key that its value does
+    not hold. A statement that shares no telling word with its quote waits for the user.
+    """
+    retracts = operation.action is Action.RETRACT
+    place = _place(operation, state, origin)
+    if isinstance(place, Refusal):
+        return place
+    message, span = place
     quote = message.content[span.start : span.end]
     if not has_substance(quote, message.content):
         return Refusal.TOO_SLIGHT
     if not policy.is_credible(operation.confidence):
         return Refusal.UNSURE
-    retracts = operation.action is Action.RETRACT
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
+    if origin == "extraction" and (refusal := _refused_as_said(operation, span, message)):
+        return refusal
 
     target = _target(operation, state)
-    if operation.memory_number is not None and target is None and operation.action is not Action.ADD:
-        return Refusal.UNKNOWN_MEMORY
+    action = operation.action
+    if operation.memory_number is not None and target is None and action is not Action.ADD:
+        if retracts:
+            return Refusal.UNKNOWN_MEMORY
+        action = Action.ADD
+    unrelated = target is not None and origin == "extraction" and not _is_related(operation, target, state, policy)
+    if unrelated and not retracts:
+        # A number taken at random must not cost the memory that has it.
+        action, target = Action.ADD, None
     draft = _draft(operation, quote, target, origin)
     if find_secret(draft.content, draft.fact_value, draft.fact_key, draft.category, quote):
         return Refusal.SECRET
@@ -106,18 +151,40 @@ def admit(
         return Refusal.FORGOTTEN
     return Claim(
         index=index,
-        action=operation.action,
+        action=action,
         draft=draft,
         evidence=Evidence(message.message_id, quote, span.start, span.end, message.said_at),
-        explicit=operation.explicit_correction,
         target=target.ref if target else None,
-        embedding=state.embeddings.get(operation.content),
+        embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
+        is_doubtful=unrelated if retracts else origin == "extraction" and fit(draft.content, quote) is Fit.FOREIGN,
     )
 
 
-def _message(number: int, state: State) -> SourceMessage | None:
-    return next((message for message in state.messages if message.number == number), None)
+def _place(operation: MemoryOperation, state: State, origin: Origin) -> tuple[SourceMessage, Span] | Refusal:
+    """Where the quote stands: in the message named, or in the only one that holds it; no more of it than says it."""
+    named = next((message for message in state.messages if message.number == operation.message_number), None)
+    own = [message for message in state.messages if message.role == "user"]
+    found = [(message, span) for message in own if (span := find_quote(operation.quote, message.content))]
+    place = next(((message, span) for message, span in found if message is named), None)
+    if place is None and len(found) == 1:
+        place = found[0]
+    if place is None:
+        if named is None:
+            return Refusal.UNKNOWN_MESSAGE
+        return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
+    message, span = place
+    if origin == "extraction" and operation.action is not Action.RETRACT:
+        span = narrowed(span, message.content, operation.content)
+    return message, span
+
+
+def _refused_as_said(operation: MemoryOperation, span: Span, message: SourceMessage) -> Refusal | None:
+    """Why the words are no evidence about the user, however well they are quoted."""
+    refusal = _NO_EVIDENCE.get(speech_of(span, message.content))
+    if refusal is None and operation.memory_type is MemoryType.INSTRUCTION and is_one_off(span, message.content):
+        return Refusal.PASSING
+    return refusal
 
 
 def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
@@ -127,21 +194,65 @@ def _target(operation: MemoryOperation, state: State) -> KnownMemory | None:
     return next((memory for memory in state.memories if memory.ref == ref), None) if ref is not None else None
 
 
-def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
+def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, policy: Policy) -> bool:
+    """Whether an operation can be about the memory it names; an update must keep most of what that says."""
     key = canonical_fact_key(operation.fact_key, operation.category)
-    if key is None and target is not None and operation.action is not Action.RETRACT:
+    if key is not None and key == target.slot:
+        return True
+    said = set(stems(words(f"{operation.content} {operation.quote}")))
+    known = telling(target.content)
+    shared = sum(is_said(term, said) for term in known)
+    similarity = cosine(target.embedding, state.embeddings.get(operation.content))
+    if operation.action is Action.UPDATE:
+        return 2 * shared >= len(known) or similarity >= 2 * policy.related_similarity
+    return bool(shared) or similarity >= policy.related_similarity
+
+
+def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
+    key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
+    kind, content = operation.memory_type.value, operation.content or plain_text(quote)
+    if origin == "extraction" and operation.action is not Action.RETRACT:
+        if key is not None and not key_holds(key, value, quote, content):
+            # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
+            if key in NAME_KEYS or about_somebody_close(quote, value):
+                content = own_words(quote, value)
+            key = None
+        if is_bare(content, value):
+            content = own_words(quote, value)
+        elif _gives_way(content, quote, value if key else None, key in NAME_KEYS):
+            content = own_words(quote)
+        if key is None and kind != MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
+            # Said in so many words, yet not filed: without its key a move would leave two homes.
+            key, value = "identity/location", home
+        if is_users_own(key) and about_somebody_close(quote) and not about_somebody_close(content):
+            key, kind, content = None, MemoryType.ENTITY.value, _theirs(content, quote)
+    if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
         # An update of a keyed fact is about that fact, whether or not the model repeats the key.
         key = target.slot
     return Draft(
-        memory_type=operation.memory_type.value,
-        content=operation.content or plain_text(quote),
+        memory_type=kind,
+        content=content,
         category=category_of(key, operation.category),
         fact_key=key,
-        fact_value=operation.fact_value if key else None,
+        fact_value=value if key else None,
         confidence=operation.confidence,
         importance=operation.importance,
         origin=origin,
     )
+
+
+def _gives_way(content: str, quote: str, value: str | None, is_name: bool) -> bool:
+    """Whether the user's own words say better what a statement says: all of it, and in their language."""
+    if is_name and value_stands(value, content):
+        return False
+    if is_translated(content, quote):
+        return True
+    return not is_complete(content, quote, value, is_name=is_name) and fit(content, quote) is Fit.SAYS_IT
+
+
+def _theirs(content: str, quote: str) -> str:
+    """What is said of somebody close, in words that say of whom: the user's own where the statement does not."""
+    return content if names_somebody(content, quote) else own_words(quote)
 
 
 def _words_of_others(state: State, message: SourceMessage) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from webapp.memories.engine.admission import Claim, Refusal
@@ -31,13 +32,41 @@ class Rejection:
     reason: Refusal
 
 
+class Became(StrEnum):
+    """What an operation came to."""
+
+    ADDED = "added"
+    UPDATED = "updated"
+    REPLACED = "replaced"
+    RETRACTED = "retracted"
+    CONFIRMED = "confirmed"
+    WAITS = "waits"
+    OVERRULED = "overruled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The one thing that an operation, by its place in the answer, came to.
+
+    `ref` is the memory made, changed or confirmed, `against` the one it replaced, waits beside or yielded to; `reason`
+    says why it was refused.
+    """
+
+    index: int
+    became: Became
+    ref: MemoryRef | None = None
+    against: MemoryRef | None = None
+    reason: Refusal | None = None
+
+
 @dataclass(frozen=True)
 class Plan:
-    """Effects in the order of their application, and the operations that had none."""
+    """Effects in the order of their application, the operations that had none, and what each operation came to."""
 
     effects: tuple[Effect, ...] = ()
     rejections: tuple[Rejection, ...] = ()
-    capped: int = 0
+    outcomes: tuple[Outcome, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -53,16 +82,13 @@ class Plan:
             "merged": sum(isinstance(effect, AddEvidence) for effect in self.effects),
             "in_review": sum(e.needs_review for e in inserts) + sum(isinstance(e, Flag) for e in self.effects),
             "overruled": sum(effect.overruled_by is not None for effect in inserts),
-            "rejected": len(self.rejections) + self.capped,
+            "rejected": len(self.rejections),
         }
 
     @property
     def reasons(self) -> dict[str, int]:
         """Rejected operations by reason, for logs and the change set's report."""
-        counted = Counter(rejection.reason.value for rejection in self.rejections)
-        if self.capped:
-            counted["too_many"] = self.capped
-        return dict(sorted(counted.items()))
+        return dict(sorted(Counter(rejection.reason.value for rejection in self.rejections).items()))
 
 
 class Board:
@@ -136,6 +162,29 @@ class Board:
     def _apply(self, effect: Effect) -> None:
         apply_effect(self._memories, effect)
         self.effects.append(effect)
+
+
+def outcome_of(index: int, effects: Sequence[Effect]) -> Outcome:
+    """What the effects of one operation come to for the user; an operation without any has been refused."""
+    closed = next((effect for effect in effects if isinstance(effect, Close)), None)
+    for effect in effects:
+        if isinstance(effect, Insert):
+            if effect.overruled_by is not None:
+                return Outcome(index, Became.OVERRULED, effect.ref, effect.overruled_by)
+            if effect.needs_review:
+                return Outcome(index, Became.WAITS, effect.ref, effect.contradicts)
+            if closed is not None:
+                return Outcome(index, Became.REPLACED, effect.ref, closed.ref)
+            return Outcome(index, Became.ADDED, effect.ref)
+        if isinstance(effect, Revise):
+            return Outcome(index, Became.UPDATED, effect.ref)
+        if isinstance(effect, Flag):
+            return Outcome(index, Became.WAITS, effect.ref, effect.contradicts)
+    if closed is not None and closed.superseded_by is not None:
+        return Outcome(index, Became.REPLACED, closed.superseded_by, closed.ref)
+    if closed is not None:
+        return Outcome(index, Became.RETRACTED, closed.ref)
+    return Outcome(index, Became.CONFIRMED, effects[0].ref)
 
 
 def _standing(memory: KnownMemory) -> tuple[Any, ...]:

@@ -10,11 +10,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from webapp.memories.engine.admission import Claim, Refusal, admit
-from webapp.memories.engine.board import Board, Plan, Rejection
-from webapp.memories.engine.likeness import Likeness, compare, cosine
+from webapp.memories.engine.board import Became, Board, Outcome, Plan, Rejection, outcome_of
+from webapp.memories.engine.likeness import Likeness
 from webapp.memories.engine.operations import Action, MemoryOperation
-from webapp.memories.engine.policy import Policy, is_older
+from webapp.memories.engine.policy import Policy, Standing, is_older
 from webapp.memories.engine.state import KnownMemory, Origin, State
+from webapp.memories.engine.weighing import (
+    ended_by,
+    holds,
+    is_known,
+    is_more_than,
+    may_contradict,
+    may_leave_review,
+    near,
+    overruled,
+    stale_proposals,
+    standing_of,
+    was_proposed,
+    without_key,
+)
 from webapp.text.canonical import plain_text
 
 DEFAULT_POLICY = Policy()
@@ -28,20 +42,30 @@ def decide(
 ) -> Plan:
     """Weigh the operations of one call against what is known and return the effects to apply.
 
-    Claims are taken in the order in which the user said them; each sees the effects of those before it.
+    Claims are taken in the order in which the user said them; each sees the effects of those before it. Every
+    operation has exactly one outcome.
     """
-    considered = operations[: policy.max_operations]
-    admitted = [(i, admit(i, operation, state, policy, origin)) for i, operation in enumerate(considered)]
-    rejections = [Rejection(i, verdict) for i, verdict in admitted if isinstance(verdict, Refusal)]
     board = Board(state.memories)
-    for claim in sorted((verdict for _, verdict in admitted if isinstance(verdict, Claim)), key=lambda c: c.order):
+    claims: list[Claim] = []
+    outcomes: list[Outcome] = []
+    for index, operation in enumerate(operations):
+        verdict = admit(index, operation, state, policy, origin)
+        if isinstance(verdict, Claim):
+            claims.append(verdict)
+        else:
+            outcomes.append(Outcome(index, Became.REFUSED, reason=verdict))
+    for claim in sorted(claims, key=lambda claim: claim.order):
+        before = len(board.effects)
         refusal = _weigh(claim, board, policy)
-        if refusal is not None:
-            rejections.append(Rejection(claim.index, refusal))
+        made = board.effects[before:]
+        outcomes.append(
+            outcome_of(claim.index, made) if refusal is None else Outcome(claim.index, Became.REFUSED, reason=refusal)
+        )
+    outcomes.sort(key=lambda outcome: outcome.index)
     return Plan(
         effects=tuple(board.effects),
-        rejections=tuple(sorted(rejections, key=lambda rejection: rejection.index)),
-        capped=len(operations) - len(considered),
+        rejections=tuple(Rejection(o.index, o.reason) for o in outcomes if o.reason is not None),
+        outcomes=tuple(outcomes),
     )
 
 
@@ -62,17 +86,20 @@ def _weigh(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
 def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     slot, value = claim.draft.slot, claim.draft.value
     history = board.in_slot(slot or "")
-    if any(_is_known(memory, claim) for memory in history):
+    if any(is_known(memory, claim) for memory in history):
         return Refusal.KNOWN
     current = next((memory for memory in history if memory.is_current), None)
     same = next((memory for memory in history if memory.is_open and memory.value == value), None)
+    if same is not None and is_more_than(claim, same):
+        # The same value never swallows another statement: "physiotherapist in Leeds" is more than "lives in Leeds".
+        return _weigh_statement(without_key(claim), board, policy)
     if current is not None and same is current:
         board.add_evidence(current, claim)
         return None
     if current is not None:
         return _contest(claim, current, same, board, policy)
     if same is not None:
-        board.add_evidence(same, claim, clears_review=_may_leave_review(same, claim, policy))
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
@@ -80,49 +107,35 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     twin = board.saying(claim.draft.content)
     if twin is not None and twin.slot != slot:
         return _adopt_twin(claim, twin, board, policy)
-    usable = policy.is_usable(claim.draft.confidence)
-    board.insert(claim, needs_review=not usable, replaces=_stale_proposals(history, claim, policy) if usable else ())
+    usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
+    board.insert(claim, needs_review=not usable, replaces=stale_proposals(history, claim, policy) if usable else ())
     return None
 
 
 def _contest(
     claim: Claim, current: KnownMemory, same: KnownMemory | None, board: Board, policy: Policy
 ) -> Refusal | None:
-    """Another value for a fact that is known. The stronger stands, the weaker is kept as history."""
-    confidence = claim.draft.confidence
-    wins = not is_older(claim.evidence.moment, current) and policy.may_replace(
-        confidence, claim.explicit, current.confidence
-    )
+    """Another value for a fact that is known: the person's later word wins if it is sure enough, and it shows."""
+    standing = standing_of(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
-        promoted = wins and not current.is_protected and _may_leave_review(same, claim, policy, against=current)
+        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=current)
         if promoted:
             board.supersede(current, same, claim)
         board.add_evidence(same, claim, clears_review=promoted)
         return None
-    if not wins:
-        heard = _overruled(claim, current, board)
+    if standing is Standing.YIELDS:
+        heard = overruled(claim, current, board)
         if heard is None:
             board.insert(claim, overruled_by=current.ref)
         else:
             board.add_evidence(heard, claim)
-    elif current.is_protected or not policy.is_usable(confidence):
+    elif standing is Standing.WAITS:
         board.insert(claim, needs_review=True, contradicts=current.ref)
     else:
-        stale = _stale_proposals(board.in_slot(claim.draft.slot or ""), claim, policy)
+        slot = claim.draft.slot
+        stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
         board.insert(claim, replaces=[current, *stale])
     return None
-
-
-def _overruled(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
-    """The record of the same value having lost to the same fact before."""
-    return next(
-        (
-            memory
-            for memory in board.in_slot(claim.draft.slot or "")
-            if not memory.is_open and memory.superseded_by == current.ref and memory.value == claim.draft.value
-        ),
-        None,
-    )
 
 
 def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
@@ -137,61 +150,68 @@ def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -
     return None
 
 
-def _stale_proposals(history: list[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
-    """The values that wait for the user and are settled by a usable one that was said later."""
-    return [
-        memory
-        for memory in history
-        if memory.is_open
-        and memory.needs_review
-        and not memory.is_archived
-        and not memory.is_protected
-        and not is_older(claim.evidence.moment, memory)
-        and policy.may_replace(claim.draft.confidence, claim.explicit, memory.confidence)
-    ]
-
-
 # Statements without a key ------------------------------------------------------------------------------------------
 
 
 def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
-    alike = _near(claim, board, policy, Likeness.SAME)
-    if board.find(lambda memory: _is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
+    alike = near(claim, board, policy, Likeness.SAME)
+    if board.find(lambda memory: is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
         return Refusal.KNOWN
-    same = board.saying(claim.draft.content) or next((memory for memory in alike if memory.is_open), None)
+    content = claim.draft.content
+    same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
     if same is not None:
-        board.add_evidence(same, claim, clears_review=_may_leave_review(same, claim, policy))
+        board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
-    if board.find(lambda m: m.has_said(claim.draft.content) and is_older(claim.evidence.moment, m)):
+    if board.find(lambda m: m.has_said(content) and is_older(claim.evidence.moment, m)):
         return Refusal.OLDER  # closed or reworded since: what was said before does not bring it back
-    opposite = next((m for m in _near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
-    doubtful = not policy.is_usable(claim.draft.confidence)
+    fuller = board.find(lambda m: m.is_current and holds(m, claim))
+    if fuller is not None:
+        if fuller.rests_on(claim.evidence):
+            return Refusal.KNOWN
+        board.add_evidence(fuller, claim)
+        return None
+    opposite = next((m for m in near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
+    opposite = opposite or ended_by(claim, board, policy)
+    if opposite is not None and policy.is_usable(claim.draft.confidence):
+        return _contest(claim, opposite, None, board, policy)
+    doubtful = claim.is_doubtful or not policy.is_usable(claim.draft.confidence)
     board.insert(claim, needs_review=doubtful or opposite is not None, contradicts=opposite.ref if opposite else None)
     return None
 
 
 def _weigh_change(claim: Claim, target: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
-    """An update or supersession of a memory without a key. A rewording may be made; a contradiction is shown."""
-    if board.find(lambda memory: _is_known(memory, claim)):
+    """An update or supersession of a memory without a key: a rewording, or the person's later word against it."""
+    if board.find(lambda memory: is_known(memory, claim)):
         return Refusal.KNOWN
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
+    supersedes = claim.action is Action.SUPERSEDE
     known = board.saying(claim.draft.content)
     if known is not None:
+        if supersedes and may_contradict(known, target):
+            _settle_known(claim, known, target, board, policy)
         board.add_evidence(known, claim)
-        if claim.action is Action.SUPERSEDE and _may_contradict(known, target):
-            waiting, standing = (target, known) if known.is_protected else (known, target)
-            if not waiting.is_protected:
-                board.flag(waiting, standing)
         return None
-    confidence = claim.draft.confidence
-    if claim.action is Action.SUPERSEDE or target.is_protected or not policy.is_usable(confidence):
+    if supersedes:
+        return _contest(claim, target, None, board, policy)
+    standing = standing_of(claim, target, policy)
+    if standing is Standing.REPLACES:
+        board.revise(target, claim.draft, claim)
+    elif standing is Standing.WAITS:
         board.insert(claim, needs_review=True, contradicts=target.ref)
-        return None
-    if not policy.may_replace(confidence, claim.explicit, target.confidence):
-        return Refusal.WEAKER
-    board.revise(target, claim.draft, claim)
+    else:
+        board.insert(claim, overruled_by=target.ref)
     return None
+
+
+def _settle_known(claim: Claim, known: KnownMemory, target: KnownMemory, board: Board, policy: Policy) -> None:
+    """Two stored memories contradict each other and the user said one of them again: it wins, or both are shown."""
+    if standing_of(claim, target, policy) is Standing.REPLACES:
+        board.supersede(target, known, claim)
+        return
+    waiting, standing = (target, known) if known.is_protected else (known, target)
+    if not waiting.is_protected:
+        board.flag(waiting, standing)
 
 
 def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
@@ -203,11 +223,11 @@ def _weigh_retraction(claim: Claim, board: Board, policy: Policy) -> Refusal | N
             target = None
     if target is None:
         return Refusal.UNKNOWN_MEMORY
-    if not target.is_open or target.rests_on(claim.evidence) or _was_proposed(claim, target, board):
+    if not target.is_open or target.rests_on(claim.evidence) or was_proposed(claim, target, board):
         return Refusal.KNOWN
     if is_older(claim.evidence.moment, target):
         return Refusal.OLDER
-    if target.is_protected or not policy.is_usable(claim.draft.confidence):
+    if target.is_protected or claim.is_doubtful or not policy.is_usable(claim.draft.confidence):
         return _propose_retraction(claim, target, board)
     board.retract(target, claim)
     return None
@@ -222,42 +242,3 @@ def _propose_retraction(claim: Claim, target: KnownMemory, board: Board) -> Refu
     proposal = replace(claim.draft, content=plain_text(words), fact_key=None, fact_value=None)
     board.insert(replace(claim, draft=proposal), needs_review=True, contradicts=target.ref)
     return None
-
-
-def _was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
-    return board.find(lambda memory: memory.contradicts == target.ref and memory.rests_on(claim.evidence)) is not None
-
-
-# Shared ------------------------------------------------------------------------------------------------------------
-
-
-def _is_known(memory: KnownMemory, claim: Claim) -> bool:
-    """Whether a memory, closed or not, already says this on account of these very words."""
-    says = memory.has_said(claim.draft.content)
-    if claim.draft.slot:
-        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
-    return says and memory.rests_on(claim.evidence)
-
-
-def _near(claim: Claim, board: Board, policy: Policy, likeness: Likeness) -> list[KnownMemory]:
-    """The memories of the same type and no key that are like the claim in the wanted way, most similar first."""
-    found: list[tuple[float, KnownMemory]] = []
-    for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type):
-        similarity = cosine(memory.embedding, claim.embedding)
-        bounds = (policy.merge_similarity, policy.contradiction_similarity)
-        if compare(memory.content, claim.draft.content, similarity, *bounds) is likeness:
-            found.append((similarity, memory))
-    return [memory for _, memory in sorted(found, key=lambda item: -item[0])]
-
-
-def _may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
-    """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
-    except with a fact of the same key that the evidence outranks."""
-    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
-    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
-
-
-def _may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
-    if left.ref == right.ref or right.ref in left.settled_with or left.ref in right.settled_with:
-        return False
-    return left.is_current and right.is_current

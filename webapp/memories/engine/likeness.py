@@ -55,6 +55,20 @@ def is_negative(statement: str) -> bool:
     return (turns + len(_CJK_NEGATION.findall(statement))) % 2 == 1
 
 
+_ENDING = re.compile(
+    r"(?<!\w)(?:gave\s+up|given\s+up|giving\s+up|quit|stopped|no\s+longer|(?:not|n['’]t)\b.*\bany\s?more|any\s?more|used\s+to|"
+    r"gone\s+off|instead\s+of|aufgegeben|aufgehört|nicht\s+mehr|kein\w*\b.*\bmehr|statt|arrêté|ne\b.*\bplus|n['’]\w+.*\bplus|"
+    r"au\s+lieu\s+de|dejé\s+de|dejado\s+de|ya\s+no|en\s+vez\s+de|smesso|non\b.*\bpiù|invece\s+di|parei\s+de|deixei\s+de|já\s+não|"
+    r"em\s+vez\s+de|gestopt|niet\s+meer|geen\b.*\bmeer|больше\s+не|перестал\w*|бросил\w*)(?!\w)|不再|もう.*ない|やめ",
+    re.IGNORECASE,
+)
+
+
+def is_ending(statement: str) -> bool:
+    """Whether a statement says that something is over: given up, no longer, not any more."""
+    return _ENDING.search(statement) is not None
+
+
 def _particulars(statement: str) -> frozenset[str]:
     """Numbers, names (capitals inside the sentence) and emoji: what makes a statement about this and not that."""
     found = set()

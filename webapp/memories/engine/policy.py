@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from webapp.memories.engine.state import KnownMemory, Moment
 
@@ -10,9 +11,17 @@ from webapp.memories.engine.state import KnownMemory, Moment
 _TOLERANCE = 1e-6
 
 
+class Standing(StrEnum):
+    """A later statement against the current one: it replaces it, waits for the user beside it, or yields to it."""
+
+    REPLACES = "replaces"
+    WAITS = "waits"
+    YIELDS = "yields"
+
+
 @dataclass(frozen=True)
 class Policy:
-    """What is kept, what waits for the user, and what may replace what. All but `max_operations` are in 0–1."""
+    """What is kept, what waits for the user, and what may replace what; every value is in 0–1."""
 
     min_confidence: float = 0.4
     min_importance: float = 0.2
@@ -20,7 +29,7 @@ class Policy:
     correction_at: float = 0.8
     merge_similarity: float = 0.93
     contradiction_similarity: float = 0.85
-    max_operations: int = 40
+    related_similarity: float = 0.35
 
     def is_credible(self, confidence: float) -> bool:
         """Sure enough to be kept at all."""
@@ -34,9 +43,15 @@ class Policy:
         """Sure enough to be used without asking the user."""
         return at_least(confidence, self.review_below)
 
-    def may_replace(self, confidence: float, explicit: bool, current: float) -> bool:
-        """Equal or higher confidence replaces, and so does an explicit correction that is sure enough."""
-        return at_least(confidence, current) or (explicit and at_least(confidence, self.correction_at))
+    def standing(self, confidence: float, current: float) -> Standing:
+        """What becomes of another value than the current one, said later."""
+        if not self.is_usable(confidence):
+            return Standing.WAITS if at_least(confidence, current) else Standing.YIELDS
+        return Standing.REPLACES if self.may_replace(confidence, current) else Standing.WAITS
+
+    def may_replace(self, confidence: float, current: float) -> bool:
+        """What was said later replaces at equal or higher confidence, and whenever it is sure enough by itself."""
+        return at_least(confidence, current) or at_least(confidence, self.correction_at)
 
 
 def at_least(value: float, bound: float) -> bool:

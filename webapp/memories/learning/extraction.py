@@ -162,7 +162,7 @@ def _store_points(conversation: Conversation, found: Reading, answer: Answer) ->
     if guide is None or not found.points:
         return False
     said = [source for source in found.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.extraction.points, said, len(found.points))
+    grounded, rejected = ground_assessments(answer.points, said, len(found.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": found.conversation_id, "rejected": rejected})
     return guide.store(conversation, found.points, grounded, len(said))

@@ -1,89 +1,52 @@
-"""The one structured call of an extraction, and the vectors of what it proposes."""
+"""The one structured call after a turn, and the vectors of what it proposes."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from webapp.llm.errors import MalformedOutput, ModelError
-from webapp.memories.engine.operations import (
-    SCHEMA_NAME,
-    Extraction,
-    ExtractionUnreadable,
-    MemoryOperation,
-    parse_extraction,
-    response_schema,
-)
+from webapp.llm.errors import CutOff, MalformedOutput, ModelError
+from webapp.llm.parts import schema_of
+from webapp.llm.structured import complete_items
+from webapp.memories.engine.operations import MemoryOperation
+from webapp.memories.engine.statements import FIELD, Extraction, read_statements
+from webapp.memories.learning.points import FIELD as POINTS
+from webapp.memories.learning.points import PointAssessment, read_points
 from webapp.memories.learning.reading import Reading
 from webapp.model_clients import completions, embedder
 
 log = logging.getLogger(__name__)
 
-ANSWER_TOKENS = 4_000
+SCHEMA_NAME = "memory_operations"
+TEMPERATURE = 0.0
+LEAST_TOKENS, MOST_TOKENS = 600, 6_000
+TOKENS_EACH = 4
+"""Of the answer, for every token of what is read: a statement quotes it, rewords it and says what it is."""
 
 
-class ExtractionAnswer(BaseModel):
-    """The answer as a whole; its operations are read one by one later, so that a malformed one costs only itself."""
+def _empty(value: object) -> object:
+    return [] if value is None else value
+
+
+class TurnAnswer(BaseModel):
+    """The answer as a whole; its statements are read one by one later, so that a malformed one costs only itself."""
 
     model_config = ConfigDict(extra="allow")
 
-    operations: list[Any]
-
-    @classmethod
-    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema that the model is shown."""
-        return response_schema()
-
-
-class TitledAnswer(ExtractionAnswer):
-    """The answer for a conversation without a title, which saves a call of its own for it."""
-
-    @classmethod
-    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema that the model is shown."""
-        return _titled(response_schema())
-
-
-class GuidedAnswer(ExtractionAnswer):
-    """The answer for a guided conversation: all its open points in the same call."""
-
-    @classmethod
-    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema that the model is shown."""
-        return response_schema(with_points=True)
-
-
-class GuidedTitledAnswer(ExtractionAnswer):
-    """The answer for a guided conversation without a title."""
-
-    @classmethod
-    def model_json_schema(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """The schema that the model is shown."""
-        return _titled(response_schema(with_points=True))
-
-
-def _titled(schema: dict[str, Any]) -> dict[str, Any]:
-    schema["properties"]["title"] = {"type": "string"}
-    schema["required"] = [*schema["required"], "title"]
-    return schema
-
-
-_ANSWERS: dict[tuple[bool, bool], type[ExtractionAnswer]] = {
-    (False, False): ExtractionAnswer,
-    (True, False): TitledAnswer,
-    (False, True): GuidedAnswer,
-    (True, True): GuidedTitledAnswer,
-}
+    statements: Annotated[list[Any], BeforeValidator(_empty)]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A readable answer, the vectors of its statements by text, and what it cost."""
+    """A readable answer, the vectors of its statements by text, and what it cost.
+
+    `title` is as proposed; `cut_at` is the number of the message that a cut-off answer had come to.
+    """
 
     extraction: Extraction
     title: str | None
@@ -92,33 +55,59 @@ class Answer:
     completion_tokens: int | None
     embedding_model: str | None = None
     vectors: Mapping[str, np.ndarray] = field(default_factory=dict)
+    points: tuple[PointAssessment, ...] = ()
+    cut_at: int | None = None
 
 
 def ask(reading: Reading) -> Answer:
-    """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors."""
-    schema = _ANSWERS[reading.wants_title, reading.call.points > 0]
-    parsed, completion = completions().complete_structured(
-        reading.call.messages, schema, SCHEMA_NAME, max_tokens=ANSWER_TOKENS
-    )
-    data = parsed.model_dump()
+    """Make the call, with no connection held. Raises ModelError; without an embedder there are no vectors.
+
+    An answer that was cut off counts as far as it goes, if it holds a whole statement.
+    """
+    cut_at = None
+    model, usage = "", (None, None)
     try:
-        extraction = parse_extraction(data)
-    except ExtractionUnreadable:
-        raise MalformedOutput from None
+        parsed, completion = completions().complete_structured(
+            reading.call.messages,
+            TurnAnswer,
+            SCHEMA_NAME,
+            max_tokens=min(MOST_TOKENS, LEAST_TOKENS + TOKENS_EACH * reading.call.evidence_tokens),
+            temperature=TEMPERATURE,
+            shown=schema_of(reading.parts),
+        )
+        data = parsed.model_dump()
+        model, usage = completion.model, (completion.usage.prompt_tokens, completion.usage.completion_tokens)
+    except CutOff as cut:
+        data = {FIELD: complete_items(cut.text, FIELD)}
+        cut_at = _reached(data[FIELD], reading)
+        if cut_at is None:
+            raise
+    extraction = read_statements(data[FIELD])
+    if data[FIELD] and not extraction.operations and not extraction.passed_over:
+        raise MalformedOutput
     title = data.get("title")
-    vectors, model = _vectors(extraction.operations)
+    vectors, embedding_model = vectors_of(extraction.operations)
     return Answer(
         extraction,
         title if isinstance(title, str) else None,
-        completion.model,
-        completion.usage.prompt_tokens,
-        completion.usage.completion_tokens,
         model,
+        *usage,
+        embedding_model,
         vectors,
+        read_points(data.get(POINTS)),
+        cut_at,
     )
 
 
-def _vectors(operations: tuple[MemoryOperation, ...]) -> tuple[dict[str, np.ndarray], str | None]:
+def _reached(items: Sequence[Any], reading: Reading) -> int | None:
+    """The number of the last message that a cut answer came to; None when it holds nothing of any."""
+    numbers = [item.get("message") for item in items if isinstance(item, Mapping)]
+    known = {source.number for source in reading.call.sources}
+    return max((n for n in numbers if isinstance(n, int) and n in known), default=None)
+
+
+def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndarray], str | None]:
+    """The vectors of what is proposed, by text, and the embedder's model; none while the embedder is away."""
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None

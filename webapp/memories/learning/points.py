@@ -1,14 +1,86 @@
-"""Grounding of what the extraction call says about the points of a journey."""
+"""What the call after a turn says about the points of a journey: its shape, and its grounding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from webapp.memories.engine.grounding import find_quote, has_substance, is_whole
-from webapp.memories.engine.operations import PointAssessment
+from webapp.memories.engine.operations import Number, Unit
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.state import Evidence, SourceMessage
+from webapp.text.canonical import plain_text
+
+FIELD = "points"
+MOST = 40
+
+
+def _line(value: object) -> object:
+    return plain_text(value) if isinstance(value, str) else value
+
+
+class PointAssessment(BaseModel):
+    """What a conversation established about one open point of a journey."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    point_number: Number
+    is_addressed: bool
+    confidence_score: Unit
+    extracted_points: list[Annotated[str, BeforeValidator(_line)]] = Field(default_factory=list, max_length=50)
+    relevant_quotes: list[str] = Field(default_factory=list, max_length=50)
+    structured_data: dict[str, Any] = Field(default_factory=dict)
+    criteria_met: list[Number] | None = Field(None, max_length=50)
+    corrects: list[Number] = Field(default_factory=list, max_length=50)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pairs_to_object(cls, data: Any) -> Any:
+        """Strict schemas know no free objects, so `structured_data` comes as a list of name and value."""
+        if isinstance(data, Mapping):
+            data = {key: value for key, value in data.items() if value is not None}
+        if isinstance(data, Mapping) and isinstance(pairs := data.get("structured_data"), list):
+            named = {str(p["name"]): p.get("value") for p in pairs if isinstance(p, Mapping) and p.get("name")}
+            return {**data, "structured_data": named}
+        return data
+
+
+def points_schema() -> dict[str, Any]:
+    """The JSON schema of the list, within the subset that strict structured output accepts."""
+    texts = {"type": "array", "items": {"type": "string"}}
+    numbers = {"type": "array", "items": {"type": "integer"}}
+    fields = {
+        "point_number": {"type": "integer"},
+        "is_addressed": {"type": "boolean"},
+        "confidence_score": {"type": "number"},
+        "extracted_points": texts,
+        "relevant_quotes": texts,
+        "structured_data": {
+            "type": "array",
+            "items": _object({"name": {"type": "string"}, "value": {"type": "string"}}),
+        },
+        "criteria_met": numbers,
+        "corrects": numbers,
+    }
+    return {"type": "array", "items": _object(fields)}
+
+
+def read_points(items: object) -> tuple[PointAssessment, ...]:
+    """The well-formed assessments of an answer; one that is not costs only itself."""
+    found = []
+    for item in items[:MOST] if isinstance(items, list) else ():
+        try:
+            found.append(PointAssessment.model_validate(item))
+        except (ValidationError, RecursionError):
+            continue
+    return tuple(found)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 @dataclass(frozen=True)

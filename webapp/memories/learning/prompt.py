@@ -68,6 +68,7 @@ class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
     `sources` are the numbered user messages in full, `context` what others said: both go into the `State`.
+    `evidence_tokens` is what the numbered messages take.
     `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages
     wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
     """
@@ -83,6 +84,7 @@ class ExtractionCall:
     dropped_context: int
     dropped_memories: int
     tokens: int
+    evidence_tokens: int = 0
 
     @property
     def is_needed(self) -> bool:
@@ -177,6 +179,7 @@ def build_extraction(
         dropped_context=len(context) - len(kept),
         dropped_memories=len(memories) - len(memory_rows),
         tokens=count_tokens(instructions) + count_tokens(body),
+        evidence_tokens=sum(count_tokens(text) for text in texts.values()),
     )
 
 

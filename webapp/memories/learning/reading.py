@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import false, func, select
 
 from webapp.accounts.models import User
+from webapp.conversations import titles
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.llm.errors import ModelError
+from webapp.llm.parts import Part, instructions_of
+from webapp.memories.engine import statements
 from webapp.memories.engine.grounding import has_substance, user_words
 from webapp.memories.engine.state import KnownMemory
 from webapp.memories.keeping import store
 from webapp.memories.keeping.burials import watch
 from webapp.memories.known import current_profile, extracts
+from webapp.memories.learning import points
 from webapp.memories.learning.guided import Guided, PointKey
 from webapp.memories.learning.guided import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
@@ -29,7 +33,6 @@ MAX_LINES = 400
 FEW_MEMORIES = 40
 """Up to here all of a user's memories are shown; beyond, those nearest to what was said, which costs an embedding."""
 RELATED = 30
-TITLE_TASK = "\n\nThe conversation has no title yet. Put one into `title`. "
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Reading:
     first_words: str
     still_holds: Callable[[], bool]
     points: tuple[PointKey, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 def read(conversation_id: int, after: int | None = None) -> Reading | None:
@@ -73,13 +77,15 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     if guide is not None and said:
         guided = guide.open_points(conversation)  # in a guided conversation a bare "no" is an answer
         substance = substance or bool(guided.points)
-    instructions = prompts.active("extraction").text
+    parts = [Part(statements.FIELD, {}, prompts.active("extraction").text)]
     if guided.points:
-        instructions += "\n\n" + prompts.active("points").text
+        parts.append(Part(points.FIELD, points.points_schema(), prompts.active("points").text))
     if wants_title:
-        instructions += TITLE_TASK + prompts.active("titles").text
+        parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, guided.points, instructions=instructions)
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts))
+    numbers = [source.number for source in call.sources]
+    parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return Reading(
         conversation_id,
         user_id,
@@ -91,6 +97,7 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
         first,
         still_holds,
         guided.keys[: call.points],
+        tuple(parts),
     )
 
 

@@ -31,7 +31,6 @@ class Finding:
     fact_value: str | None = None
     confidence: float = 0.9
     importance: float = 0.6
-    explicit_correction: bool = False
 
 
 Maker = Callable[[re.Match[str]], Iterator[Finding]]
@@ -161,8 +160,7 @@ def keyed(key: str, content: str, importance: float = 0.7) -> Maker:
 
 
 def moved(match: re.Match[str]) -> Iterator[Finding]:
-    for finding in _fact("identity/location", _CUT.split(match["rest"])[0], "The user lives in {value}.", 0.8):
-        yield replace(finding, explicit_correction=True)
+    yield from _fact("identity/location", _CUT.split(match["rest"])[0], "The user lives in {value}.", 0.8)
 
 
 def decision(match: re.Match[str]) -> Iterator[Finding]:

@@ -75,15 +75,12 @@ _RULES_FOR_KEYS = (
 
 
 def run(request: TaskRequest) -> dict[str, Any]:
-    """Operations for every statement that a rule knows, and assessments of open points if the schema asks for them."""
+    """Statements for everything that a rule knows, and assessments of open points if the schema asks for them."""
     rows = list(_rows(request))
     said = [row for row in rows if isinstance(row.get("message"), int) and row.get("role") == "user"]
     known = [row for row in rows if isinstance(row.get("memory"), int)]
     operations = [operation for row in said for operation in operations_of(row["message"], str(row["text"]), known)]
-    answer: dict[str, Any] = {
-        "reasoning": f"Rules of the offline demonstration found {len(operations)} statement(s).",
-        "operations": operations,
-    }
+    answer: dict[str, Any] = {"statements": [_statement(operation) for operation in operations]}
     if "points" in request.schema.get("properties", {}):
         answer["points"] = [found for row in rows if isinstance(row.get("point"), int) for found in _assess(row, said)]
     if "title" in request.schema.get("properties", {}):
@@ -168,7 +165,23 @@ def _operation(
         "fact_value": finding.fact_value,
         "confidence": finding.confidence,
         "importance": finding.importance,
-        "explicit_correction": finding.explicit_correction,
+    }
+
+
+def _statement(operation: dict[str, Any]) -> dict[str, Any]:
+    """An operation as the call wants it. Rules know more keys than a model is asked for; they are given as they are."""
+    return {
+        "message": operation["message_number"],
+        "quote": operation["quote"],
+        "about": "how_to_answer" if operation["category"] == "instruction" else "user",
+        "content": operation["content"],
+        "action": operation["action"],
+        "memory": operation["memory_number"] or 0,
+        "kind": operation["memory_type"],
+        "key": operation["fact_key"] or "none",
+        "value": operation["fact_value"] or "",
+        "confidence": operation["confidence"],
+        "importance": operation["importance"],
     }
 
 

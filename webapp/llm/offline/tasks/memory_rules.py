@@ -46,7 +46,7 @@ def findings(sentence: str, lead: str = "") -> list[Finding]:
     if _HEDGE.search(told):
         found = [replace(finding, confidence=0.5) for finding in found]
     elif _CORRECTION.search(told):
-        found = [replace(finding, explicit_correction=True, confidence=0.95) for finding in found]
+        found = [replace(finding, confidence=0.95) for finding in found]
     return found
 
 

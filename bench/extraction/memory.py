@@ -1,0 +1,97 @@
+"""A user's memory in this process: the engine's own rules on plain data, without database or web."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from webapp.llm.local import LocalEmbedder
+from webapp.llm.parts import Part, instructions_of
+from webapp.memories.engine import statements
+from webapp.memories.engine.board import Plan
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.state import KnownMemory, State, apply_effects
+from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
+from webapp.prompts.catalogue import default_text
+
+BEGAN = datetime(2026, 11, 2, 9, tzinfo=UTC)
+CANNED = "Happy to help with that."
+PROFILE = {"identity/name": "name", "identity/preferred_name": "preferred_name", "identity/birthday": "birthday"}
+_embedder = LocalEmbedder()
+
+
+@dataclass
+class Bench:
+    """One user: what is known of them, and how many conversations they had."""
+
+    memories: tuple[KnownMemory, ...] = ()
+    sessions: int = 0
+    plans: list[tuple[ExtractionCall, statements.Extraction, Plan]] = field(default_factory=list)
+
+    def call(self, said: Sequence[str]) -> tuple[ExtractionCall, list[Part]]:
+        """What the product would send after these messages, each answered with a canned reply."""
+        at = BEGAN + timedelta(days=self.sessions)
+        lines = []
+        for number, text in enumerate(said):
+            first = 1000 * (self.sessions + 1) + 2 * number
+            lines.append(ConversationLine(first, "user", text, at + timedelta(minutes=number)))
+            lines.append(ConversationLine(first + 1, "assistant", CANNED, at + timedelta(minutes=number, seconds=5)))
+        shown = [memory for memory in self.memories if memory.is_open and not memory.is_archived]
+        shown.sort(key=lambda memory: -abs(memory.ref))
+        profile = {PROFILE[m.slot]: m.fact_value for m in shown if m.is_current and m.slot in PROFILE}
+        call = build_extraction(lines, shown, profile, instructions=default_text("extraction"))
+        numbers = [source.number for source in call.sources]
+        schema = statements.statements_schema(numbers, list(call.numbered))
+        return call, [Part(statements.FIELD, schema, instructions_of([]))]
+
+    def take(self, call: ExtractionCall, items: Sequence[Any], numbered: Mapping[int, int] | None = None) -> Plan:
+        """Decide on an answer and keep what it comes to; `numbered` where its numbers are not those of the call."""
+        found = statements.read_statements(items)
+        texts = sorted({operation.content for operation in found.operations if operation.content})
+        vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
+        state = State(
+            messages=call.sources,
+            memories=self.memories,
+            numbered=call.numbered if numbered is None else numbered,
+            embeddings=vectors,
+            context=call.context,
+        )
+        plan = decide(found.operations, state)
+        self.memories = _settled(apply_effects(self.memories, plan.effects))
+        self.sessions += 1
+        self.plans.append((call, found, plan))
+        return plan
+
+
+def _settled(memories: Sequence[KnownMemory]) -> tuple[KnownMemory, ...]:
+    """The memories under the ids that a database would have given them."""
+    last = max([0, *(memory.ref for memory in memories)])
+    ids = {memory.ref: memory.ref for memory in memories if memory.ref > 0}
+    for memory in sorted(memories, key=lambda memory: -memory.ref):
+        if memory.ref < 0:
+            last += 1
+            ids[memory.ref] = last
+    kept = []
+    for memory in memories:
+        fields = vars(memory) | {
+            "ref": ids[memory.ref],
+            "superseded_by": ids.get(memory.superseded_by, memory.superseded_by) if memory.superseded_by else None,
+            "contradicts": ids.get(memory.contradicts, memory.contradicts) if memory.contradicts else None,
+        }
+        kept.append(KnownMemory(**fields))
+    return tuple(sorted(kept, key=lambda memory: memory.ref))
+
+
+def as_rows(memories: Sequence[KnownMemory]) -> list[dict[str, Any]]:
+    """The memories as the scorer reads them."""
+    return [
+        {
+            "content": memory.content,
+            "valid_to": memory.valid_to.isoformat() if memory.valid_to else None,
+            "needs_review": memory.needs_review,
+            "is_archived": memory.is_archived,
+        }
+        for memory in memories
+    ]

@@ -1,0 +1,5 @@
+"""stub"""
+
+
+def perfect_answer(case, number, memories, call):
+    return []

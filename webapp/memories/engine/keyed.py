@@ -1,0 +1,106 @@
+"""Whether a quote really gives the user a value of a key: their own name, home, job and so on."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.memories.engine.soundness import LATIN_OR_CYRILLIC, places, value_stands
+from webapp.memories.engine.speech import about_somebody_close
+from webapp.text.canonical import canonical_statement
+
+NAME_KEYS = frozenset({"identity/name", "identity/preferred_name"})
+_PERSONAL = ("identity/", "work/", "health/")
+_BEING = re.compile(
+    r"(?<!\w)(?:i['’]?m|i\s+am|ich\s+bin|je\s+suis|soy|sono|sou|ik\s+ben|this\s+is)\W+"
+    r"(?:(?:called|named|actually|still|just|der|die|el|la|il|o|a)\s+)?[\"“'‘]?$",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"(?<!\w)(?:my\s+(?:\w+\s+)?name|i\s+(?:\w+\s+)?be\s+called|call(?:s|ed)?\s+me|name['’]s|go(?:es)?\s+by|known\s+as|"
+    r"ich\s+hei(?:ß|ss)e|mein\s+(?:\w+\s+)?name|nenn(?:t|en)?\s+mich|m['’]appelle|mon\s+(?:pré)?nom|"
+    r"appelle[sz]?[\s-]moi|"
+    r"me\s+llamo|mi\s+nombre|llám[ae]n?me|mi\s+chiamo|chiama(?:te)?mi|meu\s+nome|me\s+chamo|chamo-me|"
+    r"chame-me|ik\s+heet|"
+    r"mijn\s+(?:\w+\s+)?naam|noem\s+me|зовут)(?!\w)[^.!?\n]{0,40}$|"
+    r"(?:我叫|我是|名字|名前は|私は|저는|제 이름은)[^。！？\n]{0,12}$",
+    re.IGNORECASE,
+)
+_NAMING_AFTER = re.compile(
+    r"^\W{0,3}(?:here|is\s+my\s+name|is\s+what|ist\s+mein\s+name|c['’]est\s+moi)\b", re.IGNORECASE
+)
+_CUE_WORDS = {
+    "identity/location": r"liv(?:e|es|ed|ing)\b home house flat apartment place mov(?:e|ed|ing)\b based resid "
+    r"settl stay(?:ing)?\b wohn leb zog zieh gezogen umgezogen umzug zuhause habit vis\b vivons déménag install "
+    r"viv mud reside casa abit trasfer mor[oa] moram mudei woon verhuis жив переехал",
+    "identity/origin": r"from\b born grew raised native originally aus\b geboren aufgewachsen viens originaire né "
+    r"grandi soy\b nac[ií] crec[ií] vengo nat[oa] cresciut sou\b nasci cresci kom\b из\b родил",
+    "identity/birthday": r"born birthday birth turn(?:ed|ing)?\b geboren geburtstag né anniversaire nac[ií] cumpleaños "
+    r"nat[oa] compleanno nasci aniversário verjaar jarig родил день",
+    "identity/pronouns": r"pronoun he\b she\b they\b pronomen er\b sie\b pronom elle il\b pronombre ella él",
+    "identity/relationship": r"marri single divorc engaged widow dating relationship partner wife husband separated "
+    r"verheiratet ledig geschieden verlobt verwitwet vergeben marié célibataire divorcé fiancé veu[fv] casad solter "
+    r"divorciad comprometid viud sposat celibe nubile fidanzat noiv getrouwd vrijgezel gescheiden",
+    "work/job": r"work job career profession occupation trade employ retired student stud(?:y|ying) hired promot "
+    r"train(?:ed|ee) (?:i['’]?m|i\s+am|i['’]ve\s+been|being|am|became|become|as)\s+(?:(?:now|still)\s+)?(?:an?|the)\b "
+    r"i\s+(?:run|own|teach|mend|drive|manage|lead)\b arbeit beruf bin\b studier rentner travail métier suis\b étudi "
+    r"retrait trabaj oficio soy\b estudi jubilad lavor mestiere sono\b studi pensionat trabalh sou\b aposentad werk "
+    r"beroep ben\b работа",
+    "work/employer": r"work job employ join hired company firm at\b for\b arbeit bei\b firma travail chez entreprise "
+    r"trabaj empresa en\b lavor presso azienda trabalh werk bij\b bedrijf работа",
+    "health/diet": r"vega veget veggie pesc eat diet kosher halal gluten lactos dairy keto meat food coeliac celiac "
+    r"cook ess\b esse ernähr isst fleisch mang régime viande com[eo] dieta carne alimentación eet dieet vlees не\s+ем",
+}
+_CUES = {key: re.compile(rf"(?<!\w)(?:{'|'.join(cues.split())})", re.IGNORECASE) for key, cues in _CUE_WORDS.items()}
+_HOME = re.compile(
+    r"(?:(?<!\w)(?:i|we)\s+(?:now\s+|currently\s+)?live\s+in|i['’]?m\s+(?:now\s+)?(?:living|based)\s+in|"
+    r"home\s+is(?:\s+now)?|"
+    r"(?:i|we|i['’]ve|we['’]ve|have)\s+(?:just\s+|now\s+|recently\s+)?(?:moved|relocated)\s+(?:from\s+\S+\s+)?to|"
+    r"(?:wohne|lebe|wohnen|leben)\s+(?:wir\s+|ich\s+)?(?:jetzt\s+|nun\s+|inzwischen\s+)?in|"
+    r"(?:habite|vis|habitons|vivons)\s+(?:maintenant\s+)?à|(?:vivo|vivimos)\s+(?:ahora\s+)?en|(?:vivo|"
+    r"abito|viviamo)\s+(?:ora\s+)?a|"
+    r"(?:moro|moramos|vivo)\s+(?:agora\s+)?em|(?:woon|wonen)\s+(?:ik\s+|we\s+)?(?:nu\s+)?in)\s+"
+    r"(?P<value>[A-ZÀ-ÞÄÖÜ][\w'’-]*(?:\s+[A-ZÀ-ÞÄÖÜ][\w'’-]*){0,2})",
+)
+
+
+def key_holds(key: str, value: str | None, quote: str, content: str) -> bool:
+    """Whether a quote really gives the user a value of a key.
+
+    The value stands in it, and it is theirs: not that of somebody close to them, and for a name, with words by which
+    people say who they are.
+    """
+    if value is None:
+        return key not in NAME_KEYS
+    if not value_stands(value, quote):
+        return False
+    if not key.startswith(_PERSONAL):
+        return True
+    cue = _CUES.get(key)
+    if cue is not None and LATIN_OR_CYRILLIC.search(quote) and not cue.search(quote):
+        return False
+    if about_somebody_close(quote, value):
+        return False
+    if key in NAME_KEYS:
+        return canonical_statement(quote) == canonical_statement(value) or any(
+            _is_named(quote, start, end) for start, end in places(value, quote)
+        )
+    return True
+
+
+def _is_named(quote: str, start: int, end: int) -> bool:
+    """Whether the words around a name say that it is the speaker's; after a bare "I'm" it has its capital."""
+    before = quote[:start]
+    if _NAMED.search(before) or _NAMING_AFTER.search(quote[end:]):
+        return True
+    return bool(_BEING.search(before)) and not quote[start].islower()
+
+
+def home_in(quote: str) -> str | None:
+    """Where a quote says that the speaker lives, in the commonest words for it; None where it does not."""
+    found = _HOME.search(quote[:1].lower() + quote[1:]) or _HOME.search(quote)
+    return found["value"] if found else None
+
+
+def is_users_own(key: str | None) -> bool:
+    """Whether a key, or none, files a statement as one about the user; others name whom they are about themselves."""
+    return key is None or key.startswith(_PERSONAL)

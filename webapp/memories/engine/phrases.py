@@ -1,0 +1,206 @@
+"""Words and phrases of the commonest languages by which people ask, suppose, joke, report and speak of others; data.
+
+Each list holds words apart by spaces, `_` standing for the space inside a phrase. What a language lacks here only means
+that a rule does not hold anything back in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+
+def any_of(words: str) -> str:
+    """A pattern for any of the words."""
+    return "(?:" + "|".join(word.replace("_", r"\s+") for word in words.split()) + ")"
+
+
+FIRST_PERSON = re.compile(
+    r"(?<!\w)(?:i|i['’](?:m|ve|d|ll)|im|my|me|mine|myself|we|we['’]\w+|our|ours|us|ich|mein\w*|mir|mich|wir|uns\w*|je|"
+    r"j['’]\w+|mon|ma|mes|moi|nous|notre|nos|yo|mi|mis|me|nosotros|nuestr\w*|io|mio|mia|noi|eu|meu|minha|nós|ik|mijn|"
+    r"wij|ons|onze|я|мой|моя|мы)(?!\w)|我|私|僕|俺|저|나는|제",
+    re.IGNORECASE,
+)
+SUBJECT_I = re.compile(
+    r"(?<!\w)(?:i|i['’]\w+|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|nosotros|io|noi|eu|nós|ik|wij|я|мы)(?!\w)|我|私|僕|俺",
+    re.IGNORECASE,
+)
+SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w))+[.!?…。！？]*[\"'”’)]*")
+CLAUSE = re.compile(r"[,;:–—(){}]|\s-\s|(?<!\w)(?:and|but|so|und|aber|et|mais|y|pero)(?!\w)", re.IGNORECASE)
+ASKING = re.compile(
+    r"^\W*(?:(?:so|and|or|but|ok|well|also|oh|now|then|hey|please|und|oder|et|ou|y|o|pues)\W+)*"
+    + any_of(
+        "what what['’]s which who whom whose when where why how how['’]s do does did is are am was were can "
+        "could would "
+        "should will shall may might have_you has_it any was_ist wer wie wo wann warum welche[rsn]? kann "
+        "können könntest "
+        "soll sollte gibt_es hast hat ist sind darf quel\\w* qui que quoi comment où quand pourquoi combien est-ce_que "
+        "peux pouvez qué cuál\\w* quién\\w* cómo dónde cuándo cuánt\\w* por_qué puedo puedes hay che cosa "
+        "come dove quando "
+        "perché posso puoi qual quem onde wat welke hoe waar wanneer waarom wie kun kan"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+TASK = re.compile(
+    r"^\W*(?:(?:please|can_you|could_you|bitte)\W+)*"
+    + any_of(
+        "translate rewrite rephrase paraphrase proofread correct summari[sz]e improve compose draft convert "
+        "explain list "
+        "write find suggest recommend tell_me show_me give_me help_me übersetz\\w* schreib\\w* traduis traduce traduci"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+STANDING = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "always never from_now_on every_time by_default in_general generally whenever immer nie niemals "
+        "ab_jetzt künftig "
+        "grundsätzlich toujours jamais désormais siempre nunca a_partir_de_ahora sempre mai d['’]ora_in_poi "
+        "altijd nooit "
+        "voortaan"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+IF = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "if_i_were if_i_was if_i_had if_i_could if_i_won if_i_ever if_i_lived if_i_became if_i_got "
+        "if_we_were if_we_had "
+        "suppose supposing imagine imagining pretend let['’]?s_say let_us_say say_i assume_i assuming_i hypothetically "
+        "what_if as_if_i as_though in_theory wish_i_were wish_i_had wenn_ich_\\w+_wäre wenn_ich_\\w+_hätte "
+        "angenommen stell_dir_vor nehmen_wir_an mal_angenommen si_j['’]étais si_j['’]avais imagine imaginons supposons "
+        "si_yo_fuera si_fuera si_tuviera imagina imagínate supón supongamos digamos se_fossi se_avessi immagina "
+        "supponiamo se_eu_fosse se_eu_tivesse imagine_que suponha stel_dat als_ik_\\w+_was"
+    )
+    + r"(?!\w)|如果我|假如|假设|もし",
+    re.IGNORECASE,
+)
+WOULD = re.compile(
+    r"(?<!\w)would(?:n['’]t|\s+not)?\s+(?!like|love|prefer|rather|appreciate|be\s+(?:great|nice))", re.IGNORECASE
+)
+JOKE = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "just_kidding only_kidding kidding just_joking joking only_joking jk not_really nur_spaß kleiner_scherz scherz "
+        "je_plaisante je_rigole es_broma es_una_broma scherzo scherzavo brincadeira grapje"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+ROLE = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "role-?play roleplaying pretend_to_be pretend_you pretend_that pretend_i act_as play_the_role in_character "
+        "my_character['’]?s? in_(?:this|my|the)_(?:story|novel|game|film|play|script) rollenspiel "
+        "spiel_die_rolle tu_joues "
+        "jeu_de_rôle juego_de_rol actúa_como"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+SAID = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "said says say told tells claims claimed thinks keeps_saying according_to wrote writes reckons "
+        "believes sagt sagte "
+        "meint behauptet dit disait dice dijo diz disse zegt"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+SOMEBODY = any_of(
+    "colleague co-?worker workmate neighbou?r boss supervisor landlord landlady client customer contractor stranger "
+    "applicant candidate sister-in-law brother-in-law mother-in-law father-in-law in-laws flatmate[’']s "
+    "kolleg(?:e|in|en) nachbar(?:in|n)? chef(?:in)? vermieter(?:in)? kund(?:e|in|en) schwager schwägerin "
+    "schwiegermutter "
+    "schwiegervater collègue voisine? patronne? client[e]? propriétaire beau-frère belle-sœur belle-mère "
+    "compañer[oa]s? "
+    "vecin[oa]s? jef[ea] cliente cuñad[oa] suegr[oa] collega vicin[oa] capo cognat[oa] colega vizinh[oa] chefe buurman "
+    "buurvrouw baas"
+)
+OTHERS_SUBJECT = re.compile(
+    r"^\W*(?:(?:and|but|also|oh|btw|by_the_way|und|aber|et|y)\W+)*"
+    rf"(?:a|an|the|my|our|his|her|their|some|one_of_my|ein\w*|mein\w*|unser\w*|der|die|un|une|mon|ma|mes|"
+    rf"notre|le|la|el|"
+    rf"mi|mis|uno?_de_mis|il|lo|o|meu|minha|um|uma|mijn|onze|een|de)\s+(?:\w+\s+){{0,2}}?{SOMEBODY}(?!\w)".replace(
+        "_", r"\s+"
+    ),
+    re.IGNORECASE,
+)
+THIRD = re.compile(
+    r"^\W*(?:(?:and|but|because|that|und|et|y)\W+)*(?:he|she|they|his|her|their|er|sie|ihr\w*|sein\w*|il|elle|son|sa|"
+    r"él|ella|su|lui|lei|suo|sua|ele|ela|hij|zij)(?!\w)",
+    re.IGNORECASE,
+)
+CLOSE = any_of(
+    "wife husband spouse partner girlfriend boyfriend fiancée? son daughter sons daughters child "
+    "children kid kids baby "
+    "twins mother mum mom father dad parents brother sister grandmother grandma grandfather grandpa aunt "
+    "uncle cousin niece "
+    "nephew friend friends dog dogs puppy cat cats kitten horse pony parrot hamster rabbit pet frau mann "
+    "ehefrau ehemann "
+    "partnerin freundin freund sohn tochter kind kinder mutter vater bruder schwester oma opa tante "
+    "onkel hund katze pferd "
+    "femme mari compagne compagnon fils fille enfants mère père frère sœur chien chat cheval ami amie esposa esposo "
+    "marido mujer novia novio pareja hijo hija hijos madre padre hermano hermana perro perra gato gata "
+    "amigo amiga moglie "
+    "marito figlio figlia figli fratello sorella cane gatto filho filha irmão irmã cão cachorro vrouw "
+    "zoon dochter moeder "
+    "vader broer zus hond kat"
+)
+POSSESSIVE = any_of(
+    "my our mein\\w* unser\\w* mon ma mes notre nos mis? nuestr\\w* mio mia i_miei il_nostro meus? minhas? mijn onze"
+)
+CLOSE_NAMED = re.compile(rf"(?<!\w){POSSESSIVE}\s+(?:[\w-]+\s+){{0,2}}?{CLOSE}(?!\w|-)", re.IGNORECASE)
+CLOSE_SUBJECT = re.compile(
+    rf"^\W*(?:(?:and|but|also|oh|und|et|y)\W+)*{POSSESSIVE}\s+(?:[\w-]+\s+){{0,2}}?{CLOSE}(?!\w|"
+    rf"-)(?!\s+(?:and|und|et|y)\s+(?:i|ich|moi|yo)\b)",
+    re.IGNORECASE,
+)
+OWNED = re.compile(rf"(?<!\w){CLOSE}(?!\w|-)[^.;!?]{{0,30}}$", re.IGNORECASE)
+MOOD = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "starving hungry thirsty tired sleepy exhausted sore bored hungover freezing in_a_hurry in_a_rush "
+        "running_late müde "
+        "hungrig durstig erschöpft gelangweilt fatiguée? épuisée? faim cansad[oa] hambre agotad[oa] stanc[oa] fame "
+        "cansad[oa] fome moe honger"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+NOW = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "today tonight this_morning this_afternoon this_evening right_now at_the_moment just_now for_now this_time "
+        "just_this_once this_once for_once heute heute_\\w+ gerade jetzt_gerade im_moment diesmal dieses_mal "
+        "aujourd['’]hui "
+        "ce_matin ce_soir cette_fois en_ce_moment hoy esta_mañana esta_noche ahora_mismo esta_vez oggi "
+        "stasera stavolta "
+        "adesso hoje agora desta_vez vandaag vanavond deze_keer"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+FENCED = re.compile(
+    r"```.*?(?:```|\Z)|^[ \t]*>.*?$|^[ \t]*(?:-{3,}|\*{3,}|_{3,}|={3,})[ \t]*$.*?(?:^[ \t]*(?:-{3,}|"
+    r"\*{3,}|_{3,}|={3,})[ \t]*$|\Z)"
+    r"|<(?!/)([a-z][\w-]*)\b[^<>]*>.*?</\1\s*>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+QUOTED = re.compile(r"“[^”]{12,}”|„[^“”]{12,}[“”]|«[^»]{12,}»|\"[^\"\n]{12,}\"|「[^」]{6,}」")
+LETTER = re.compile(
+    r"^[ \t]*(?:dear\b|hi\s+\w+,|hello\s+\w+,|sehr\s+geehrte|liebe[rs]?\b|cher\b|chère\b|madame|monsieur|"
+    r"estimad[oa]|querid[oa]|"
+    r"gentile|egregio|caro\b|cara\b|prezad[oa]|geachte|beste\b|subject:|betreff:|from:|"
+    r"von:).*?(?=^[ \t]*$\s*(?:[^\n]*\?)|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+TEXT_WORK = re.compile(
+    r"^\W*(?:please\s+|can\s+you\s+|could\s+you\s+|bitte\s+)*(?:translate|rewrite|rephrase|paraphrase|"
+    r"proofread|correct|"
+    r"summari[sz]e|improve|edit|übersetze?|korrigiere?|traduis|corrige|traduce|traduci)\b[^:\n]{0,80}(?::|\n)",
+    re.IGNORECASE,
+)

@@ -1,0 +1,171 @@
+"""How a quote is meant: told of the user, or asked, supposed, joked, reported, pasted, or of somebody else.
+
+Rules for what models get wrong however they are told. They look at the quote and the sentence around it, know the
+commonest words of some languages, and hold back only where the words leave no doubt.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from webapp.memories.engine.phrases import (
+    ASKING,
+    CLAUSE,
+    CLOSE,
+    CLOSE_NAMED,
+    CLOSE_SUBJECT,
+    FENCED,
+    FIRST_PERSON,
+    IF,
+    JOKE,
+    LETTER,
+    MOOD,
+    NOW,
+    OTHERS_SUBJECT,
+    OWNED,
+    QUOTED,
+    ROLE,
+    SAID,
+    SENTENCE,
+    STANDING,
+    SUBJECT_I,
+    TASK,
+    TEXT_WORK,
+    THIRD,
+    WOULD,
+)
+from webapp.text.quotes import Span
+
+
+class Speech(StrEnum):
+    """How something was said."""
+
+    TOLD = "told"
+    ASKED = "asked"
+    SUPPOSED = "supposed"
+    JOKED = "joked"
+    REPORTED = "reported"
+    PASTED = "pasted"
+    OF_OTHERS = "of_others"
+    PASSING = "passing"
+
+
+_MOST_SEARCHED = 20_000
+
+
+def speech_of(span: Span, message: str) -> Speech:
+    """How the quote at `span` of the user's own `message` is meant."""
+    quote = message[span.start : span.end]
+    if any(block.start <= span.start and span.end <= block.end for block in pasted_spans(message)):
+        return Speech.PASTED
+    if ROLE.search(message[: span.end]) and ROLE.search(_around(span, message, before=3)):
+        return Speech.SUPPOSED
+    sentence = _around(span, message)
+    if IF.search(_upto(span, message)) or (WOULD.search(quote) and IF.search(sentence)):
+        return Speech.SUPPOSED
+    if JOKE.search(sentence) or JOKE.match(message[span.end :].lstrip(" .!?…\n")[:40]):
+        return Speech.JOKED
+    if is_question(span, message):
+        return Speech.ASKED
+    if MOOD.search(quote) and (NOW.search(sentence) or not STANDING.search(sentence)) and len(quote.split()) <= 12:
+        return Speech.PASSING
+    if OTHERS_SUBJECT.search(quote) or (OTHERS_SUBJECT.search(sentence) and not SUBJECT_I.search(quote)):
+        return Speech.OF_OTHERS
+    if (
+        THIRD.search(quote)
+        and not FIRST_PERSON.search(quote)
+        and not CLOSE_NAMED.search(_around(span, message, before=2))
+    ):
+        return Speech.OF_OTHERS
+    if (said := SAID.search(_upto(span, message, whole=True))) and not FIRST_PERSON.search(
+        message[said.end() : span.end]
+    ):
+        return Speech.REPORTED if not SUBJECT_I.search(quote) and _begins_with_others(sentence) else Speech.TOLD
+    return Speech.TOLD
+
+
+def is_question(span: Span, message: str) -> bool:
+    """Whether a quote does nothing but ask, or set a task: no clause of it states anything."""
+    quote = message[span.start : span.end]
+    rest = message[span.end :]
+    mark = re.match(r"[^.!?…\n。！？,;:]*([.!?…。！？,;:\n]|$)", rest)
+    asks = quote.rstrip(" \"'”’)").endswith(("?", "？", "؟")) or bool(mark and mark[1] in ("?", "？", "؟") and mark[1])
+    sentences = [part for part in re.split(r"(?<=[.!?…。！？])\s+", quote.strip()) if part]
+    for number, sentence in enumerate(sentences):
+        last = number == len(sentences) - 1
+        sentence_asks = sentence.rstrip(" \"'”’)").endswith(("?", "？", "؟")) or (last and asks)
+        clauses = [clause for clause in CLAUSE.split(sentence) if clause and clause.strip(" .!?¿¡\"'")]
+        for place, clause in enumerate(clauses):
+            final = place == len(clauses) - 1
+            if ASKING.match(clause) and (sentence_asks or not FIRST_PERSON.search(clause)):
+                # What follows an interrogative clause belongs to the question.
+                break
+            if (
+                sentence_asks
+                and final
+                and not (SUBJECT_I.match(clause.lstrip(" ¿")) or place == 0 and FIRST_PERSON.match(clause.lstrip()))
+            ):
+                continue
+            if TASK.match(clause) and not STANDING.search(sentence):
+                break
+            return False
+    return bool(sentences)
+
+
+def is_one_off(span: Span, message: str) -> bool:
+    """Whether a wish about the answer is for this once."""
+    sentence = _around(span, message)
+    return bool(NOW.search(sentence)) and not STANDING.search(message[span.start : span.end])
+
+
+def about_somebody_close(quote: str, value: str | None = None) -> bool:
+    """Whether a quote is about somebody of the user's (or their pet): as its subject, or, with `value`, as its owner.
+
+    "My dog Biscuit is a beagle" is; "I live with my dog" is not, but "I have a dog, Biscuit" is for "Biscuit".
+    """
+    if CLOSE_SUBJECT.search(quote):
+        return True
+    if not value:
+        return False
+    found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", quote, re.IGNORECASE)
+    return found is not None and OWNED.search(quote[: found.start()]) is not None
+
+
+def names_somebody(content: str, quote: str) -> bool:
+    """Whether a statement says of whom it is: it holds the word for them ("dog") or the name given in the quote."""
+    if re.search(rf"(?<!\w){CLOSE}(?!\w)", content, re.IGNORECASE):
+        return True
+    names = re.findall(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÞА-Я][\w’'-]+", quote)
+    return any(name in content for name in names)
+
+
+def pasted_spans(message: str) -> list[Span]:
+    """The parts of a message that are somebody's text: fenced, quoted at length, a letter, or given to be worked on."""
+    text = message[:_MOST_SEARCHED]
+    spans = [Span(*found.span()) for pattern in (FENCED, QUOTED, LETTER) for found in pattern.finditer(text)]
+    if work := TEXT_WORK.match(text):
+        spans.append(Span(work.end(), len(message)))
+    return spans
+
+
+def _begins_with_others(sentence: str) -> bool:
+    said = SAID.search(sentence)
+    return bool(said) and not SUBJECT_I.search(sentence[: said.start()] if said else "")
+
+
+def _around(span: Span, message: str, before: int = 0) -> str:
+    """The sentence in which a quote stands, from its beginning to the end of the one in which it ends; "
+    "`before` more."""
+    found = list(SENTENCE.finditer(message))
+    inside = [n for n, part in enumerate(found) if part.start() < span.end and part.end() > span.start]
+    if not inside:
+        return message[span.start : span.end]
+    return message[found[max(0, inside[0] - before)].start() : found[inside[-1]].end()]
+
+
+def _upto(span: Span, message: str, whole: bool = False) -> str:
+    """The sentence of a quote up to the quote and some words into it, or with all of it."""
+    found = next((part for part in SENTENCE.finditer(message) if part.start() <= span.start < part.end()), None)
+    start = found.start() if found else span.start
+    return message[start : span.end] if whole else message[start : min(span.end, span.start + 60)]

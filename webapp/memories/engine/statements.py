@@ -1,0 +1,218 @@
+"""What a model is asked for: statements of the user, each classified before it is reworded; pure.
+
+The wire is small on purpose. Every field that a small model has to fill is a chance to go astray, so importance and
+category follow from what the statement is about, numbers are enums of those that exist in this very call, and the
+fields about known memories exist only where something is known.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
+from webapp.text.canonical import plain_text
+
+FIELD = "statements"
+MOST = 80
+"""Statements read of one answer."""
+
+
+class About(StrEnum):
+    """What a statement is about. Only those of `KEPT` are remembered; naming the others keeps them apart."""
+
+    USER = "user"
+    THEIRS = "family_friend_pet"
+    ANSWERS = "how_to_answer"
+    OTHERS = "somebody_else"
+    ASKED = "question_or_task"
+    IMAGINED = "imagined_or_joke"
+    PASSING = "only_now"
+    SECRET = "secret"
+
+
+KEPT = (About.USER, About.THEIRS, About.ANSWERS)
+PASSED_OVER = tuple(about for about in About if about not in KEPT)
+
+KEYS: dict[str, str] = {
+    "name": "identity/name",
+    "called": "identity/preferred_name",
+    "home": "identity/location",
+    "origin": "identity/origin",
+    "birthday": "identity/birthday",
+    "pronouns": "identity/pronouns",
+    "relationship": "identity/relationship",
+    "job": "work/job",
+    "employer": "work/employer",
+    "diet": "health/diet",
+}
+"""What somebody has one of at a time, by the word that the model uses, and the key it is kept under."""
+NO_KEY = "none"
+
+KINDS = (MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.PROJECT, MemoryType.DECISION)
+SURENESS = (1.0, 0.9, 0.7, 0.5)
+
+_IMPORTANCE = {
+    MemoryType.FACT: 0.6,
+    MemoryType.PREFERENCE: 0.6,
+    MemoryType.ENTITY: 0.6,
+    MemoryType.PROJECT: 0.7,
+    MemoryType.DECISION: 0.7,
+    MemoryType.INSTRUCTION: 0.8,
+}
+_KEYED_IMPORTANCE = 0.8
+
+
+def _word(value: object) -> object:
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _line(value: object) -> object:
+    return plain_text(value) if isinstance(value, str) else value
+
+
+def _nothing(value: object) -> object:
+    text = _line(value)
+    return None if isinstance(text, str) and text.casefold() in {"", "null", "none", "n/a"} else text
+
+
+def _no_number(value: object) -> object:
+    return None if value in (0, "0", "", "none") else value
+
+
+class Statement(BaseModel):
+    """One statement as the model gives it; `memory` is the number of the known memory that it changes."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    message: Number
+    quote: str = Field(min_length=1, max_length=QUOTE_MAX)
+    about: Annotated[About, BeforeValidator(_word)] = About.USER
+    content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
+    action: Annotated[Action, BeforeValidator(_word)] = Action.ADD
+    memory: Annotated[Number | None, BeforeValidator(_no_number)] = None
+    kind: Annotated[MemoryType, BeforeValidator(_word)] = MemoryType.FACT
+    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_nothing)] = None
+    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_nothing)] = None
+    confidence: Unit = 0.9
+    importance: Unit | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_missing(cls, data: Any) -> Any:
+        """A null where a default exists means the default: models fill every field of a strict schema."""
+        if not isinstance(data, Mapping):
+            raise ValueError("a statement is an object")
+        return {name: value for name, value in data.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Statement:
+        if self.about in KEPT and self.action is not Action.RETRACT and not self.content:
+            raise ValueError("only a retraction may come without content")
+        return self
+
+    def operation(self) -> MemoryOperation | None:
+        """The operation that this statement asks for; None for one that is not to be remembered."""
+        if self.about not in KEPT:
+            return None
+        kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
+        key = KEYS.get((self.key or "").casefold(), self.key) if self.about is About.USER else None
+        importance = _KEYED_IMPORTANCE if key else _IMPORTANCE[kind]
+        return MemoryOperation(
+            action=self.action,
+            memory_number=self.memory if self.action is not Action.ADD else None,
+            message_number=self.message,
+            quote=self.quote,
+            memory_type=kind,
+            category="instruction"
+            if kind is MemoryType.INSTRUCTION
+            else "people"
+            if kind is MemoryType.ENTITY
+            else None,
+            content=self.content,
+            fact_key=key,
+            fact_value=self.value if key else None,
+            confidence=self.confidence,
+            importance=importance if self.importance is None else self.importance,
+        )
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A parsed answer: the operations it asks for, how much could not be read, and what was passed over by reason."""
+
+    operations: tuple[MemoryOperation, ...]
+    malformed: int = 0
+    capped: int = 0
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_statements(items: Sequence[Any]) -> Extraction:
+    """Read the list of an answer; what is malformed is counted and costs only itself."""
+    operations: list[MemoryOperation] = []
+    passed: Counter[str] = Counter()
+    malformed = 0
+    for item in items[:MOST]:
+        try:
+            statement = Statement.model_validate(item)
+            operation = statement.operation()
+        except (ValidationError, RecursionError):
+            malformed += 1
+            continue
+        if operation is None:
+            passed[statement.about.value] += 1
+        else:
+            operations.append(operation)
+    return Extraction(tuple(operations), malformed, max(0, len(items) - MOST), dict(passed))
+
+
+def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:
+    """The JSON schema of the list, within the subset that strict structured output accepts.
+
+    `messages` and `memories` are the numbers that this call shows. A statement that is not to be remembered ends with
+    what it is about.
+    """
+    found = {
+        "message": {"type": "integer", "enum": list(messages)} if messages else {"type": "integer"},
+        "quote": {"type": "string"},
+    }
+    passed = _object(**found, about=_one_of(*(about.value for about in PASSED_OVER)))
+    known: dict[str, Any] = {}
+    if memories:
+        known = {
+            "action": _one_of(*(action.value for action in Action)),
+            "memory": {"type": "integer", "enum": [0, *memories]},
+        }
+    user = _object(
+        **found,
+        about=_one_of(About.USER.value),
+        content={"type": "string"},
+        **known,
+        kind=_one_of(*(kind.value for kind in KINDS)),
+        key=_one_of(NO_KEY, *KEYS),
+        value={"type": "string"},
+        confidence={"type": "number", "enum": list(SURENESS)},
+    )
+    other = _object(
+        **found,
+        about=_one_of(About.THEIRS.value, About.ANSWERS.value),
+        content={"type": "string"},
+        **known,
+        confidence={"type": "number", "enum": list(SURENESS)},
+    )
+    return {"type": "array", "items": {"anyOf": [user, other, passed]}}
+
+
+def _one_of(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

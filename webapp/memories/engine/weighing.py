@@ -1,0 +1,131 @@
+"""What a claim is measured by: how it stands to what is known, and which memories it touches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from webapp.memories.engine.admission import Claim
+from webapp.memories.engine.board import Board
+from webapp.memories.engine.likeness import Likeness, compare, cosine, is_ending, is_negative
+from webapp.memories.engine.policy import Policy, Standing, is_older
+from webapp.memories.engine.soundness import says_more, telling
+from webapp.memories.engine.state import KnownMemory
+from webapp.text.words import words
+
+
+def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
+    """How a claim stands to what it contradicts: older words yield, what the user wrote is theirs to change."""
+    if is_older(claim.evidence.moment, current):
+        return Standing.YIELDS
+    standing = policy.standing(claim.draft.confidence, current.confidence)
+    if standing is Standing.REPLACES and (current.is_protected or claim.is_doubtful):
+        return Standing.WAITS
+    return standing
+
+
+def overruled(claim: Claim, current: KnownMemory, board: Board) -> KnownMemory | None:
+    """The record of the same value having lost to the same fact before."""
+    return next(
+        (
+            memory
+            for memory in (
+                board.in_slot(claim.draft.slot) if claim.draft.slot else board.find_all(lambda m: not m.slot)
+            )
+            if not memory.is_open
+            and memory.superseded_by == current.ref
+            and (memory.value == claim.draft.value if claim.draft.slot else memory.has_said(claim.draft.content))
+        ),
+        None,
+    )
+
+
+def stale_proposals(history: list[KnownMemory], claim: Claim, policy: Policy) -> list[KnownMemory]:
+    """The values that wait for the user and are settled by a usable one that was said later."""
+    return [
+        memory
+        for memory in history
+        if memory.is_open
+        and memory.needs_review
+        and not memory.is_archived
+        and not memory.is_protected
+        and not is_older(claim.evidence.moment, memory)
+        and policy.may_replace(claim.draft.confidence, memory.confidence)
+    ]
+
+
+def is_known(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether a memory, closed or not, already says this on account of these very words."""
+    says = memory.has_said(claim.draft.content)
+    if claim.draft.slot:
+        says = memory.slot == claim.draft.slot and (says or memory.value == claim.draft.value)
+    return says and memory.rests_on(claim.evidence)
+
+
+def is_more_than(claim: Claim, memory: KnownMemory) -> bool:
+    return says_more(claim.draft.content, memory.content, cosine(memory.embedding, claim.embedding))
+
+
+def without_key(claim: Claim) -> Claim:
+    draft = replace(claim.draft, fact_key=None, fact_value=None)
+    return replace(claim, draft=draft)
+
+
+def holds(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether a memory says all that a claim does: it holds it word for word; or, resting on the same words, it holds
+    the quote, or one of the two holds all terms of the other."""
+    known = _spaced(memory.content)
+    if memory.rests_on(claim.evidence) and _spaced(claim.evidence.quote) in known:
+        return True
+    if is_negative(memory.content) != is_negative(claim.draft.content):
+        return False
+    mine, theirs = set(telling(claim.draft.content)), set(telling(memory.content))
+    subset = bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+    return _spaced(claim.draft.content) in known or (memory.rests_on(claim.evidence) and subset)
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+def near(claim: Claim, board: Board, policy: Policy, likeness: Likeness) -> list[KnownMemory]:
+    """The memories of the same type and no key that are like the claim in the wanted way, most similar first."""
+    found: list[tuple[float, KnownMemory]] = []
+    for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type):
+        similarity = cosine(memory.embedding, claim.embedding)
+        bounds = (policy.merge_similarity, policy.contradiction_similarity)
+        if compare(memory.content, claim.draft.content, similarity, *bounds) is likeness:
+            found.append((similarity, memory))
+    return [memory for _, memory in sorted(found, key=lambda item: -item[0])]
+
+
+def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
+    """The current memory without a key that a statement says is over: "gave up coffee" ends "takes coffee black"."""
+    if not is_ending(f"{claim.draft.content} {claim.evidence.quote}"):
+        return None
+    wanted = set(telling(claim.draft.content))
+    found = [
+        (cosine(memory.embedding, claim.embedding), memory)
+        for memory in board.find_all(
+            lambda m: m.is_current and not m.slot and not m.rests_on(claim.evidence) and not is_ending(m.content)
+        )
+        if wanted & set(telling(memory.content))
+    ]
+    near = [pair for pair in found if pair[0] >= policy.related_similarity or pair[1].embedding is None]
+    return max(near, key=lambda pair: pair[0])[1] if near else None
+
+
+def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
+    """Whether better evidence settles why a memory waits: it was doubtful. A contradiction is for the user to settle,
+    except with a fact of the same key that the evidence outranks."""
+    settled = memory.contradicts is None or (against is not None and memory.contradicts == against.ref)
+    return memory.needs_review and settled and policy.is_usable(claim.draft.confidence)
+
+
+def may_contradict(left: KnownMemory, right: KnownMemory) -> bool:
+    if left.ref == right.ref or right.ref in left.settled_with or left.ref in right.settled_with:
+        return False
+    return left.is_current and right.is_current
+
+
+def was_proposed(claim: Claim, target: KnownMemory, board: Board) -> bool:
+    return board.find(lambda memory: memory.contradicts == target.ref and memory.rests_on(claim.evidence)) is not None
