@@ -10,6 +10,7 @@ from typing import Any
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.parts import Part, instructions_of
 from webapp.memories.engine import statements
+from webapp.memories.engine.admission import sound
 from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.state import KnownMemory, State, apply_effects
@@ -49,7 +50,8 @@ class Bench:
     def take(self, call: ExtractionCall, items: Sequence[Any], numbered: Mapping[int, int] | None = None) -> Plan:
         """Decide on an answer and keep what it comes to; `numbered` where its numbers are not those of the call."""
         found = statements.read_statements(items)
-        texts = sorted({operation.content for operation in found.operations if operation.content})
+        operations = tuple(sound(operation, call.sources) for operation in found.operations)
+        texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(
             messages=call.sources,
@@ -58,7 +60,7 @@ class Bench:
             embeddings=vectors,
             context=call.context,
         )
-        plan = decide(found.operations, state)
+        plan = decide(operations, state)
         self.memories = _settled(apply_effects(self.memories, plan.effects))
         self.sessions += 1
         self.plans.append((call, found, plan))

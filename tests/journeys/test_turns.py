@@ -283,7 +283,7 @@ def test_memories_from_elsewhere_are_offered_and_confirmed(
 def test_undoing_takes_back_memories_and_what_was_confirmed_of_them_and_leaves_what_was_said(
     guided: int, client: ApiClient, user: Person, login: Callable, model: ServerHandle, run_jobs: Callable
 ) -> None:
-    garden = operation("My garden is a balcony", "I grow tomatoes.", category="home")
+    garden = operation("My garden is a balcony", "Grows tomatoes in the garden.", category="home")
     model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()

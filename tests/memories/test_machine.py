@@ -167,6 +167,9 @@ class Memories(RuleBasedStateMachine):
         with self.app.app_context():
             for memory_id, fields in stood.items():
                 now_says = snapshot(service.get_memory(self.user_id, memory_id))
+                if now_says["superseded_by_id"] is None and fields.get("superseded_by_id") is not None:
+                    assert db.session.get(Memory, fields["superseded_by_id"]) is None  # its successor was forgotten
+                    now_says["superseded_by_id"] = fields["superseded_by_id"]
                 assert {n: v for n, v in now_says.items() if fields.get(n) != v} == {}
             gone = [memory_id for memory_id, was in before.items() if was is None]
             assert not db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(gone))).all()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """One thing asked for in a call: the field it is answered in, that field's schema, and the instructions for it.
 
@@ -15,7 +15,7 @@ class Part:
     """
 
     field: str
-    schema: Mapping[str, Any] = field(hash=False)
+    schema: Mapping[str, Any]
     instructions: str = ""
 
 

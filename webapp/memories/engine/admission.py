@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -9,26 +10,15 @@ from typing import Any
 import numpy as np
 
 from webapp.memories.engine.grounding import find_quote, has_substance, injected_spans, is_borrowed
-from webapp.memories.engine.keyed import NAME_KEYS, home_in, is_users_own, key_holds
+from webapp.memories.engine.keyed import reworded
 from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
-from webapp.memories.engine.soundness import (
-    Fit,
-    fit,
-    is_bare,
-    is_complete,
-    is_said,
-    is_translated,
-    narrowed,
-    own_words,
-    telling,
-    value_stands,
-)
-from webapp.memories.engine.speech import Speech, about_somebody_close, is_one_off, names_somebody, speech_of
+from webapp.memories.engine.soundness import Fit, fit, is_said, narrowed, telling
+from webapp.memories.engine.speech import Speech, is_one_off, speech_of
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.quotes import Span
@@ -118,7 +108,7 @@ def admit(
     not hold. A statement that shares no telling word with its quote waits for the user.
     """
     retracts = operation.action is Action.RETRACT
-    place = _place(operation, state, origin)
+    place = place_of(operation, state.messages, origin)
     if isinstance(place, Refusal):
         return place
     message, span = place
@@ -161,10 +151,12 @@ def admit(
     )
 
 
-def _place(operation: MemoryOperation, state: State, origin: Origin) -> tuple[SourceMessage, Span] | Refusal:
+def place_of(
+    operation: MemoryOperation, messages: Sequence[SourceMessage], origin: Origin
+) -> tuple[SourceMessage, Span] | Refusal:
     """Where the quote stands: in the message named, or in the only one that holds it; no more of it than says it."""
-    named = next((message for message in state.messages if message.number == operation.message_number), None)
-    own = [message for message in state.messages if message.role == "user"]
+    named = next((message for message in messages if message.number == operation.message_number), None)
+    own = [message for message in messages if message.role == "user"]
     found = [(message, span) for message in own if (span := find_quote(operation.quote, message.content))]
     place = next(((message, span) for message, span in found if message is named), None)
     if place is None and len(found) == 1:
@@ -209,50 +201,31 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
 
 
 def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
-    key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
-    kind, content = operation.memory_type.value, operation.content or plain_text(quote)
-    if origin == "extraction" and operation.action is not Action.RETRACT:
-        if key is not None and not key_holds(key, value, quote, content):
-            # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
-            if key in NAME_KEYS or about_somebody_close(quote, value):
-                content = own_words(quote, value)
-            key = None
-        if is_bare(content, value):
-            content = own_words(quote, value)
-        elif _gives_way(content, quote, value if key else None, key in NAME_KEYS):
-            content = own_words(quote)
-        if key is None and kind != MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
-            # Said in so many words, yet not filed: without its key a move would leave two homes.
-            key, value = "identity/location", home
-        if is_users_own(key) and about_somebody_close(quote) and not about_somebody_close(content):
-            key, kind, content = None, MemoryType.ENTITY.value, _theirs(content, quote)
+    """What a claim says; a sound operation is left as it is, so that making it sound twice changes nothing."""
+    sounder = reworded(operation, quote) if origin == "extraction" else operation
+    key = canonical_fact_key(sounder.fact_key, sounder.category)
     if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
         # An update of a keyed fact is about that fact, whether or not the model repeats the key.
         key = target.slot
     return Draft(
-        memory_type=kind,
-        content=content,
-        category=category_of(key, operation.category),
+        memory_type=sounder.memory_type.value,
+        content=sounder.content or plain_text(quote),
+        category=category_of(key, sounder.category),
         fact_key=key,
-        fact_value=value if key else None,
+        fact_value=sounder.fact_value if key else None,
         confidence=operation.confidence,
         importance=operation.importance,
         origin=origin,
     )
 
 
-def _gives_way(content: str, quote: str, value: str | None, is_name: bool) -> bool:
-    """Whether the user's own words say better what a statement says: all of it, and in their language."""
-    if is_name and value_stands(value, content):
-        return False
-    if is_translated(content, quote):
-        return True
-    return not is_complete(content, quote, value, is_name=is_name) and fit(content, quote) is Fit.SAYS_IT
-
-
-def _theirs(content: str, quote: str) -> str:
-    """What is said of somebody close, in words that say of whom: the user's own where the statement does not."""
-    return content if names_somebody(content, quote) else own_words(quote)
+def sound(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> MemoryOperation:
+    """An extracted operation as it will be weighed: what is stored is what is looked for and embedded before."""
+    place = place_of(operation, messages, "extraction")
+    if isinstance(place, Refusal):
+        return operation
+    message, span = place
+    return reworded(operation, message.content[span.start : span.end])
 
 
 def _words_of_others(state: State, message: SourceMessage) -> list[str]:

@@ -1,11 +1,24 @@
-"""Whether a quote really gives the user a value of a key: their own name, home, job and so on."""
+"""What a model filed under a key, or as the user's own: whether the quote gives it them, and else in what words."""
 
 from __future__ import annotations
 
 import re
 
-from webapp.memories.engine.soundness import LATIN_OR_CYRILLIC, places, value_stands
-from webapp.memories.engine.speech import about_somebody_close
+from webapp.memories.engine.keys import canonical_fact_key
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.operations import Action, MemoryOperation
+from webapp.memories.engine.soundness import (
+    LATIN_OR_CYRILLIC,
+    Fit,
+    fit,
+    is_bare,
+    is_complete,
+    is_translated,
+    own_words,
+    places,
+    value_stands,
+)
+from webapp.memories.engine.speech import about_somebody_close, names_somebody
 from webapp.text.canonical import canonical_statement
 
 NAME_KEYS = frozenset({"identity/name", "identity/preferred_name"})
@@ -63,7 +76,7 @@ _HOME = re.compile(
 )
 
 
-def key_holds(key: str, value: str | None, quote: str, content: str) -> bool:
+def key_holds(key: str, value: str | None, quote: str) -> bool:
     """Whether a quote really gives the user a value of a key.
 
     The value stands in it, and it is theirs: not that of somebody close to them, and for a name, with words by which
@@ -104,3 +117,38 @@ def home_in(quote: str) -> str | None:
 def is_users_own(key: str | None) -> bool:
     """Whether a key, or none, files a statement as one about the user; others name whom they are about themselves."""
     return key is None or key.startswith(_PERSONAL)
+
+
+def reworded(operation: MemoryOperation, quote: str) -> MemoryOperation:
+    """An operation whose key, kind and words hold to its quote; a retraction, and what is sound already, as it is."""
+    if operation.action is Action.RETRACT or not operation.content:
+        return operation
+    key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
+    kind, content = operation.memory_type, operation.content
+    if key is not None and not key_holds(key, value, quote):
+        # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
+        if key in NAME_KEYS or about_somebody_close(quote, value):
+            content = own_words(quote, value)
+        key = None
+    if value and is_bare(content, value):
+        content = own_words(quote, value)
+    elif _gives_way(content, quote, value if key else None, key in NAME_KEYS):
+        content = own_words(quote)
+    if key is None and kind is not MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
+        # Said in so many words, yet not filed: without its key a move would leave two homes.
+        key, value = "identity/location", home
+    if is_users_own(key) and about_somebody_close(quote) and not about_somebody_close(content):
+        key, kind = None, MemoryType.ENTITY
+        content = content if names_somebody(content, quote) else own_words(quote)
+    return operation.model_copy(
+        update={"fact_key": key, "fact_value": value if key else None, "memory_type": kind, "content": content}
+    )
+
+
+def _gives_way(content: str, quote: str, value: str | None, is_name: bool) -> bool:
+    """Whether the user's own words say better what a statement says: all of it, and in their language."""
+    if is_name and value_stands(value, content):
+        return False
+    if is_translated(content, quote):
+        return True
+    return not is_complete(content, quote, value, is_name=is_name) and fit(content, quote) is Fit.SAYS_IT

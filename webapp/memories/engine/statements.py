@@ -68,6 +68,7 @@ _IMPORTANCE = {
     MemoryType.INSTRUCTION: 0.8,
 }
 _KEYED_IMPORTANCE = 0.8
+_LEAST_INNER = 6
 
 
 def _word(value: object) -> object:
@@ -156,21 +157,32 @@ class Extraction:
 
 def read_statements(items: Sequence[Any]) -> Extraction:
     """Read the list of an answer; what is malformed is counted and costs only itself."""
-    operations: list[MemoryOperation] = []
-    passed: Counter[str] = Counter()
+    read: list[tuple[Statement, MemoryOperation | None]] = []
     malformed = 0
     for item in items[:MOST]:
         try:
             statement = Statement.model_validate(item)
-            operation = statement.operation()
+            read.append((statement, statement.operation()))
         except (ValidationError, RecursionError):
             malformed += 1
-            continue
+    passed = [statement for statement, operation in read if operation is None]
+    operations: list[MemoryOperation] = []
+    reasons = Counter(statement.about.value for statement in passed)
+    for statement, operation in read:
         if operation is None:
-            passed[statement.about.value] += 1
-        else:
+            continue
+        inner = next((other for other in passed if _holds(statement, other)), None)
+        if inner is None:
             operations.append(operation)
-    return Extraction(tuple(operations), malformed, max(0, len(items) - MOST), dict(passed))
+        else:
+            reasons[inner.about.value] += 1
+    return Extraction(tuple(operations), malformed, max(0, len(items) - MOST), dict(reasons))
+
+
+def _holds(statement: Statement, passed: Statement) -> bool:
+    """Whether a statement quotes, among others, words that the same answer passes over: it sums up too much."""
+    quote, inner = statement.quote.casefold(), passed.quote.casefold().strip()
+    return statement.message == passed.message and len(inner) >= _LEAST_INNER and inner in quote and inner != quote
 
 
 def statements_schema(messages: Sequence[int], memories: Sequence[int]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,9 +14,6 @@ from webapp.database import db, get_or_raise
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.state import (
-    AddEvidence,
-    Close,
-    Draft,
     Effect,
     Evidence,
     Flag,
@@ -24,12 +21,26 @@ from webapp.memories.engine.state import (
     KnownMemory,
     Origin,
     Revise,
+    apply_effect,
 )
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.text.canonical import canonical_statement
 
 SCAN_ROWS = 2_000
+_CARRIED = (
+    "memory_type",
+    "content",
+    "category",
+    "fact_key",
+    "fact_value",
+    "confidence",
+    "importance",
+    "origin",
+    "needs_review",
+    "valid_to",
+)
+"""The fields that an effect may change and that stand in the row under the same name."""
 
 
 def load_known(ids: Collection[int]) -> list[KnownMemory]:
@@ -170,89 +181,82 @@ def apply_plan(
 ) -> dict[int, int]:
     """Carry out the effects in order; the ids that new memories got, by their negative references.
 
-    A `Close` in favour of a memory that does not exist yet is written at once, its successor's id afterwards.
+    What an effect means stands in `apply_effect` alone: it runs on the memories as loaded, and what comes of it is
+    written into their rows. A `Close` in favour of a memory that does not exist yet is written at once, its
+    successor's id afterwards.
     """
     vectors = embeddings or {}
     effects = list(effects)
-    ids: dict[int, int] = {}
-    waiting: list[tuple[Memory, int]] = []
+    stored = {effect.ref for effect in effects if effect.ref > 0}
+    known = {memory.ref: memory for memory in load_known(stored)}
+    rows: dict[int, Memory] = {ref: get_or_raise(Memory, ref) for ref in sorted(stored)}
+    waiting: list[Memory] = []
     for effect in effects:
-        if isinstance(effect, Insert):
-            memory = _insert(effect, journal, space_id, embedding_model, vectors.get(effect.draft.content), ids)
-            ids[effect.ref] = memory.memory_id
-            continue
-        memory = get_or_raise(Memory, ids.get(effect.ref, effect.ref))
-        if isinstance(effect, AddEvidence):
-            _more_evidence(memory, effect, journal)
-        elif isinstance(effect, Revise):
-            _write(memory, effect.draft, keep_origin=True)
-            _set_vector(memory, vectors.get(effect.draft.content), embedding_model)
-            journal.changed(memory)
-            _add_evidence(memory, effect.evidence, journal)
-        elif isinstance(effect, Close):
-            memory.valid_to = effect.at
-            successor = effect.superseded_by
-            if successor is not None and successor < 0 and successor not in ids:
-                waiting.append((memory, successor))
+        before = known.get(effect.ref)
+        apply_effect(known, effect)
+        after = known[effect.ref]
+        made = before is None
+        if made:
+            rows[effect.ref] = _row(after, journal, space_id)
+        memory = rows[effect.ref]
+        ids = {ref: row.memory_id for ref, row in rows.items()}
+        if before is None or replace(after, evidence=before.evidence) != before:
+            _carry_over(memory, after, ids)
+            if before is None or after.content != before.content:
+                _set_vector(memory, _vector_of(effect, vectors), embedding_model)
+            db.session.add(memory)
+            db.session.flush()
+            if made:
+                journal.created(memory)
             else:
-                memory.superseded_by_id = ids.get(successor, successor) if successor is not None else None
-            journal.changed(memory)
+                journal.changed(memory)
+        if after.superseded_by is not None and after.superseded_by not in ids and after.superseded_by < 0:
+            waiting.append(memory)
+        if not isinstance(effect, Flag):
             _add_evidence(memory, effect.evidence, journal)
-        elif isinstance(effect, Flag):
-            memory.needs_review = True
-            memory.contradicts_id = ids.get(effect.contradicts, effect.contradicts)
-            journal.changed(memory)
-    for memory, successor in waiting:
-        memory.superseded_by_id = ids[successor]
+    ids = {ref: row.memory_id for ref, row in rows.items()}
+    refs = {row.memory_id: ref for ref, row in rows.items()}
+    for memory in waiting:
+        successor = known[refs[memory.memory_id]].superseded_by
+        memory.superseded_by_id = ids[successor] if successor is not None else None
         journal.amended(memory)
     db.session.flush()
-    return ids
+    return {ref: memory_id for ref, memory_id in ids.items() if ref < 0}
 
 
-def _insert(
-    effect: Insert,
-    journal: Journal,
-    space_id: int | None,
-    model: str | None,
-    vector: np.ndarray | None,
-    ids: Mapping[int, int],
-) -> Memory:
-    first = effect.evidence[0] if effect.evidence else None
-    memory = Memory(
+def _row(known: KnownMemory, journal: Journal, space_id: int | None) -> Memory:
+    """A row for a new memory; `_carry_over` fills in what it says."""
+    first = known.evidence[0] if known.evidence else None
+    return Memory(
         user_id=journal.change_set.user_id,
         space_id=space_id,
         source_conversation_id=journal.change_set.conversation_id,
         source_message_id=first.message_id if first else None,
-        valid_from=effect.valid_from,
-        needs_review=effect.needs_review,
-        contradicts_id=ids.get(effect.contradicts, effect.contradicts) if effect.contradicts is not None else None,
+        valid_from=first.said_at if first else None,
+        evidence_count=0,
         is_pinned=False,
         is_archived=False,
         settled_with=None,
         edited_by_user=False,
         visibility="private",
-        statement_hash=statement_hash(effect.draft.content),
+        statement_hash=statement_hash(known.content),
     )
-    if effect.overruled_by is not None:
-        memory.valid_to = effect.valid_from or _said(effect.evidence)
-        memory.superseded_by_id = ids.get(effect.overruled_by, effect.overruled_by)
-    _write(memory, effect.draft)
-    _set_vector(memory, effect.embedding if effect.embedding is not None else vector, model)
-    db.session.add(memory)
-    db.session.flush()
-    journal.created(memory)
-    _add_evidence(memory, effect.evidence, journal)
-    return memory
 
 
-def _more_evidence(memory: Memory, effect: AddEvidence, journal: Journal) -> None:
-    if effect.clears_review:
-        memory.needs_review = False
-        memory.contradicts_id = None
-    if abs((memory.confidence or 0.0) - effect.confidence) > 1e-6 or effect.clears_review:
-        memory.confidence = effect.confidence
-        journal.changed(memory)
-    _add_evidence(memory, effect.evidence, journal)
+def _carry_over(memory: Memory, known: KnownMemory, ids: Mapping[int, int]) -> None:
+    """Make a row say what the memory says after an effect; references become ids as far as they have one."""
+    for name in _CARRIED:
+        setattr(memory, name, getattr(known, name))
+    successor = known.superseded_by
+    waits = successor is not None and successor < 0 and successor not in ids
+    memory.superseded_by_id = None if successor is None or waits else ids.get(successor, successor)
+    memory.contradicts_id = ids.get(known.contradicts, known.contradicts) if known.contradicts is not None else None
+
+
+def _vector_of(effect: Effect, vectors: Mapping[str, np.ndarray]) -> np.ndarray | None:
+    if not isinstance(effect, Insert | Revise):
+        return None
+    return effect.embedding if effect.embedding is not None else vectors.get(effect.draft.content)
 
 
 def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal) -> None:
@@ -274,24 +278,6 @@ def _add_evidence(memory: Memory, evidence: Sequence[Evidence], journal: Journal
     journal.evidence_added(rows)
 
 
-def _write(memory: Memory, draft: Draft, *, keep_origin: bool = False) -> None:
-    memory.memory_type = draft.memory_type
-    memory.content = draft.content
-    memory.category = draft.category
-    memory.fact_key = draft.fact_key
-    memory.fact_value = draft.fact_value
-    memory.confidence = draft.confidence
-    memory.importance = draft.importance
-    if not keep_origin:
-        memory.origin = draft.origin
-    if memory.evidence_count is None:
-        memory.evidence_count = 0
-
-
 def _set_vector(memory: Memory, vector: np.ndarray | None, model: str | None) -> None:
     memory.embedding = vector.astype(np.float32).tobytes() if vector is not None else None
     memory.embedding_model = model if vector is not None else None
-
-
-def _said(evidence: Sequence[Evidence]) -> datetime | None:
-    return evidence[0].said_at if evidence else None

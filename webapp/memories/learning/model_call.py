@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import schema_of
 from webapp.llm.structured import complete_items
+from webapp.memories.engine.admission import sound
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.statements import FIELD, Extraction, read_statements
 from webapp.memories.learning.points import FIELD as POINTS
@@ -65,7 +66,8 @@ def ask(reading: Reading) -> Answer:
     An answer that was cut off counts as far as it goes, if it holds a whole statement.
     """
     cut_at = None
-    model, usage = "", (None, None)
+    model = ""
+    usage: tuple[int | None, int | None] = (None, None)
     try:
         parsed, completion = completions().complete_structured(
             reading.call.messages,
@@ -83,12 +85,13 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
+    operations = tuple(sound(operation, reading.call.sources) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")
-    vectors, embedding_model = vectors_of(extraction.operations)
+    vectors, embedding_model = vectors_of(operations)
     return Answer(
-        extraction,
+        replace(extraction, operations=operations),
         title if isinstance(title, str) else None,
         model,
         *usage,
