@@ -17,6 +17,7 @@ from webapp.accounts import auth
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.pages import blueprint as accounts_pages
+from webapp.accounts.proving_pages import blueprint as proving_pages
 from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
@@ -179,6 +180,7 @@ def _register(app: OpenAPI) -> None:
     init_digests(app)
     for pages in (
         accounts_pages,
+        proving_pages,
         audit_pages,
         conversations_pages,
         chat_pages,

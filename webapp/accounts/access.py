@@ -52,6 +52,12 @@ def signed_in(
     return mark(view) if view else mark
 
 
+def recently_proved(view: View) -> View:
+    """A session may call this view only shortly after its password was given; stands below the access rule."""
+    view.recently_proved = True  # type: ignore[attr-defined]
+    return view
+
+
 def admin_only(view: View) -> View:
     """Only admins may call this view."""
     return _marked(view, "admin")

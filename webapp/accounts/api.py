@@ -9,6 +9,7 @@ from webapp.accounts.auth import (
     current_identity,
     current_user_id,
     forgive_attempts,
+    recently_proved,
     signed_in,
     start_session,
 )
@@ -78,6 +79,19 @@ def change_password(body: PasswordChange) -> ViewResult:
     return "", 204
 
 
+@blueprint.post("/account/proof", responses={204: None})
+@signed_in(session_only=True)
+def prove_password(body: PasswordProof) -> ViewResult:
+    """Give your password again in this session, before you make a token or change a role."""
+    user_id, identity = _proving(), current_identity()
+    service.prove_password(user_id, body.password)
+    if identity is not None and identity.session_id is not None:
+        sessions.prove(identity.session_id)
+    db.session.commit()
+    forgive_attempts("password", str(user_id))
+    return "", 204
+
+
 @blueprint.post("/account/email", responses={200: AccountOut})
 @signed_in
 def change_email(body: EmailChange) -> ViewResult:
@@ -98,6 +112,7 @@ def list_tokens() -> ViewResult:
 
 @blueprint.post("/account/tokens", responses={201: CreatedToken})
 @signed_in(session_only=True)
+@recently_proved
 def create_token(body: NewToken) -> ViewResult:
     """Make an API token. It is shown in this answer and never again; only a signed-in session may make one."""
     token, secret = tokens.create_token(current_user_id(), body)
@@ -145,6 +160,7 @@ def list_users(query: UserQuery) -> ViewResult:
 
 @blueprint.post("/users", responses={201: UserOut})
 @admin_only
+@recently_proved
 def create_user(body: Registration) -> ViewResult:
     """Create an account for somebody, whether or not registration is open."""
     user = service.create_user(body)
@@ -155,6 +171,7 @@ def create_user(body: Registration) -> ViewResult:
 
 @blueprint.put("/users/<int:user_id>", responses={200: UserOut})
 @admin_only
+@recently_proved
 def update_user(path: UserPath, body: UserChanges) -> ViewResult:
     """Make or unmake an admin; stop or restore an account. A stopped account's sessions and tokens stop at once."""
     user = service.update_user(path.user_id, body)

@@ -14,8 +14,8 @@ from flask_login import current_user, login_user, logout_user
 from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.accounts import scopes, service, sessions, signals, throttle, tokens
-from webapp.accounts.access import admin_only, public, service_only, signed_in
+from webapp.accounts import proving, scopes, service, sessions, signals, throttle, tokens
+from webapp.accounts.access import admin_only, public, recently_proved, service_only, signed_in
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.identity import Identity, current_identity, current_user_id, signed_in_identity
 from webapp.accounts.models import User, UserSession
@@ -35,6 +35,7 @@ __all__ = [
     "forgive_attempts",
     "init_auth",
     "public",
+    "recently_proved",
     "safe_next",
     "service_only",
     "signed_in",
@@ -123,6 +124,8 @@ def _admit() -> Response | None:
             return refusal
         _check_token(view, g.identity, access)
         _check_csrf(g.identity)
+        if asked := proving.what_is_due(view, g.identity, access):
+            return asked
         _note(g.identity)
     check_ids()
     check_json_request()
@@ -280,4 +283,5 @@ def _of_session(user: User, row: UserSession, secret: str) -> Identity:
         session_id=row.session_id,
         session_secret=secret,
         proved_at=row.proved_at,
+        must_change_password=user.must_change_password,
     )

@@ -25,6 +25,7 @@ class Identity:
     session_id: int | None = None
     session_secret: str = field(default="", repr=False)
     proved_at: datetime | None = None
+    must_change_password: bool = False
     token_id: int | None = None
     token_name: str = ""
     scopes: frozenset[str] | None = None

@@ -49,6 +49,22 @@ class UserSession(Base):
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
 
 
+class SecondFactor(Base):
+    """The second step of a user's sign-in. It counts once `confirmed_at` is set; `last_step` is that of the last code
+    used, which is not taken again."""
+
+    __tablename__ = "user_second_factors"
+
+    user_id: Mapped[int] = mapped_column(
+        ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    secret: Mapped[str] = mapped_column(Key(64))
+    last_step: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    recovery_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
+    confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
 class ApiToken(Base):
     """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it.
 

@@ -8,9 +8,10 @@ from typing import Any
 from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts import auth, service, sessions, tokens
+from webapp.accounts import auth, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
-from webapp.accounts.auth import current_identity, current_user_id, public, signed_in
+from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
+from webapp.accounts.proving_pages import ask_for_code
 from webapp.accounts.schemas import (
     AccountChanges,
     Credentials,
@@ -62,6 +63,8 @@ def sign_in() -> ViewResult:
         return _login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
     auth.forgive_attempts("login", email)
+    if second_factor.is_on(user.user_id):
+        return ask_for_code(user, auth.safe_next(request.args.get("next")))
     auth.start_session(user)
     return redirect(auth.safe_next(request.args.get("next")), 303)
 
@@ -179,6 +182,7 @@ def password() -> ViewResult:
 
 @blueprint.post("/settings/tokens")
 @signed_in(session_only=True)
+@recently_proved
 def create_token() -> ViewResult:
     """Make an API token; the answer is the only page that ever shows it."""
     try:
@@ -274,5 +278,6 @@ def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = 
         scopes=SCOPE_WORDS,
         sessions=sessions.list_sessions(account.user_id, PageQuery(limit=SESSIONS_SHOWN)).items,
         this_session=_this_session(),
+        two_step=second_factor.is_on(account.user_id),
         describe_agent=describe_agent,
     )

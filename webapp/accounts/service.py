@@ -99,6 +99,11 @@ def user_settings(user_id: int) -> UserSettings:
     return UserSettings.of(get_user(user_id).settings)
 
 
+def prove_password(user_id: int, password: str) -> None:
+    """Raises Invalid unless this is the user's password."""
+    _prove(user_id, password, "password")
+
+
 def change_password(user_id: int, data: PasswordChange) -> User:
     """Set a new password; every session ends, so the caller starts a new one for whoever asked."""
     user = _prove(user_id, data.current_password, "current_password")
@@ -254,6 +259,7 @@ def _set_password(user: User, password: str, field: str) -> None:
     if found := complaint(password, user.email):
         raise Invalid.field(field, found)
     user.password_hash = hash_password(password)
+    user.must_change_password = False
     user.auth_version += 1
     db.session.flush()
 

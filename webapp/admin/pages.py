@@ -8,7 +8,7 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import service, site
-from webapp.accounts.auth import admin_only, current_user_id
+from webapp.accounts.auth import admin_only, current_user_id, recently_proved
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, UserChanges, UserQuery
 from webapp.admin import overview as state
@@ -61,6 +61,7 @@ def users() -> ViewResult:
 
 @blueprint.post("/admin/users")
 @admin_only
+@recently_proved
 def add_user() -> ViewResult:
     """Create an account for somebody; its password is shown once."""
     try:
@@ -82,6 +83,7 @@ def user(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/admin")
 @admin_only
+@recently_proved
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
@@ -91,6 +93,7 @@ def set_admin(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/active")
 @admin_only
+@recently_proved
 def set_active(user_id: int) -> ViewResult:
     """Switch an account off or on."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
@@ -100,6 +103,7 @@ def set_active(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/password")
 @admin_only
+@recently_proved
 def reset_password(user_id: int) -> ViewResult:
     """Give somebody a new password, shown once."""
     changed, password = people.reset_password(current_user_id(), user_id)
@@ -110,6 +114,7 @@ def reset_password(user_id: int) -> ViewResult:
 
 @blueprint.post("/admin/users/<int:user_id>/delete")
 @admin_only
+@recently_proved
 def delete_user(user_id: int) -> ViewResult:
     """Delete an account and all that is theirs, for good."""
     try:

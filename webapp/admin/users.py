@@ -26,7 +26,8 @@ def generate_password(choice: Callable[[str], str] = secrets.choice) -> str:
 def add(data: NewUser) -> tuple[User, str]:
     """A new account for somebody, and the password to hand over."""
     password = generate_password()
-    return service.create_user(Registration(email=data.email, name=data.name, password=password)), password
+    user = service.create_user(Registration(email=data.email, name=data.name, password=password))
+    return _issued(user), password
 
 
 def change(admin_id: int, user_id: int, changes: UserChanges) -> User:
@@ -39,7 +40,7 @@ def reset_password(admin_id: int, user_id: int) -> tuple[User, str]:
     """A new password to hand over; the user's sessions end. Raises Conflict for oneself."""
     _not_oneself(admin_id, user_id)
     password = generate_password()
-    return service.reset_password(user_id, password), password
+    return _issued(service.reset_password(user_id, password)), password
 
 
 def delete(admin_id: int, user_id: int, typed_email: str) -> str:
@@ -59,6 +60,13 @@ def holdings(user_id: int) -> dict[str, int]:
         "conversations": db.session.scalar(conversations) or 0,
         "tokens": len(tokens.list_tokens(user_id)),
     }
+
+
+def _issued(user: User) -> User:
+    """A password that an admin has seen is good for one thing: choosing another."""
+    user.must_change_password = True
+    db.session.flush()
+    return user
 
 
 def _not_oneself(admin_id: int, user_id: int) -> None:

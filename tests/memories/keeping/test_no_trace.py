@@ -50,6 +50,7 @@ NEVER = {
     "users",
     "api_tokens",
     "user_sessions",
+    "user_second_factors",
     "audit_events",
     "site_settings",
     "spaces",

@@ -1,0 +1,132 @@
+"""The second step of signing in: time-based one-time passwords (RFC 6238), and codes for when the phone is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+
+import pyotp
+from sqlalchemy import select
+
+from webapp.accounts import signals
+from webapp.accounts.models import SecondFactor, User
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid
+
+ISSUER = "Commonplace"
+RECOVERY_CODES = 10
+DRIFT = 1
+"""How many steps of 30 seconds a phone's clock may be off, either way."""
+_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+def is_on(user_id: int) -> bool:
+    """Whether this user's password is not enough."""
+    confirmed = select(SecondFactor.user_id).where(
+        SecondFactor.user_id == user_id, SecondFactor.confirmed_at.is_not(None)
+    )
+    return db.session.scalar(confirmed) is not None
+
+
+def codes_left(user_id: int) -> int:
+    """How many recovery codes can still be used."""
+    row = db.session.get(SecondFactor, user_id)
+    return len(row.recovery_hashes) if row is not None and row.confirmed_at is not None else 0
+
+
+def begin(user_id: int) -> str:
+    """A new secret for an authenticator, which counts once `confirm` has seen a code of it. Raises Conflict."""
+    row = _locked(user_id)
+    if row is not None and row.confirmed_at is not None:
+        raise Conflict("Two-step sign-in is on already.")
+    if row is None:
+        row = SecondFactor(user_id=user_id, secret="", recovery_hashes=[])
+        db.session.add(row)
+    row.secret, row.last_step = pyotp.random_base32(), 0
+    db.session.flush()
+    return row.secret
+
+
+def pending_secret(user_id: int) -> str | None:
+    """The secret that waits for its first code."""
+    row = db.session.get(SecondFactor, user_id)
+    return row.secret if row is not None and row.confirmed_at is None else None
+
+
+def address(user: User, secret: str) -> str:
+    """The otpauth address that an authenticator reads from a QR code."""
+    return pyotp.TOTP(secret).provisioning_uri(name=user.email, issuer_name=ISSUER)
+
+
+def confirm(user_id: int, code: str) -> list[str]:
+    """Turn it on with the first code of the new secret; the recovery codes, for this once. Raises Invalid, Conflict."""
+    row = _locked(user_id)
+    if row is None or row.confirmed_at is not None:
+        raise Conflict("There is nothing to confirm.")
+    if not _is_current(row, code):
+        raise Invalid.field("code", "is not the code of this moment. Check the clock of your phone")
+    made = [_recovery_code() for _ in range(RECOVERY_CODES)]
+    row.recovery_hashes, row.confirmed_at = [_digest(code) for code in made], now()
+    db.session.flush()
+    signals.note(user_id, "two_factor_on")
+    return made
+
+
+def check(user_id: int, code: str) -> bool:
+    """Whether this is the code of the moment, or an unused recovery code; either works once. The caller commits."""
+    row = _locked(user_id)
+    if row is None or row.confirmed_at is None:
+        return False
+    if _is_current(row, code):
+        return True
+    digest = _digest(code)
+    found = next((kept for kept in row.recovery_hashes if hmac.compare_digest(kept, digest)), None)
+    if found is None:
+        return False
+    row.recovery_hashes = [kept for kept in row.recovery_hashes if kept != found]
+    db.session.flush()
+    signals.note(user_id, "recovery_code_used", f"{len(row.recovery_hashes)} left")
+    return True
+
+
+def turn_off(user_id: int) -> None:
+    """Let the password be enough again."""
+    row = _locked(user_id)
+    if row is None:
+        return
+    was_on = row.confirmed_at is not None
+    db.session.delete(row)
+    db.session.flush()
+    if was_on:
+        signals.note(user_id, "two_factor_off")
+
+
+def _locked(user_id: int) -> SecondFactor | None:
+    return db.session.get(SecondFactor, user_id, with_for_update=True, populate_existing=True)
+
+
+def _is_current(row: SecondFactor, code: str) -> bool:
+    """Whether the code fits a step of now that no code was used for yet; notes the step."""
+    typed = code.replace(" ", "")
+    if not typed.isascii() or not typed.isdecimal():
+        return False
+    totp = pyotp.TOTP(row.secret)
+    step = int(time.time()) // totp.interval
+    for candidate in range(step - DRIFT, step + DRIFT + 1):
+        if candidate > row.last_step and hmac.compare_digest(totp.generate_otp(candidate), typed):
+            row.last_step = candidate
+            db.session.flush()
+            return True
+    return False
+
+
+def _recovery_code() -> str:
+    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(4))
+
+
+def _digest(code: str) -> str:
+    # About 79 random bits: a fast hash will do.
+    plain = "".join(ch for ch in code.lower() if ch.isalnum())
+    return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()
