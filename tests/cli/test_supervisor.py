@@ -92,7 +92,7 @@ def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left()
         running.process.send_signal(signal.SIGINT)
         assert running.finish() == 0
         assert not any(map(is_alive, pids))
-        assert running.said.rstrip().endswith("ended")
+        assert running.said.rstrip().endswith("stopped")
 
 
 def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on() -> None:
@@ -122,7 +122,7 @@ def test_starts_again_what_died_and_says_so() -> None:
         running.read_until("is ready")
         first = pid_of(running, "worker")
         os.kill(first, signal.SIGKILL)
-        running.read_until(r"worker ended unexpectedly \(SIGKILL\); starting it again in 0.5 s")
+        running.read_until(r"worker stopped unexpectedly \(SIGKILL\); restarting in 0.5 s")
         running.said = ""
         assert pid_of(running, "worker") != first
 
@@ -172,7 +172,7 @@ def test_what_awaits_a_migration_that_fails_is_ended() -> None:
     with supervise(failing, spec("other", WAITING, awaits="migrate")) as running:
         assert running.finish() == 1
         assert "migrate failed (exit code 1)" in running.said
-        assert "did not end in time" not in running.said
+        assert "did not stop in time" not in running.said
 
 
 def test_shows_what_a_quiet_process_said_only_when_it_fails() -> None:
@@ -192,7 +192,7 @@ def test_kills_what_does_not_end_in_time() -> None:
         pid = pid_of(running, "worker")
         running.process.terminate()
         assert running.finish() == 0
-        assert "worker did not end in time and is killed" in running.said
+        assert "worker did not stop in time and was killed" in running.said
         assert not is_alive(pid)
 
 
@@ -201,7 +201,7 @@ def test_a_second_interrupt_ends_everything_at_once() -> None:
         running.read_until("is ready")
         pid = pid_of(running, "worker")
         running.process.send_signal(signal.SIGINT)
-        running.read_until("ending")
+        running.read_until("stopping")
         running.process.send_signal(signal.SIGINT)
         assert running.finish() == 0
         assert not is_alive(pid)

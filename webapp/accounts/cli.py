@@ -20,7 +20,7 @@ from webapp.errors import DomainError
 users = AppGroup("user", help="Accounts.")
 api_tokens = AppGroup("token", help="API tokens.")
 
-_email = click.option("--email", required=True, help="The account's address.")
+_email = click.option("--email", required=True, help="The account's email address.")
 
 
 def register_commands(app: Flask) -> None:
@@ -32,10 +32,10 @@ def register_commands(app: Flask) -> None:
 @users.command("create")
 @_email
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
-@click.option("--name", default="", help="What to call them.")
-@click.option("--admin", is_flag=True, help="Make an admin; the first account is one anyway.")
+@click.option("--name", default="", help="The name shown to others.")
+@click.option("--admin", is_flag=True, help="Give admin rights; the first account has them anyway.")
 def create_user(email: str, password: str, name: str, admin: bool) -> None:
-    """Create an account, whether or not registration is open."""
+    """Create an account, even while registration is closed."""
     with _sentences(), write_transaction():
         user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
         line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")
@@ -44,7 +44,7 @@ def create_user(email: str, password: str, name: str, admin: bool) -> None:
 
 @users.command("list")
 def list_users() -> None:
-    """One account a line: id, address, what is special about it."""
+    """List accounts, one per line: id, email, flags."""
     for user in db.session.scalars(select(User).order_by(User.user_id)):
         marks = [*(["admin"] if user.is_admin else []), *([] if user.is_active else ["stopped"])]
         click.echo("\t".join([str(user.user_id), user.email, ", ".join(marks)]).rstrip())
@@ -52,17 +52,17 @@ def list_users() -> None:
 
 @users.command("set-admin")
 @_email
-@click.option("--off", is_flag=True, help="No longer an admin.")
+@click.option("--off", is_flag=True, help="Take admin rights away.")
 def set_admin(email: str, off: bool) -> None:
-    """Make or unmake an admin."""
+    """Give or take admin rights."""
     _update(email, UserChanges(is_admin=not off), "no longer an admin" if off else "an admin")
 
 
 @users.command("set-active")
 @_email
-@click.option("--off", is_flag=True, help="Stop the account: its sessions and tokens end at once.")
+@click.option("--off", is_flag=True, help="Deactivate: sessions and tokens end at once.")
 def set_active(email: str, off: bool) -> None:
-    """Stop or restore an account."""
+    """Deactivate or reactivate an account."""
     _update(email, UserChanges(is_active=not off), "stopped" if off else "active")
 
 
@@ -70,7 +70,7 @@ def set_active(email: str, off: bool) -> None:
 @_email
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
 def reset_password(email: str, password: str) -> None:
-    """Set a new password; the user's sessions end."""
+    """Set a new password; the user is signed out everywhere."""
     with _sentences(), write_transaction():
         user = service.reset_password(service.find_user(email).user_id, password)
         line = f"{user.email} has a new password"
@@ -92,7 +92,7 @@ def reset_two_step(email: str) -> None:
 @_email
 @click.confirmation_option(prompt="Delete the account and everything that is theirs?")
 def delete_user(email: str) -> None:
-    """Delete an account and all that is theirs, for good."""
+    """Delete an account and everything in it, permanently."""
     with _sentences(), write_transaction():
         service.delete_user(service.find_user(email).user_id)
 
@@ -100,10 +100,10 @@ def delete_user(email: str) -> None:
 @api_tokens.command("create")
 @_email
 @click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
-@click.option("--name", default="command line", help="What it is for.")
-@click.option("--days", type=int, help="How long it can be used; for ever when left out.")
+@click.option("--name", default="command line", help="What the token is for.")
+@click.option("--days", type=int, help="Days until it expires; never, if left out.")
 def create_token(email: str, is_service: bool, name: str, days: int | None) -> None:
-    """Make a token and print it, once, alone on its line."""
+    """Create a token and print it once, alone on its line."""
     with _sentences(), write_transaction():
         user = service.find_user(email)
         _, secret = tokens.create_token(user.user_id, NewToken(name=name, expires_in_days=days), is_service=is_service)
@@ -113,7 +113,7 @@ def create_token(email: str, is_service: bool, name: str, days: int | None) -> N
 @api_tokens.command("list")
 @_email
 def list_tokens(email: str) -> None:
-    """One usable token a line: id, how it begins, name, kind, last use."""
+    """List usable tokens, one per line: id, prefix, name, kind, last use."""
     with _sentences():
         rows = tokens.list_tokens(service.find_user(email).user_id)
     for row in rows:
@@ -126,7 +126,7 @@ def list_tokens(email: str) -> None:
 @_email
 @click.argument("token_id", type=int)
 def revoke_token(email: str, token_id: int) -> None:
-    """End a token."""
+    """Revoke a token."""
     with _sentences(), write_transaction():
         tokens.revoke_token(service.find_user(email).user_id, token_id)
 

@@ -76,7 +76,7 @@ class PasswordChange(Request):
 
     current_password: Password
     new_password: Password
-    revoke_tokens: bool = Field(False, description="Whether every API token ends, too.")
+    revoke_tokens: Flag = Field(False, description="Whether every API token ends, too.")
 
 
 class PasswordProof(Request):

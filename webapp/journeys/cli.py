@@ -23,22 +23,24 @@ def register_commands(app: Flask) -> None:
 
 
 @journeys.command("load")
-@click.option("--force", is_flag=True, help="Also change journeys that are loaded already; archive what is gone.")
+@click.option(
+    "--force", is_flag=True, help="Also update journeys that are already loaded, and archive those that are gone."
+)
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=None,
-    help="Where the files are, instead of those shipped and those in JOURNEYS_FOLDER.",
+    help="Folder to read, instead of the built-in journeys and JOURNEYS_FOLDER.",
 )
 def load(force: bool, folder: Path | None) -> None:
-    """Load journeys from their JSON files. What users have told stays as it is."""
+    """Load journeys from their JSON files. What users have said is kept."""
     _load(force, [folder] if folder else folders())
 
 
 @click.command("prepare")
 @with_appcontext
 def prepare() -> None:
-    """Bring the database to this version: migrations, then journeys that are new. Safe to run at every start."""
+    """Update the database to this version: migrations, then new journeys. Safe to run at every start."""
     upgrade()
     _load(False, folders())
 

@@ -19,7 +19,7 @@ from webapp.memories.showing.admin_view import view_as_admin
 
 memories = AppGroup("memories", help="Memories.")
 
-_email = click.option("--email", required=True, help="The account's address.")
+_email = click.option("--email", required=True, help="The account's email address.")
 
 
 def register_commands(app: Flask) -> None:
@@ -29,15 +29,17 @@ def register_commands(app: Flask) -> None:
 
 @memories.command("tombstone-key")
 def tombstone_key() -> None:
-    """Print the key of tombstones that follows from SECRET_KEY, to set as TOMBSTONE_KEYS before SECRET_KEY changes."""
+    """Print the tombstone key derived from SECRET_KEY: set it as TOMBSTONE_KEYS before you change SECRET_KEY."""
     click.echo(forgetting.derived_key().hex())
 
 
 @memories.command("reextract")
 @_email
-@click.option("--conversation", "conversation_id", type=int, help="Only this one; all of the user's otherwise.")
+@click.option(
+    "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's, if left out."
+)
 def reextract(email: str, conversation_id: int | None) -> None:
-    """Read conversations for memories from their start; nothing known is stored twice, nothing forgotten comes back."""
+    """Extract memories again from the start of conversations, without duplicates and without what was forgotten."""
     user_id = _user_id(email)
     statement = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None)
@@ -64,11 +66,11 @@ def reextract(email: str, conversation_id: int | None) -> None:
 
 @memories.command("show")
 @_email
-@click.option("--closed", is_flag=True, help="What no longer holds.")
-@click.option("--archived", is_flag=True, help="What was set aside.")
-@click.option("--as", "admin", required=True, help="Your own address, an admin's: the look is recorded.")
+@click.option("--closed", is_flag=True, help="Memories that no longer hold.")
+@click.option("--archived", is_flag=True, help="Archived memories.")
+@click.option("--as", "admin", required=True, help="Your own email address (an admin's); the access is recorded.")
 def show(email: str, closed: bool, archived: bool, admin: str) -> None:
-    """One memory a line: id, type, key, what it says."""
+    """List memories, one per line: id, type, key, content."""
     user_id, admin_id = _user_id(email), _user_id(admin, admin=True)
     query = MemoryQuery(limit=100, is_closed=closed, is_archived=archived)
     while True:
@@ -88,7 +90,7 @@ def show(email: str, closed: bool, archived: bool, admin: str) -> None:
 @_email
 @click.confirmation_option(prompt="Forget all memories of this user for good?")
 def forget_user(email: str) -> None:
-    """Forget everything that is kept about a user; the account and the conversations stay."""
+    """Forget everything known about a user; the account and its conversations stay."""
     user_id = _user_id(email)
     with write_transaction():
         count = forgetting.forget_all(user_id)

@@ -1,4 +1,4 @@
-"""`flask embeddings`: what vectors there are, and making them anew after the model changed."""
+"""`flask embeddings`: which vectors there are, and rebuilding them after the model changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ embeddings = AppGroup("embeddings", help="Vectors for search.")
 
 @embeddings.command("status")
 def status() -> None:
-    """Vectors by kind and model."""
+    """Show how many vectors there are, by kind and model."""
     click.echo(f"model: {embedder().model}")
     for kind, models in indexing.counts().items():
         for model, count in sorted(models.items()):
@@ -25,9 +25,9 @@ def status() -> None:
 
 
 @embeddings.command("rebuild")
-@click.option("--now", "at_once", is_flag=True, help="Do it here instead of queueing it for the workers.")
+@click.option("--now", "at_once", is_flag=True, help="Rebuild in this process instead of queueing it for the workers.")
 def rebuild(at_once: bool) -> None:
-    """Make all vectors anew with the present model; search uses the old ones until they are replaced."""
+    """Rebuild all vectors with the current model; search uses the old ones until they are replaced."""
     with write_transaction():
         indexing.owe_all()
     users = indexing.owed_users(limit=10**9)

@@ -112,7 +112,7 @@ class Supervisor:
     def _announce(self) -> None:
         for note in self.plan.notes:
             self._say(note)
-        self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C ends it)")
+        self._say(f"Commonplace is ready: {self.plan.url}  (Ctrl-C stops it)")
 
     # Watching
 
@@ -168,7 +168,7 @@ class Supervisor:
         pause = child.plan_restart()
         if not self.is_ready and child.failures >= FAILURES_WHILE_STARTING:
             raise LaunchError(f"{name} does not start ({_describe(code)}); its words stand above.")
-        self._say(f"{name} ended unexpectedly ({_describe(code)}); starting it again in {pause:g} s")
+        self._say(f"{name} stopped unexpectedly ({_describe(code)}); restarting in {pause:g} s")
 
     def _open_gate(self) -> None:
         if self._start_write >= 0:
@@ -191,7 +191,7 @@ class Supervisor:
         self._is_ending = True
         self._open_gate()  # or who waits there would not hear that it is to end
         if any(child.is_running for child in self.children):
-            self._say("ending" + (" (again Ctrl-C: at once)" if sys.stdin.isatty() else ""))
+            self._say("stopping" + (" (Ctrl-C again to stop at once)" if sys.stdin.isatty() else ""))
         for order in sorted({child.spec.order for child in self.children}):
             group = [child for child in self.children if child.spec.order == order and child.is_running]
             for child in group:
@@ -200,7 +200,7 @@ class Supervisor:
             while any(child.is_running for child in group) and self.stop_requests <= patient_until:
                 if time.monotonic() > end:
                     late = ", ".join(child.spec.name for child in group if child.is_running)
-                    self._say(f"{late} did not end in time and is killed")
+                    self._say(f"{late} did not stop in time and was killed")
                     break
                 self._wait(0.05)
                 self._look_after_children()
@@ -212,7 +212,7 @@ class Supervisor:
         if self.plan.redis_socket:
             with contextlib.suppress(OSError):
                 os.unlink(self.plan.redis_socket)
-        self._say("ended")
+        self._say("stopped")
 
     # Signals and output
 

@@ -26,10 +26,13 @@ def main() -> int:
     """Run one set-up at a time in this clone; 1 after saying what is missing, 130 when interrupted."""
     purpose = sys.argv[1] if len(sys.argv) > 1 else "run"
     if purpose not in ("run", "test", "assets"):
-        print(f"prepare: {purpose} is none of run, test, assets", file=sys.stderr)
+        print(f"prepare: {purpose} is not one of run, test, assets", file=sys.stderr)
         return 2
     if not os.access(ROOT, os.W_OK):
-        print(f"setup: {ROOT} cannot be written to. Clone it to a place of your own, then try again.", file=sys.stderr)
+        print(
+            f"setup: {ROOT} is not writable. Clone the repository to a folder of your own, then try again.",
+            file=sys.stderr,
+        )
         return 1
     read_env_file(ROOT / ".env", os.environ)
     lock = os.open(ROOT, os.O_RDONLY)
@@ -40,7 +43,7 @@ def main() -> int:
         print(f"setup: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("setup: interrupted; run the same command again to go on", file=sys.stderr)
+        print("setup: interrupted; run the same command again to continue", file=sys.stderr)
         return 130
     return 0
 

@@ -18,7 +18,7 @@ def build_assets() -> None:
     stamp = ROOT / "static" / "vendor" / ".stamp"  # A build begins by emptying this folder.
     if is_stamped(stamp, digest):
         return
-    say("installing and building the browser's libraries")
+    say("installing and building the browser libraries")
     environment = {"PATH": _path_with_node(), "npm_config_update_notifier": "false"}
     steps = (
         ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
@@ -28,8 +28,7 @@ def build_assets() -> None:
         program = shutil.which(step[0], path=environment["PATH"])
         if not program or not run([program, *step[1:]], env=environment):
             raise SetupError(
-                f"'{' '.join(step)}' failed; its last words stand above. Check the network, then run the same "
-                "command again."
+                f"'{' '.join(step)}' failed; its output is above. Check the network, then run the same command again."
             )
     stamp.write_text(digest)
 

@@ -52,5 +52,5 @@ def _run(command: list[str]) -> str:
     except OSError as error:
         raise SetupError(f"{command[0]} does not run: {error}") from error
     if done.returncode:
-        raise SetupError(f"{command[0]} failed; its last words:\n{done.stdout[-1000:]}")
+        raise SetupError(f"{command[0]} failed:\n{done.stdout[-1000:]}")
     return done.stdout

@@ -41,8 +41,8 @@ def _install_requirements(path: Path, what: str) -> None:
         plain.flush()
         if not run([*PIP, "-r", plain.name, "-c", CONSTRAINTS]):
             raise SetupError(
-                f"The packages of {path.name} could not be installed; pip's last words stand above. Check the network "
-                "and the disk, then run the same command again: it goes on where it stopped."
+                f"The packages of {path.name} could not be installed; pip's output is above. Check the network "
+                "and the disk, then run the same command again: it continues where it stopped."
             )
     stamp.write_text(digest)
 
@@ -78,7 +78,7 @@ def _install_mysqlclient(*, needed: bool) -> None:
     say(f"compiling {pin}")
     if not run([*PIP, "--force-reinstall", "--no-deps", pin]):
         if needed:
-            raise SetupError(f"{pin} could not be compiled; the compiler's last words stand above.")
+            raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
 
 

@@ -20,9 +20,9 @@ def ensure_venv() -> None:
     if _works():
         return
     if VENV.exists():
-        say("the virtual environment is broken or of another Python version: making it anew")
+        say("the virtual environment is broken or of another Python version: creating it again")
         shutil.rmtree(VENV)
-    say("making the virtual environment")
+    say("creating the virtual environment")
     made = run([sys.executable, "-m", "venv", VENV]) if _has_ensurepip() else _make_without_ensurepip()
     if not made:
         shutil.rmtree(VENV, ignore_errors=True)
