@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
 
     Slow tests are left out without `--slow`, unless one is named. On SQLite, skip what is about MySQL, and leave out
-    what touches no database: the other half runs that.
+    what touches no database, or is marked as running once: the other half runs that.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
@@ -51,6 +51,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("mysql_only"):
             item.add_marker(pytest.mark.skip(reason="about MySQL"))
+    _leave_out(config, items, [item for item in items if item.get_closest_marker("once")])
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):
         _leave_out(config, items, pure)

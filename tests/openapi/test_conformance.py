@@ -24,6 +24,8 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
 from webapp.openapi.docs import published
 
+pytestmark = pytest.mark.once  # about what is said on HTTP, not about what is asked of the database
+
 # Not promised by a description alone:
 NOT_HELD = [
     positive_data_acceptance,  # an id that fits the model need not exist; a password that fits may be the wrong one

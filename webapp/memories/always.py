@@ -83,7 +83,7 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
 
 
-def _usable(user_id: int, space_id: int | None) -> Select[Any]:
+def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     """What may be in a prompt of the user's, in the words of the indexes."""
     scope = visible(user_id).where(Memory.space_slot == 0)
     if space_id is not None:

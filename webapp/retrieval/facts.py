@@ -98,7 +98,7 @@ def _look_up(keys: Keys, user_id: int, changed: Collection[int] | None) -> None:
             keys.remove(memory_id)
         statement = statement.where(Memory.memory_id.in_(changed))
     for memory_id, fact_key in db.session.execute(statement.with_only_columns(Memory.memory_id, Memory.fact_key)):
-        keys.put(memory_id, fact_key)
+        keys.put(memory_id, fact_key or "")
 
 
 @lru_cache(maxsize=4_096)
