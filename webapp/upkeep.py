@@ -13,6 +13,7 @@ from webapp.chat.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis
+from webapp.journeys.owing import owed_reports
 from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
@@ -37,6 +38,7 @@ def sweep() -> dict[str, int]:
         "summary": owed_summaries(),
         "index": owed_users(),
         "index_document": owed_documents(),
+        "journey_report": owed_reports(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}

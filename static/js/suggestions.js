@@ -81,3 +81,5 @@ document.addEventListener("memories:reading", () => {
 });
 document.addEventListener("panel:moved", refresh);
 if (isGuided() && !matchMedia("(max-width: 1099px)").matches) $("#tab-points")?.click();
+
+on("click", "[data-print]", () => window.print());

@@ -12,19 +12,19 @@ import pytest
 from flask import Flask
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 
 from tests.conversations.test_api import assert_problem
 from tests.journeys.rows import assessment, begin, extraction, points, say
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
-from webapp.journeys.models import ConversationReport
+from webapp.journeys.models import ConversationReport, JourneyGuide
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
 from webapp.journeys.report_pdf import make_pdf
 from webapp.llm.offline.testing import ServerHandle
-from webapp.upkeep import purge
+from webapp.upkeep import purge, sweep
 
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 DAY = date(2026, 11, 21)
@@ -153,6 +153,90 @@ def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_
     assert client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"] == first
 
 
+def test_the_same_as_markdown_json_and_a_page(complete: int, client: ApiClient, user: Person, login: Callable) -> None:
+    base = f"/memory/conversation/{complete}/summary/download/"
+    text = client.get(f"{base}?format=md")
+    assert text.content_type == "text/markdown; charset=utf-8" and "garden-" in text.headers["Content-Disposition"]
+    assert "## 1. The place" in text.text and "- **Size**: 6 m²" in text.text and f"> {PLACE}" in text.text
+    data = client.get(f"{base}?format=json").json
+    assert (data["addressed"], data["points"][0]["values"]) == (2, {"Size": "6 m²"})
+    assert data["points"][0]["quotes"][0]["text"] == PLACE
+    assert_problem(client.get(f"{base}?format=doc"), 422)
+    page = login(user).get(f"/c/{complete}/summary/page").text
+    assert "data-print" in page and PLACE in page
+
+
+def test_what_a_memory_says_is_not_printed_as_the_persons_words(
+    garden: Path, client: ApiClient, user: Person, run_jobs: Callable
+) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Has a balcony in full sun."}).json
+    conversation_id = begin(client)
+    path = f"/api/conversations/{conversation_id}/points/place/answer"
+    assert client.post(path, json={"memory_id": made["memory_id"], "answer": "yes"}).status_code == 200
+    data = client.get(f"/memory/conversation/{conversation_id}/summary/download/?format=json").json
+    place = data["points"][0]
+    assert (place["statements"], place["quotes"], place["is_addressed"]) == (["Has a balcony in full sun."], [], False)
+
+
+def test_a_second_conversation_and_another_name_are_never_waited_for_in_vain(
+    complete: int, client: ApiClient, run_jobs: Callable
+) -> None:
+    second = begin(client)
+    status = f"/memory/conversation/{second}/summary/status/"
+    assert client.get(status).json["status"] == "pending", "asking for it has it made"
+    run_jobs()
+    assert client.get(status).json["status"] == "ready"
+    client.put(f"/api/conversations/{complete}", json={"title": "Another name"})
+    status = f"/memory/conversation/{complete}/summary/status/"
+    assert client.get(status).json["status"] == "pending"
+    run_jobs()
+    assert client.get(status).json["status"] == "ready"
+
+
+def test_a_summary_that_is_owed_is_found_by_the_sweep(app: Flask, complete: int, run_jobs: Callable) -> None:
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(delete(ConversationReport))
+            db.session.execute(update(JourneyGuide).values(report_due=True))
+            if db.session.get(JourneyGuide, complete) is None:
+                db.session.add(JourneyGuide(conversation_id=complete, report_due=True))
+        sweep()
+    run_jobs()
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(ConversationReport)) == 1
+        assert db.session.get_one(JourneyGuide, complete).report_due is False
+
+
+def test_a_correction_has_it_made_anew(
+    complete: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path
+) -> None:
+    model.script(
+        match="memory_operations",
+        structured=extraction(assessment(1, "twelve square metres", says="It has twelve square metres", size="12 m²")),
+        times=1,
+    )
+    say(client, complete, "Actually my garden is no balcony of six square metres, it has twelve square metres.")
+    run_jobs()
+    status = client.get(f"/memory/conversation/{complete}/summary/status/").json
+    assert status["status"] == "ready"
+    text = text_of(client.get(status["download_url"]).data, tmp_path)
+    assert "12 m²" in text and "6 m²" not in text.replace("12 m²", "")
+
+
+def test_the_front_page_and_marks_on_every_page(tmp_path: Path) -> None:
+    long = Quotation("A very long story indeed. " * 260, datetime(2026, 3, 1, tzinfo=UTC))
+    answer = Answer("Pain", "", ["In the neck"], [long], [("Score", "7 of 10")])
+    made = make_pdf(Report("Back pain", "About it.", "Ada", "", [answer], "For your clinician"), DAY)
+    path = tmp_path / "front.pdf"
+    path.write_bytes(made)
+    done = subprocess.run(["pdftotext", "-layout", str(path), "-"], capture_output=True, text=True, check=True)
+    pages = [page.strip() for page in done.stdout.split("\f")]
+    assert pages[0].startswith("For your clinician") and "In the neck" in pages[0]
+    assert "Back pain" in pages[1] and "Score" in pages[1]
+    beside = next(line for line in pages[1].splitlines() if "Score" in line)
+    assert "7 of 10" in beside
+
+
 def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
     answer = Answer(
         "Τόπος · Место · 場所",
@@ -193,7 +277,7 @@ def test_any_words_can_be_printed(title: str, words: str) -> None:
 
 
 def test_what_no_font_has_is_left_out() -> None:
-    assert printable("with my 👩‍👩‍👧 family 🎉!") == "with my family !"
+    assert printable("with my 👩‍👩‍👧 family 🎉!") == "with my [woman] family [party popper]!"
     assert printable("a\x00b\u200bc\ttab\u202e") == "abc tab"
     assert printable("two  spaces stay") == "two  spaces stay"
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from flask import Response, jsonify, url_for
 
 from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import now
 from webapp.journeys import reports, service
 from webapp.journeys.downloads import wait_for_report
+from webapp.journeys.report_content import file_name
+from webapp.journeys.report_text import as_data, as_markdown
 from webapp.journeys.schemas import (
     ConversationPoints,
     GuidedPath,
@@ -16,6 +21,7 @@ from webapp.journeys.schemas import (
     JourneyPath,
     PointDefinition,
     SummaryPending,
+    SummaryQuery,
     SummaryStatus,
 )
 from webapp.web import Responses, ViewResult, api_blueprint
@@ -26,7 +32,11 @@ points_blueprint = api_blueprint("journey_points_api", __name__, tag="Journeys",
 PDF: Responses = {
     200: {
         "description": "The summary",
-        "content": {"application/pdf": {"schema": {"type": "string", "format": "binary"}}},
+        "content": {
+            "application/pdf": {"schema": {"type": "string", "format": "binary"}},
+            "text/markdown": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+        },
     },
     202: SummaryPending,
 }
@@ -74,14 +84,30 @@ def summary_status(path: GuidedPath) -> ViewResult:
 
 @points_blueprint.get("/conversation/<int:conversation_id>/summary/download/", responses=PDF, strict_slashes=False)
 @signed_in
-def download_summary(path: GuidedPath) -> ViewResult:
-    """The PDF summary as things stand, made if need be; 202 with Retry-After when that takes longer than a request."""
+def download_summary(path: GuidedPath, query: SummaryQuery) -> ViewResult:
+    """The summary as things stand: the PDF, made if need be (202 with Retry-After when that takes longer than a
+    request), or the same as Markdown or JSON."""
+    if query.format != "pdf":
+        return text_response(current_user_id(), path.conversation_id, query.format)
     found = wait_for_report(current_user_id(), path.conversation_id)
     if found is None:
         response = jsonify(SummaryPending().model_dump())
         response.headers["Retry-After"] = "3"
         return response, 202
     return pdf_response(*found)
+
+
+def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"]) -> Response:
+    """The summary as Markdown or JSON, to be saved and kept by no cache."""
+    _, report = reports.current_report(user_id, conversation_id)
+    day = now().date()
+    if form == "json":
+        response = jsonify(as_data(report, day))
+    else:
+        response = Response(as_markdown(report, day), content_type="text/markdown; charset=utf-8")
+    response.headers["Content-Disposition"] = f'attachment; filename="{file_name(report, day, form)}"'
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def pdf_response(pdf: bytes, name: str) -> Response:

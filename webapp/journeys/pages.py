@@ -10,13 +10,14 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
-from webapp.database import db
+from webapp.database import db, now
 from webapp.errors import Invalid
 from webapp.journeys import answers, reports, service
-from webapp.journeys.api import pdf_response
+from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view, points_of
+from webapp.journeys.report_content import long_date
 from webapp.validation import MAX_ID
 from webapp.web import ViewResult, wants_partial
 
@@ -139,6 +140,24 @@ def summary(conversation_id: int) -> ViewResult:
         return pdf_response(*found)
     flash("The summary is being made. Try again in a moment.")
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.get("/c/<int:conversation_id>/summary/page")
+@signed_in
+def summary_page(conversation_id: int) -> ViewResult:
+    """The summary to be read and printed."""
+    conversation, report = reports.current_report(current_user_id(), conversation_id)
+    day = long_date(now().date())
+    return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)
+
+
+@blueprint.get("/c/<int:conversation_id>/summary/file/<form>")
+@signed_in
+def summary_text(conversation_id: int, form: str) -> ViewResult:
+    """The summary as Markdown or JSON."""
+    if form not in ("md", "json"):
+        raise Invalid.field("form", "must be md or json")
+    return text_response(current_user_id(), conversation_id, form)  # type: ignore[arg-type]
 
 
 def _evidence_id() -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
 
-LAYOUT = 1
+LAYOUT = 2
 """Raised when the same content is to look different, so that stored summaries are made anew."""
 
 
@@ -22,7 +22,7 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A point with what was found out about it; without statements it is still open."""
+    """A point with what was found out about it; without any it is still open. `unclear` are answers that disagree."""
 
     title: str
     description: str
@@ -30,17 +30,20 @@ class Answer:
     quotes: Sequence[Quotation]
     values: Sequence[tuple[str, str]] = ()
     is_addressed: bool = True
+    is_skipped: bool = False
+    unclear: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A summary: the journey, whose it is, and an answer for each point."""
+    """A summary: the journey, whose it is, an answer for each point; `front_page` heads a page with the short of it."""
 
     journey: str
     description: str
     person: str
     conversation: str
     answers: Sequence[Answer]
+    front_page: str = ""
 
     @property
     def addressed(self) -> int:
@@ -73,10 +76,10 @@ def long_date(day: date) -> str:
     return f"{day.day} {months[day.month - 1]} {day.year}"
 
 
-def file_name(report: Report, day: date) -> str:
+def file_name(report: Report, day: date, ending: str = "pdf") -> str:
     """An ASCII name for the file."""
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in report.journey).split()
-    return f"{'-'.join(words).lower() or 'summary'}-{day.isoformat()}.pdf"
+    return f"{'-'.join(words).lower() or 'summary'}-{day.isoformat()}.{ending}"
 
 
 def label(name: str) -> str:

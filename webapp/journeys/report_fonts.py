@@ -66,15 +66,33 @@ def coverage(package: str, file: str) -> frozenset[int]:
 def printable(text: str) -> str:
     """The text as the fonts can show it: composed, without control characters and without letters that no font has.
 
-    Emoji go with what holds them together; two spaces that come to stand side by side become one.
+    Emoji are described by their names, once for those that belong together; two spaces that come to stand side by side
+    become one.
     """
-    composed = unicodedata.normalize("NFC", text.replace("\t", " "))
+    composed = _described(unicodedata.normalize("NFC", text.replace("\t", " ")))
     known = _everything()
     kept = [char for char in composed if char == "\n" or (char.isprintable() and ord(char) in known)]
     shown = "".join(kept)
     while len(kept) != len(composed) and "  " in shown:
         shown = shown.replace("  ", " ")
     return shown
+
+
+def _described(text: str) -> str:
+    """Emoji that no font has as words in brackets: [party popper]."""
+    known = _everything()
+    found: list[str] = []
+    joined = False
+    for char in text:
+        is_picture = unicodedata.category(char) in ("So", "Sk") and ord(char) > 0x2000 and ord(char) not in known
+        is_modifier = 0x1F3FB <= ord(char) <= 0x1F3FF
+        if is_picture and not is_modifier and not joined:
+            name = unicodedata.name(char, "picture").removeprefix("REGIONAL INDICATOR SYMBOL ").lower()
+            found.append(f"[{name}]")
+        elif not is_picture:
+            found.append(char)
+        joined = char == "\u200d"
+    return "".join(found)
 
 
 @cache

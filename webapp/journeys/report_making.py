@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
-from webapp.journeys.models import ConversationReport, PointEvidence, PointMemory, ReportEvidence
+from webapp.extensions import redis
+from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.report_pdf import make_pdf
-from webapp.journeys.reports import Source, source_of, stored_row
+from webapp.journeys.reports import Source, making_key, source_of, stored_row
 
 log = logging.getLogger(__name__)
 
 TRIES = 3
+MAKING_SECONDS = 300
 
 
 def make_report(conversation_id: int) -> bool:
@@ -23,6 +25,19 @@ def make_report(conversation_id: int) -> bool:
 
     No connection is held while the pages are set. What changes meanwhile is taken in.
     """
+    redis().set(making_key(conversation_id), b"1", ex=MAKING_SECONDS)
+    try:
+        made = _make(conversation_id)
+        with write_transaction():
+            db.session.execute(
+                update(JourneyGuide).where(JourneyGuide.conversation_id == conversation_id).values(report_due=False)
+            )
+        return made
+    finally:
+        redis().delete(making_key(conversation_id))
+
+
+def _make(conversation_id: int) -> bool:
     for _ in range(TRIES):
         conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
         if conversation is None or conversation.deleted_at is not None or conversation.journey_id is None:

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from fpdf import FPDF
-from fpdf.enums import XPos, YPos
+from fpdf.enums import MethodReturnValue, XPos, YPos
 
 from webapp.journeys.report_content import Answer, Quotation, Report, label, long_date
 from webapp.journeys.report_fonts import FALLBACKS, cut, needed, printable
@@ -17,12 +17,19 @@ INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90
 MARGIN, INDENT = 24, 5
 FOOT = "Made from what you said in Commonplace. Quotations are your own words."
 OPEN = "Not yet talked about."
+ASIDE = "Set aside at your wish."
+UNCLEAR = "Two answers disagree:"
+NAMES_WIDTH = 46
+KEPT_TOGETHER = 70
+"""Millimetres up to which a quotation is not spread over two pages."""
+SHORT = 4
+"""Statements of a point on the front page."""
 
 
 def make_pdf(report: Report, day: date) -> bytes:
     """The pages of a summary, printed on a day. Text that no font can show is left out; nothing in it makes it fail."""
     report = _shown(report)
-    texts = [*_texts(report), long_date(day), FOOT, OPEN, "•–·“”0123456789"]
+    texts = [*_texts(report), long_date(day), FOOT, OPEN, ASIDE, UNCLEAR, "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
         faces, points = needed(texts)
         pages = _Pages(report.journey, day)
@@ -63,6 +70,12 @@ class _Pages(FPDF):
         self.set_x(self.l_margin + indent)
         self.multi_cell(self.epw - indent, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
+    def height_of(self, text: str, width: float, height: float) -> float:
+        """How high a text stands in the font of the moment, in millimetres."""
+        found = self.multi_cell(width, height, text, dry_run=True, output=MethodReturnValue.HEIGHT)
+        assert isinstance(found, float | int)
+        return float(found)
+
     def needs(self, height: float) -> None:
         """Go to the next page unless so many millimetres are left: a heading never stands alone."""
         if self.will_page_break(height):
@@ -74,7 +87,38 @@ class _Pages(FPDF):
         return text
 
 
+def _front(pages: _Pages, report: Report) -> None:
+    """The short of it on a page of its own, for whoever has a minute."""
+    pages.add_page()
+    pages.set_font("serif", size=20)
+    pages.set_text_color(*INK)
+    pages.text_block(report.front_page, height=9)
+    pages.set_font("sans", size=10.5)
+    pages.set_text_color(*MUTED)
+    for line in (report.person, f"{report.journey} · {long_date(pages.day)}"):
+        if line:
+            pages.text_block(line, height=5.6)
+    for answer in report.answers:
+        if not (answer.statements or answer.values or answer.quotes):
+            continue
+        pages.ln(3)
+        pages.set_font("sans", "B", 10.5)
+        pages.set_text_color(*INK)
+        pages.text_block(answer.title, height=5.6)
+        pages.set_font("sans", size=10)
+        for text in answer.statements[:SHORT] or [f"“{answer.quotes[-1].text}”" for _ in answer.quotes[:1]]:
+            _bullet(pages, text)
+        for name, value in answer.values[:SHORT]:
+            _value(pages, name, value)
+        for text in answer.unclear:
+            _bullet(pages, f"{UNCLEAR} {text}")
+        if pages.page_no() > 1:
+            return
+
+
 def _write(pages: _Pages, report: Report) -> None:
+    if report.front_page:
+        _front(pages, report)
     pages.add_page()
     pages.set_font("sans", "B", 9)
     pages.set_text_color(*OCHRE)
@@ -98,8 +142,9 @@ def _write(pages: _Pages, report: Report) -> None:
     pages.text_block(report.description, height=5.4)
     for number, answer in enumerate(report.answers, 1):
         _point(pages, number, answer)
+    if pages.will_page_break(14):
+        return  # a page of its own for this line would be near empty
     pages.ln(8)
-    pages.needs(12)
     pages.set_font("sans", size=9)
     pages.set_text_color(*MUTED)
     pages.text_block(FOOT, height=4.6)
@@ -119,17 +164,14 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.set_font("sans", size=11)
     if not answer.statements and not answer.quotes:
         pages.set_text_color(*MUTED)
-        pages.text_block(OPEN, height=5.8)
+        pages.text_block(ASIDE if answer.is_skipped else OPEN, height=5.8)
         return
     for statement in answer.statements:
         _bullet(pages, statement)
     for name, value in answer.values:
-        pages.set_font("sans", "B", 10)
-        pages.set_text_color(*MUTED)
-        pages.text_block(label(name), height=5.2, indent=INDENT)
-        pages.set_font("sans", size=11)
-        pages.set_text_color(*INK)
-        pages.text_block(value, height=5.8, indent=INDENT)
+        _value(pages, name, value)
+    for text in answer.unclear:
+        _bullet(pages, f"{UNCLEAR} {text}")
     if answer.quotes:
         pages.ln(2)
         for quote in answer.quotes:
@@ -145,8 +187,29 @@ def _bullet(pages: _Pages, statement: str) -> None:
     pages.text_block(statement, height=5.8, indent=INDENT)
 
 
+def _value(pages: _Pages, name: str, value: str) -> None:
+    """A value beside its name, both as high as they need."""
+    left, width = pages.l_margin + INDENT, pages.epw - INDENT - NAMES_WIDTH
+    pages.set_font("sans", size=11)
+    pages.needs(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
+    top, page = pages.get_y(), pages.page_no()
+    pages.set_font("sans", "B", 10)
+    pages.set_text_color(*MUTED)
+    pages.set_xy(left, top)
+    pages.multi_cell(NAMES_WIDTH - 3, 5.8, label(name), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    below = pages.get_y() if pages.page_no() == page else top
+    pages.set_font("sans", size=11)
+    pages.set_text_color(*INK)
+    pages.set_xy(left + NAMES_WIDTH, top)
+    pages.multi_cell(width, 5.8, value, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    if pages.page_no() == page:
+        pages.set_y(max(below, pages.get_y()))
+
+
 def _quotation(pages: _Pages, quote: Quotation) -> None:
-    pages.needs(14)
+    pages.set_font("serif", "I", 10.5)
+    height = pages.height_of(f"“{quote.text}”", pages.epw - INDENT - 2, 5.6)
+    pages.needs(min(height + 8, KEPT_TOGETHER))
     top, first = pages.get_y(), pages.page_no()
     pages.set_font("serif", "I", 10.5)
     pages.set_text_color(*INK)
@@ -154,11 +217,21 @@ def _quotation(pages: _Pages, quote: Quotation) -> None:
     pages.set_font("sans", size=8.5)
     pages.set_text_color(*MUTED)
     pages.text_block(f"You, {long_date(quote.said_at.date())}", height=4.6, indent=INDENT + 2)
-    if pages.page_no() == first:
-        pages.set_draw_color(*OCHRE)
-        pages.set_line_width(0.6)
-        pages.line(pages.l_margin + INDENT, top + 0.6, pages.l_margin + INDENT, pages.get_y() - 0.6)
+    _mark(pages, first, top)
     pages.ln(2)
+
+
+def _mark(pages: _Pages, first: int, top: float) -> None:
+    """The line beside a quotation, on every page that it stands on."""
+    last, end = pages.page_no(), pages.get_y()
+    pages.set_draw_color(*OCHRE)
+    pages.set_line_width(0.6)
+    for number in range(first, last + 1):
+        pages.page = number
+        begin = top if number == first else pages.t_margin
+        until = end if number == last else pages.page_break_trigger
+        pages.line(pages.l_margin + INDENT, begin + 0.6, pages.l_margin + INDENT, until - 0.6)
+    pages.page = last
 
 
 def _shown(report: Report) -> Report:
@@ -171,6 +244,8 @@ def _shown(report: Report) -> Report:
             [Quotation(text, item.said_at) for item in answer.quotes if (text := printable(item.text).strip())],
             [(printable(name), printable(value)) for name, value in answer.values],
             answer.is_addressed,
+            answer.is_skipped,
+            [printable(text) for text in answer.unclear],
         )
         for answer in report.answers
     ]
@@ -180,14 +255,15 @@ def _shown(report: Report) -> Report:
         printable(report.person),
         printable(report.conversation),
         answers,
+        printable(report.front_page),
     )
 
 
 def _texts(report: Report) -> Iterator[str]:
-    yield from (report.journey, report.description, report.person, report.conversation)
+    yield from (report.journey, report.description, report.person, report.conversation, report.front_page)
     for answer in report.answers:
         yield answer.title
-        yield from answer.statements
+        yield from (*answer.statements, *answer.unclear)
         yield from (quote.text for quote in answer.quotes)
         for name, value in answer.values:
             yield from (label(name), value)

@@ -5,9 +5,11 @@ The pages are set by a worker (report_making.py): the web process does not load 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from redis.exceptions import RedisError
 from sqlalchemy import delete, func, select
 
 from webapp.accounts.models import User
@@ -15,11 +17,15 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db, get_or_raise, rows_changed
 from webapp.errors import Conflict, NotFound
+from webapp.extensions import redis
+from webapp.jobspecs import JobRequest, pending
+from webapp.journeys.merging import merge_texts
 from webapp.journeys.models import ConversationReport, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
 from webapp.memories.profile import get_profile
+from webapp.queueing import enqueue
 
 QUOTES_SHOWN = 6
 
@@ -50,14 +56,21 @@ class Source:
 def report_state(user_id: int, conversation_id: int) -> ReportState:
     """How the summary stands. Raises NotFound without a journey.
 
-    `status` is ready, pending (all points are addressed: it is being made), stale (what was made says something else
-    by now) or none.
+    `status` is ready, pending (it is being made: a job for it is there), stale (what was made says something else by
+    now) or none. One that a complete journey lacks is asked for here, so that it is never waited for in vain.
     """
     conversation = _guided(user_id, conversation_id)
     source = source_of(conversation)
     row = stored_row(conversation_id)
     fresh = row is not None and row.source_hash == source.digest
-    status = "ready" if fresh else "pending" if source.view.is_complete else "stale" if row is not None else "none"
+    is_complete = source.view.is_complete
+    making = not fresh and (is_being_made(conversation_id) or (is_complete and _ask_for(conversation_id)))
+    if fresh:
+        status = "ready"
+    elif row is not None and not is_complete:
+        status = "stale"
+    else:
+        status = "pending" if making else "stale" if row is not None else "none"
     return ReportState(
         fresh,
         status,
@@ -67,6 +80,28 @@ def report_state(user_id: int, conversation_id: int) -> ReportState:
         bool(source.evidence_ids),
         row.updated_at if row is not None and fresh else None,
     )
+
+
+def is_being_made(conversation_id: int) -> bool:
+    """Whether a job for the summary waits or runs; False while Redis is away."""
+    try:
+        waits = pending(redis(), JobRequest("journey_report", {"conversation_id": conversation_id}))
+        return waits is not None or bool(redis().exists(making_key(conversation_id)))
+    except RedisError:
+        return False
+
+
+def making_key(conversation_id: int) -> str:
+    """Set while a worker makes a summary."""
+    return f"journey:report:{conversation_id}"
+
+
+def _ask_for(conversation_id: int) -> bool:
+    try:
+        enqueue("journey_report", conversation_id=conversation_id)
+    except RedisError:
+        return False
+    return True
 
 
 def report_due(conversation: Conversation) -> bool:
@@ -91,6 +126,15 @@ def stored_report(user_id: int, conversation_id: int) -> tuple[bytes, str] | Non
     if row is None or row.source_hash != source.digest or row.pdf is None:
         return None
     return row.pdf, file_name(source.report, row.updated_at.date())
+
+
+def current_report(user_id: int, conversation_id: int) -> tuple[Conversation, Report]:
+    """What the summary says as things stand. Raises NotFound, and Conflict while there is nothing to sum up."""
+    conversation = _guided(user_id, conversation_id)
+    source = source_of(conversation)
+    if not source.evidence_ids:
+        raise Conflict("There is nothing to sum up yet. Talk about one of the points first.")
+    return conversation, source.report
 
 
 def drop_reports_of(user_id: int) -> int:
@@ -134,7 +178,9 @@ def source_of(conversation: Conversation) -> Source:
     person = profile.name or profile.preferred_name or owner.name or ""
     journey = view.journey
     answers = [_answer(item) for item in view.points]
-    report = Report(journey.title, journey.description, person, conversation.title or "", answers)
+    report = Report(
+        journey.title, journey.description, person, conversation.title or "", answers, journey.front_page or ""
+    )
     ids = [quote.evidence_id for item in view.points for quote in item.evidence]
     return Source(report, ids, fingerprint(report), view)
 
@@ -142,16 +188,25 @@ def source_of(conversation: Conversation) -> Source:
 def _answer(item: PointView) -> Answer:
     quotes: dict[str, Quotation] = {}
     for quote in item.evidence:
+        if quote.memory_id is not None and quote.message_id is None:
+            continue  # what a memory says was never said so: it stands among the statements
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
         item.point.title,
         item.point.description,
-        item.statements,
+        _statements(item, quotes),
         list(quotes.values())[-QUOTES_SHOWN:],
         [(name, value) for name, value in values if value],
         item.is_settled,
+        is_skipped=item.is_skipped,
+        unclear=[f"{label(pair.name)}: {pair.one_says} / {pair.other_says}" for pair in item.conflicts],
     )
+
+
+def _statements(item: PointView, quotes: Mapping[str, Quotation]) -> list[str]:
+    """What was understood beyond the quotes that are shown."""
+    return merge_texts(quotes, item.extracted_points)[len(merge_texts((), quotes)) :]
 
 
 def _value(value: object) -> str:

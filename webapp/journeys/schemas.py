@@ -61,6 +61,10 @@ class PointAnswer(BaseModel):
         return self
 
 
+class SummaryQuery(BaseModel):
+    format: Literal["pdf", "md", "json"] = "pdf"
+
+
 class SkipWish(BaseModel):
     until: Literal["never", "later"] = Field("never", description="later: asked about after all other points.")
 

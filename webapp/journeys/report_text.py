@@ -1,0 +1,76 @@
+"""The summary of a journey as Markdown and as data; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from webapp.journeys.report_content import Answer, Report, long_date
+
+OPEN, ASIDE = "Not yet talked about.", "Set aside at your wish."
+
+
+def as_markdown(report: Report, day: date) -> str:
+    """The summary as Markdown; what people said cannot become a heading, a list or HTML."""
+    head = [f"# {_line(report.journey)}", " · ".join(_line(part) for part in (report.person, long_date(day)) if part)]
+    head += [f"{report.addressed} of {len(report.answers)} points talked through", _line(report.description)]
+    blocks = [*head]
+    if report.front_page:
+        blocks += [f"## {_line(report.front_page)}", _short(report.answers)]
+    for number, answer in enumerate(report.answers, 1):
+        blocks += [f"## {number}. {_line(answer.title)}", *_answer(answer)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def as_data(report: Report, day: date) -> dict[str, Any]:
+    """The summary as data."""
+    return {
+        "journey": report.journey,
+        "description": report.description,
+        "person": report.person,
+        "conversation": report.conversation,
+        "date": day.isoformat(),
+        "front_page": report.front_page or None,
+        "addressed": report.addressed,
+        "points": [
+            {
+                "title": answer.title,
+                "description": answer.description,
+                "is_addressed": answer.is_addressed,
+                "is_set_aside": answer.is_skipped,
+                "statements": list(answer.statements),
+                "values": dict(answer.values),
+                "unclear": list(answer.unclear),
+                "quotes": [{"text": quote.text, "said_at": quote.said_at.isoformat()} for quote in answer.quotes],
+            }
+            for answer in report.answers
+        ],
+    }
+
+
+def _short(answers: Sequence[Answer]) -> str:
+    lines = []
+    for answer in answers:
+        said = [*answer.statements, *(f"{name}: {value}" for name, value in answer.values)]
+        if said:
+            lines.append(f"- **{_line(answer.title)}**: {_line('; '.join(said))}")
+    return "\n".join(lines)
+
+
+def _answer(answer: Answer) -> list[str]:
+    if not (answer.statements or answer.quotes or answer.values):
+        return [f"*{ASIDE if answer.is_skipped else OPEN}*"]
+    listed = [
+        *(f"- {_line(text)}" for text in answer.statements),
+        *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
+        *(f"- Two answers disagree: {_line(text)}" for text in answer.unclear),
+    ]
+    quotes = [f"> {_line(quote.text)}\n> — you, {long_date(quote.said_at.date())}" for quote in answer.quotes]
+    return ["\n".join(listed), *quotes]
+
+
+def _line(text: str) -> str:
+    """One line without Markdown or HTML of its own."""
+    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", " ".join(text.split()))
