@@ -33,6 +33,7 @@ DOMAINS = [
     "digests",
     "tasks",
     "internal",
+    "transfer",
     "admin",
     "openapi",
 ]

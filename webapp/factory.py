@@ -77,6 +77,8 @@ from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Environment
+from webapp.transfer.api import blueprint as transfer_api
+from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.web import BoundedRequest, Problem
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -101,7 +103,6 @@ def build(settings: Settings | None = None) -> Flask:
         instance_path=str(settings.var_dir.absolute()),
     )
     app.jinja_environment = Environment  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
-    app.request_class = BoundedRequest
     _configure(app, settings)
     _extend(app, settings)
     _register(app)
@@ -115,6 +116,7 @@ def _configure(app: Flask, settings: Settings) -> None:
         SQLALCHEMY_DATABASE_URI=settings.sqlalchemy_url,
         SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings.sqlalchemy_url, settings.database_pool),
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
+        MAX_IMPORT_BYTES=settings.max_import_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
         PERMANENT_SESSION_LIFETIME=timedelta(days=settings.session_days),
         SESSION_COOKIE_NAME="session",
@@ -145,6 +147,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     login.init_app(app, add_context_processor=False)
     csrf.init_app(app)
     htmx.init_app(app)
+    app.request_class = BoundedRequest  # after htmx-flask, which puts its own in place
     limiter.init_app(app)
     redis.put(app, make_redis(settings.redis_url))
     init_models(app, settings)
@@ -197,9 +200,9 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, sharing_api, folders_api):
+    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api):
         app.register_api(api)
-    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages):
+    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages, transfer_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)

@@ -38,7 +38,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                 return function(*args, **kwargs)
             if not 1 <= len(key) <= 200 or not key.isprintable():
                 raise Invalid.field(HEADER, "must be 1 to 200 printable characters")
-            digest = hashlib.sha256(b"\n".join((request.path.encode(), request.get_data()))).hexdigest()
+            digest = _fingerprint()
             row = IdempotencyKey(user_id=current_user_id(), key=key, request_hash=digest, status=0, body=None)
             stored = _claim(row)
             if stored is None:
@@ -61,6 +61,22 @@ def commit(payload: Any, status: int) -> Any:
         row.status, row.body = status, payload
     db.session.commit()
     return payload
+
+
+def _fingerprint() -> str:
+    """What tells one request from another: its address and body; files are read in pieces, for they may be large."""
+    digest = hashlib.sha256(request.path.encode() + b"\n")
+    if request.mimetype != "multipart/form-data":
+        digest.update(request.get_data())
+        return digest.hexdigest()
+    for name, value in sorted(request.form.items(multi=True)):
+        digest.update(f"{name}={value}\n".encode("utf-8", "replace"))
+    for name, file in sorted(request.files.items(multi=True), key=lambda item: item[0]):
+        digest.update(f"{name}={file.filename}\n".encode("utf-8", "replace"))
+        while piece := file.stream.read(1_048_576):
+            digest.update(piece)
+        file.stream.seek(0)
+    return digest.hexdigest()
 
 
 def _claim(row: IdempotencyKey) -> IdempotencyKey | None:

@@ -66,6 +66,11 @@ JOBS: dict[str, JobSpec] = {
     "journey_report": JobSpec(
         "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
     ),
+    "look_at_import": JobSpec(
+        "jobs.transfer.look_at_import", Queue.INDEX, timeout=3_600, retries=(30, 300), of="import_id"
+    ),
+    "import": JobSpec("jobs.transfer.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
+    "export": JobSpec("jobs.transfer.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }

@@ -23,6 +23,7 @@ from webapp.queueing import enqueue_owed
 from webapp.retrieval.indexing import owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
+from webapp.transfer import exporting, importing
 
 OWED_DAYS = 7
 IDEMPOTENCY_HOURS = 24
@@ -39,6 +40,9 @@ def sweep() -> dict[str, int]:
         "index": owed_users(),
         "index_document": owed_documents(),
         "journey_report": owed_reports(),
+        "look_at_import": importing.owed("reading"),
+        "import": importing.owed("running"),
+        "export": exporting.owed(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
@@ -62,6 +66,7 @@ def purge() -> dict[str, int]:
         )
         history.recount(resting)
         reports = purge_reports()
+        exporting.purge(at)
         sessions.purge()
         audit.purge(app_settings().audit_days)
         keys = rows_changed(

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from flask import Request, current_app, request
 from flask_openapi3 import APIBlueprint, Tag
 from htmx_flask import request as htmx_request
+from htmx_flask.requests import HtmxAwareRequest
 from pydantic import BaseModel, ConfigDict, Field
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import NotFound, RequestEntityTooLarge
@@ -21,6 +22,10 @@ from webapp.errors import DomainError, UnsupportedMediaType
 from webapp.validation import MAX_ID
 
 T = TypeVar("T")
+V = TypeVar("V", bound=Callable[..., Any])
+
+UPLOADS = {"/api/imports": "MAX_IMPORT_BYTES", "/imports": "MAX_IMPORT_BYTES"}
+"""Addresses that large files are posted to, and the configuration that says how large."""
 
 # What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
 Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
@@ -61,11 +66,27 @@ class BoundedValues(ImmutableMultiDict[str, str]):
         return default if type is int and found is not None and abs(found) > MAX_ID else found
 
 
-class BoundedRequest(Request):
+class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has no types
     """A request whose parameters, fields and cookies hold no number that the database would refuse."""
 
     parameter_storage_class = BoundedValues
     dict_storage_class = BoundedValues
+
+    @property
+    def max_content_length(self) -> int | None:
+        """Bytes that a body may have: more where files are sent to. Known before anything reads the body."""
+        setting = UPLOADS.get(self.path) if self.method == "POST" else None
+        return int(current_app.config[setting]) if setting else super().max_content_length
+
+    @max_content_length.setter
+    def max_content_length(self, value: int | None) -> None:
+        Request.max_content_length.fset(self, value)  # type: ignore[attr-defined]  # a property there, too
+
+
+def accepts_files(view: V) -> V:
+    """Mark a JSON endpoint that takes multipart form data, too."""
+    view.accepts_files = True  # type: ignore[attr-defined]
+    return view
 
 
 def check_ids() -> None:
@@ -172,6 +193,9 @@ def check_json_request() -> None:
     if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(("/api/", "/memory/")):
         return
     if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
+        return
+    view = current_app.view_functions.get(request.endpoint or "")
+    if request.mimetype == "multipart/form-data" and getattr(view, "accepts_files", False):
         return
     if not request.is_json:
         raise UnsupportedMediaType("Send JSON, with Content-Type: application/json.")

@@ -14,7 +14,7 @@ from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.spaces.choosing import spaces_to_choose
-from webapp.validation import MAX_ID
+from webapp.validation import parse_id
 from webapp.web import PageQuery, wants_partial
 
 blueprint = Blueprint("organising_pages", __name__)
@@ -45,7 +45,7 @@ def index() -> str:
 @signed_in
 def change_many() -> Any:
     """Do one thing to all that are ticked."""
-    ids = [int(value) for value in request.form.getlist("id")[:500] if value.isdecimal() and int(value) <= MAX_ID]
+    ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     said = organising.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
@@ -156,8 +156,7 @@ def _query() -> ConversationQuery:
 
 
 def _id(name: str) -> int | None:
-    value = request.values.get(name, "")
-    return int(value) if value.isdecimal() and 1 <= int(value[:12]) <= MAX_ID else None
+    return parse_id(request.values.get(name, ""))
 
 
 def _folders() -> list[Any]:

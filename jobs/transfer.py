@@ -1,0 +1,24 @@
+"""Imports and exports."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp.transfer import exporting, importing
+
+
+@job("look_at_import")
+def look_at_import(import_id: int) -> str:
+    """Find out what an uploaded file holds."""
+    return importing.look_at(import_id)
+
+
+@job("import")
+def run_import(import_id: int) -> str:
+    """Go on with an import for a while."""
+    return importing.run(import_id)
+
+
+@job("export")
+def make_export(export_id: int) -> str:
+    """Write the file of an export."""
+    return exporting.make(export_id)

@@ -1,0 +1,224 @@
+"""Exports: what is in them, what never is, whose they are, and that they come back in."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from datetime import timedelta
+
+import pytest
+from jsonschema import validate
+
+from tests.support.people import post_form
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, write_transaction
+from webapp.transfer import exporting, storage
+from webapp.transfer.models import Export
+
+
+@pytest.fixture
+def talk(app, user):
+    """A conversation with an earlier version; its id."""
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user.user_id, title="Bees: a talk", message_count=2)
+        row.tags = ["garden"]
+        db.session.add(row)
+        db.session.flush()
+        asked = Message(conversation_id=row.conversation_id, role="user", content="What do <b>bees</b> eat?")
+        db.session.add(asked)
+        db.session.flush()
+        for content, old in (("Old words", asked.message_id), ("**Nectar** and 花粉", None)):
+            db.session.add(
+                Message(
+                    conversation_id=row.conversation_id,
+                    role="assistant",
+                    content=content,
+                    parent_id=asked.message_id,
+                    reply_to_id=asked.message_id,
+                    superseded_by_id=old,
+                )
+            )
+        return row.conversation_id
+
+
+def _export(client, run_jobs, **fields):
+    made = client.post("/api/exports", json=fields)
+    assert made.status_code == 202, made.text
+    run_jobs()
+    number = made.get_json()["export_id"]
+    shown = client.get(f"/api/exports/{number}").get_json()
+    assert shown["status"] == "ready", shown
+    with client.get(f"/api/exports/{number}/download") as file:
+        assert file.data
+        return shown, file
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "words"),
+    [
+        ("markdown", "text/markdown", "# Bees: a talk\n"),
+        ("json", "application/json", '"role": "user"'),
+        ("html", "text/html", "&lt;b&gt;bees&lt;/b&gt;"),
+    ],
+)
+def test_a_conversation_in_each_form(client, run_jobs, talk, form, kind, words):
+    shown, file = _export(client, run_jobs, what="conversation", conversation_id=talk, format=form)
+    assert file.status_code == 200
+    assert file.headers["Content-Type"].startswith(kind)
+    assert shown["filename"].startswith("Bees a talk.") and shown["size"] == len(file.data)
+    assert words in file.text and "Nectar" in file.text and "Old words" not in file.text
+    assert "attachment" in file.headers["Content-Disposition"]
+
+
+def test_a_conversation_as_pages(client, run_jobs, talk):
+    _, file = _export(client, run_jobs, what="conversation", conversation_id=talk, format="pdf")
+    assert file.data.startswith(b"%PDF-") and len(file.data) > 2_000
+
+
+def test_memories_in_each_form(client, run_jobs):
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    gone = client.post("/api/memories", json={"memory_type": "fact", "content": "Lived in Porto"}).get_json()
+    client.delete(f"/api/memories/{gone['memory_id']}")
+    for form, words in (("text", "] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
+        _, file = _export(client, run_jobs, what="memories", format=form)
+        assert words in file.text and "Porto" not in file.text
+    _, file = _export(client, run_jobs, what="memories", format="mem")
+    with zipfile.ZipFile(io.BytesIO(file.data)) as bundle:
+        assert "Keeps bees" in bundle.read("items/fact.jsonl").decode()
+        assert "targetID" in bundle.read("audit/tombstones.jsonl").decode()
+        assert b"Porto" not in b"".join(bundle.read(name) for name in bundle.namelist())
+
+
+def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    client.post("/api/folders", json={"name": "Garden"})
+    client.post("/api/spaces", json={"kind": "project", "name": "Hive", "instructions": "Be brief."})
+    _, file = _export(client, run_jobs, what="account")
+    with zipfile.ZipFile(io.BytesIO(file.data)) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        schema = json.loads(archive.read("schema.json"))
+        parts = {
+            name: [json.loads(line) for line in archive.read(name).decode().splitlines()] for name in manifest["files"]
+        }
+        everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
+    assert (manifest["format"], manifest["version"], manifest["account"]["email"]) == (
+        "commonplace-export",
+        1,
+        user.email,
+    )
+    for name, rows in parts.items():
+        for row in rows:
+            validate(row, schema["$defs"][name])
+    (conversation,) = parts["conversations.jsonl"]
+    assert [m["content"] for m in conversation["messages"]][1:] == ["Old words", "**Nectar** and 花粉"]
+    assert conversation["tags"] == ["garden"]
+    assert parts["memories.jsonl"][0]["content"] == "Keeps bees"
+    assert parts["revisions.jsonl"] and parts["change_sets.jsonl"]
+    assert parts["spaces.jsonl"][0]["instructions"] == "Be brief."
+    assert parts["folders.jsonl"][0]["name"] == "Garden"
+    assert parts["audit.jsonl"][-1]["action"] == "export_made"
+    assert "argon2" not in everything and user.token not in everything
+
+
+def test_an_export_comes_back_in(client, api, make_user, run_jobs, talk):
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    _, file = _export(client, run_jobs, what="account")
+    other = api(make_user())
+    made = other.post(
+        "/api/imports", data={"file": (io.BytesIO(file.data), "me.zip")}, content_type="multipart/form-data"
+    ).get_json()
+    run_jobs()
+    other.post(f"/api/imports/{made['import_id']}/start", json={})
+    run_jobs()
+    done = other.get(f"/api/imports/{made['import_id']}").get_json()
+    assert (done["format"], done["counts"]["conversations imported"], done["counts"]["memories proposed"]) == (
+        "commonplace",
+        1,
+        1,
+    )
+    (found,) = other.get("/api/conversations").get_json()["conversations"]
+    said = other.get(f"/api/conversations/{found['conversation_id']}").get_json()["messages"]
+    assert [m["content"] for m in said] == ["What do <b>bees</b> eat?", "**Nectar** and 花粉"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"what": "everything"},
+        {"what": "account", "format": "pdf"},
+        {"what": "memories", "format": "zip"},
+        {"what": "conversation"},
+        {"what": "conversation", "conversation_id": 2**40},
+    ],
+)
+def test_bad_wishes_are_422(client, body):
+    assert client.post("/api/exports", json=body).status_code == 422
+
+
+def test_exports_are_their_owners_and_admins_see_none(client, api, make_user, anonymous, run_jobs, talk):
+    shown, _ = _export(client, run_jobs, what="account")
+    place = f"/api/exports/{shown['export_id']}"
+    for person in (make_user(), make_user(is_admin=True)):
+        stranger = api(person)
+        assert stranger.get(place).status_code == 404
+        assert stranger.get(f"{place}/download").status_code == 404
+        assert stranger.get("/api/exports").get_json()["exports"] == []
+        wish = {"what": "conversation", "conversation_id": talk}
+        assert stranger.post("/api/exports", json=wish).status_code == 404
+    assert anonymous.get(f"{place}/download").status_code == 401
+
+
+@pytest.fixture
+def before(app):
+    """The files of other tests."""
+    with app.app_context():
+        return set(storage.folder().iterdir())
+
+
+def test_files_go_after_their_day(app, client, run_jobs, before):
+    shown, _ = _export(client, run_jobs, what="memories")
+    with app.app_context(), write_transaction():
+        db.session.get(Export, shown["export_id"]).expires_at = now() - timedelta(seconds=1)
+    assert client.get(f"/api/exports/{shown['export_id']}/download").status_code == 404
+    with app.app_context():
+        with write_transaction():
+            assert exporting.purge(now()) == 1
+        assert set(storage.folder().iterdir()) == before
+    assert client.get(f"/api/exports/{shown['export_id']}").get_json()["status"] == "expired"
+
+
+def test_made_twice_one_file_is_kept(app, client, before):
+    made = client.post("/api/exports", json={"what": "memories"}).get_json()
+    assert client.get(f"/api/exports/{made['export_id']}/download").status_code == 409
+    with app.app_context():
+        assert exporting.make(made["export_id"]) == "ready"
+        assert exporting.make(made["export_id"]) == "ready"
+        assert len(set(storage.folder().iterdir()) - before) == 1
+
+
+def test_a_conversation_that_is_gone_by_then_fails_plainly(client, run_jobs, talk):
+    made = client.post("/api/exports", json={"what": "conversation", "conversation_id": talk}).get_json()
+    client.delete(f"/api/conversations/{talk}")
+    run_jobs()
+    shown = client.get(f"/api/exports/{made['export_id']}").get_json()
+    assert (shown["status"], shown["error"]) == ("failed", "The conversation was deleted.")
+
+
+def test_too_many_at_once_are_refused(client):
+    for _ in range(3):
+        assert client.post("/api/exports", json={"what": "memories"}).status_code == 202
+    assert client.post("/api/exports", json={"what": "memories"}).status_code == 409
+
+
+def test_the_page_makes_and_offers_exports(login, user, run_jobs):
+    browser = login(user)
+    assert post_form(browser, "/exports", page="/transfer", what="memories", format="text").status_code == 303
+    assert "Being made" in browser.get("/transfer").text
+    run_jobs()
+    text = browser.get("/transfer?part=exports", headers={"HX-Request": "true"}).text
+    assert "Download" in text
+    place = text.split('class="button" href="')[1].split('"')[0]
+    with browser.get(place) as file:
+        assert file.status_code == 200

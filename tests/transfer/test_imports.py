@@ -1,0 +1,327 @@
+"""Imports from upload to undo: what arrives, what does not, running again, being killed, and whose it is."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from tests.support.people import post_form
+from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now
+from webapp.transfer import importing, storage
+from webapp.transfer.models import Import
+
+
+def _upload(client, content, name="export.zip", **fields):
+    data = {"file": (io.BytesIO(content), name), **fields}
+    return client.post("/api/imports", data=data, content_type="multipart/form-data")
+
+
+def _bring(client, run_jobs, content, **wishes):
+    """Upload, look, start and run; the import as it stands then."""
+    made = _upload(client, content)
+    assert made.status_code == 202, made.text
+    run_jobs()
+    number = made.get_json()["import_id"]
+    ready = client.get(f"/api/imports/{number}").get_json()
+    assert ready["status"] == "ready", ready
+    assert client.post(f"/api/imports/{number}/start", json=wishes).status_code == 202
+    run_jobs()
+    return client.get(f"/api/imports/{number}").get_json()
+
+
+def _talks(client):
+    return client.get("/api/conversations?limit=100").get_json()["conversations"]
+
+
+def _said(client, conversation_id):
+    rows = client.get(f"/api/conversations/{conversation_id}?limit=100").get_json()["messages"]
+    return [(row["role"], row["content"]) for row in rows]
+
+
+@pytest.fixture
+def chatgpt():
+    """An export of two conversations with memories."""
+    return zipped({"conversations.json": [chatgpt_conversation(1, is_archived=True), chatgpt_conversation(2)]})
+
+
+def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run_jobs, model, chatgpt):
+    made = _upload(client, chatgpt).get_json()
+    assert made["status"] == "reading"
+    run_jobs()
+    ready = client.get(f"/api/imports/{made['import_id']}").get_json()
+    assert (ready["status"], ready["format"]) == ("ready", "chatgpt")
+    assert (
+        ready["preview"]["counts"] == {"conversations": 2, "messages": 4, "memorys": 4}
+        or ready["preview"]["counts"]["conversations"] == 2
+    )
+    assert ready["preview"]["dates"]["from"].startswith("2023-11-14")
+    assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 202
+    run_jobs()
+    done = client.get(f"/api/imports/{made['import_id']}").get_json()
+    assert done["status"] == "done"
+    assert done["counts"]["conversations imported"] == 2
+    assert done["counts"]["memories proposed"] == 4
+    (talk,) = _talks(client)
+    assert (talk["title"], talk["updated_at"][:10]) == ("Talk 2", "2023-11-14")
+    assert _said(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]
+    archived = client.get("/api/conversations?archived=true").get_json()["conversations"]
+    assert [row["title"] for row in archived] == ["Talk 1"]
+    memories = client.get("/api/memories?needs_review=true").get_json()["memories"]
+    assert {row["content"] for row in memories} >= {"Lives in Lisbon.", "I am a beekeeper"}
+    assert all(row["needs_review"] and row["origin"] == "import" for row in memories)
+    assert not [call for call in model.calls() if "chat" in str(call)]  # nothing is sent to a model
+
+
+def test_what_arrived_is_found(client, run_jobs, chatgpt):
+    _bring(client, run_jobs, chatgpt)
+    found = client.get("/api/search?q=Question").get_json()
+    assert "Question 2" in json.dumps(found)
+
+
+def test_again_nothing_is_doubled_new_messages_are_added_and_edits_are_versions(client, run_jobs):
+    first = chatgpt_conversation(1)
+    _bring(client, run_jobs, zipped({"conversations.json": [first]}))
+    again = _bring(client, run_jobs, zipped({"conversations.json": [first]}))
+    assert again["counts"]["conversations unchanged"] == 1
+    assert "conversations imported" not in again["counts"]
+    assert again["error"].startswith("Nothing new")
+    longer = chatgpt_conversation(1)
+    longer["mapping"]["q2"] = node("q2", "a1", "user", "And then?", 1_700_000_020.0)
+    longer["current_node"] = "q2"
+    more = _bring(client, run_jobs, zipped({"conversations.json": [longer]}))
+    assert (more["counts"]["conversations updated"], more["counts"]["messages"]) == (1, 1)
+    (talk,) = _talks(client)
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Question 1", "Answer 1.", "And then?"]
+    edited = chatgpt_conversation(1)
+    edited["mapping"]["a9"] = node("a9", "q1", "assistant", "Another answer", 1_700_000_030.0)
+    edited["current_node"] = "a9"
+    _bring(client, run_jobs, zipped({"conversations.json": [edited]}))
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Question 1", "Another answer"]
+    shown = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()
+    assert shown["message_count"] == 2
+    versions = client.get(f"/api/messages/{shown['messages'][1]['message_id']}/versions").get_json()
+    assert "Answer 1." in json.dumps(versions)
+
+
+def test_what_was_gone_on_with_here_is_left_alone(app, client, run_jobs):
+    _bring(client, run_jobs, zipped({"conversations.json": [chatgpt_conversation(1)]}))
+    (talk,) = _talks(client)
+    with app.app_context():
+        db.session.add(Message(conversation_id=talk["conversation_id"], role="user", content="Here"))
+        db.session.commit()
+    longer = chatgpt_conversation(1)
+    longer["mapping"]["q2"] = node("q2", "a1", "user", "There", 1_700_000_020.0)
+    longer["current_node"] = "q2"
+    done = _bring(client, run_jobs, zipped({"conversations.json": [longer]}))
+    assert done["counts"]["conversations skipped"] == 1
+    items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
+    assert items[0]["reason"] == "You have gone on with it here."
+
+
+def test_projects_become_spaces_with_their_memories(client, run_jobs):
+    content = zipped(
+        {
+            "conversations.json": [claude_conversation(1)],
+            "projects.json": [
+                {"uuid": "p", "name": "Thesis", "prompt_template": "Be strict.", "docs": [{"content": "Bees dance."}]}
+            ],
+            "memories.json": [{"conversations_memory": "Keeps bees.", "project_memories": {"p": "Due in May."}}],
+        }
+    )
+    done = _bring(client, run_jobs, content)
+    assert done["counts"]["projects imported"] == 1
+    (space,) = client.get("/api/spaces").get_json()["spaces"]
+    assert (space["name"], space["instructions"]) == ("Thesis", "Be strict.")
+    memories = client.get("/api/memories?needs_review=true").get_json()["memories"]
+    assert {(row["content"], row["space_id"]) for row in memories} == {
+        ("Keeps bees.", None),
+        ("Due in May.", space["space_id"]),
+    }
+
+
+def test_only_what_was_chosen_is_taken(client, run_jobs, chatgpt):
+    done = _bring(client, run_jobs, chatgpt, take=["memories"])
+    assert _talks(client) == []
+    assert done["counts"]["memories proposed"] == 4
+    late = _bring(client, run_jobs, chatgpt, take=["conversations"], between={"from": "2024-01-01T00:00:00Z"})
+    assert late["counts"]["conversations skipped"] == 2
+
+
+def test_forgotten_things_and_secrets_do_not_come_back(client, run_jobs):
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Lives in Porto"}).get_json()
+    assert client.delete(f"/api/memories/{made['memory_id']}").status_code == 200
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    text = "- Lives in Porto\n- keeps bees\n- My password is hunter2-Tr0ub4dor\n- Likes tea\n"
+    made = client.post("/api/imports", json={"text": text}).get_json()
+    run_jobs()
+    client.post(f"/api/imports/{made['import_id']}/start", json={})
+    run_jobs()
+    done = client.get(f"/api/imports/{made['import_id']}").get_json()
+    assert done["counts"] == {
+        "memories forgotten": 1,
+        "memories known": 1,
+        "memories secret": 1,
+        "memories proposed": 1,
+    }
+
+
+def test_undoing_takes_everything_back(client, run_jobs, chatgpt):
+    done = _bring(client, run_jobs, chatgpt)
+    assert client.post(f"/api/imports/{done['import_id']}/undo", json={}).status_code == 202
+    assert _talks(client) == []
+    assert client.get("/api/memories?needs_review=true").get_json()["memories"] == []
+    assert client.post(f"/api/imports/{done['import_id']}/undo", json={}).status_code == 409
+
+
+def test_undoing_a_second_import_leaves_the_first(client, run_jobs):
+    _bring(client, run_jobs, zipped({"conversations.json": [chatgpt_conversation(1)]}))
+    edited = chatgpt_conversation(1)
+    edited["mapping"]["a9"] = node("a9", "q1", "assistant", "Another answer", 1_700_000_030.0)
+    edited["current_node"] = "a9"
+    second = _bring(client, run_jobs, zipped({"conversations.json": [edited]}))
+    client.post(f"/api/imports/{second['import_id']}/undo", json={})
+    (talk,) = _talks(client)
+    assert [text for _, text in _said(client, talk["conversation_id"])] == ["Question 1", "Answer 1."]
+    assert talk["message_count"] == 2
+
+
+def test_a_killed_import_goes_on_where_it_was_and_does_nothing_twice(app, client, run_jobs, monkeypatch):
+    monkeypatch.setattr(importing, "BATCH", 2)
+    made = _upload(client, zipped({"conversations.json": [chatgpt_conversation(n) for n in range(6)]})).get_json()
+    run_jobs()
+    client.post(f"/api/imports/{made['import_id']}/start", json={"take": ["conversations"]})
+    write, calls = importing.write_conversation, []
+
+    def killed(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == 4:
+            raise SystemExit
+        return write(*args, **kwargs)
+
+    monkeypatch.setattr(importing, "write_conversation", killed)
+    with app.app_context(), pytest.raises(SystemExit):
+        importing.run(made["import_id"])
+    with app.app_context():
+        assert importing.run(made["import_id"]) == "done"
+        assert importing.run(made["import_id"]) == "done"
+        assert db.session.query(Conversation).count() == 6
+
+
+def test_the_sweep_finds_what_stands_still(app, client, chatgpt):
+    made = _upload(client, chatgpt).get_json()
+    with app.app_context():
+        assert importing.owed("reading") == []
+        row = db.session.get(Import, made["import_id"])
+        row.updated_at = now() - 2 * importing.STALE
+        db.session.commit()
+        assert importing.owed("reading") == [made["import_id"]]
+
+
+def test_an_import_can_be_stopped(app, client, run_jobs, chatgpt):
+    with app.app_context():
+        before = set(storage.folder().iterdir())
+    made = _upload(client, chatgpt).get_json()
+    run_jobs()
+    client.post(f"/api/imports/{made['import_id']}/start", json={})
+    assert client.post(f"/api/imports/{made['import_id']}/cancel", json={}).status_code == 202
+    run_jobs()
+    assert client.get(f"/api/imports/{made['import_id']}").get_json()["status"] == "cancelled"
+    assert _talks(client) == []
+    with app.app_context():
+        assert set(storage.folder().iterdir()) == before
+
+
+def test_files_that_are_no_exports_say_so(client, run_jobs):
+    made = _upload(client, b"not json at all", "x.json").get_json()
+    run_jobs()
+    failed = client.get(f"/api/imports/{made['import_id']}").get_json()
+    assert failed["status"] == "failed"
+    assert "not an export" in failed["error"]
+    assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 409
+
+
+def test_bad_parts_are_reported_and_stop_nothing(client, run_jobs):
+    rows = [chatgpt_conversation(1), {"title": "Broken"}, chatgpt_conversation(2, title="x\x00y" * 200)]
+    done = _bring(client, run_jobs, zipped({"conversations.json": rows}))
+    assert done["counts"]["conversations imported"] == 2
+    assert done["counts"]["problems skipped"] == 1
+    items = client.get(f"/api/imports/{done['import_id']}/items?outcome=skipped").get_json()["items"]
+    assert [(item["title"], item["kind"]) for item in items] == [("“Broken”", "problem")]
+    assert HIDDEN not in json.dumps(_talks(client))
+
+
+@pytest.mark.parametrize("fields", [{}, {"format": "nonsense"}])
+def test_uploads_without_a_file_or_of_an_unknown_format_are_422(client, fields):
+    assert client.post("/api/imports", data=fields, content_type="multipart/form-data").status_code == 422
+    assert _upload(client, b"", **fields).status_code == 422
+    assert client.post("/api/imports", json={"text": ""}).status_code == 422
+    assert client.post("/api/imports", data=b"x", content_type="application/octet-stream").status_code == 415
+
+
+def test_too_much_at_once_is_refused(client):
+    for _ in range(3):
+        assert client.post("/api/imports", json={"text": "- a"}).status_code == 202
+    assert client.post("/api/imports", json={"text": "- a"}).status_code == 409
+
+
+def test_files_past_the_limit_are_refused(app, client, monkeypatch):
+    monkeypatch.setitem(app.config, "MAX_IMPORT_BYTES", 10)
+    answer = _upload(client, b"x" * 1_000)
+    assert answer.status_code == 413, answer.text
+
+
+def test_the_same_key_makes_one_import(client):
+    headers = {"Idempotency-Key": "once"}
+    answers = []
+    for content in (b"[]", b"[]", b"[1]"):
+        data = {"file": (io.BytesIO(content), "a.json")}
+        answers.append(client.post("/api/imports", data=data, content_type="multipart/form-data", headers=headers))
+    assert answers[0].get_json() == answers[1].get_json()
+    assert answers[2].status_code == 409
+
+
+def test_imports_are_their_owners(client, api, make_user, anonymous, login, run_jobs, chatgpt):
+    done = _bring(client, run_jobs, chatgpt)
+    place = f"/api/imports/{done['import_id']}"
+    for person in (make_user(), make_user(is_admin=True)):
+        stranger = api(person)
+        assert stranger.get(place).status_code == 404
+        assert stranger.get(f"{place}/items").status_code == 404
+        assert all(stranger.post(f"{place}/{do}", json={}).status_code == 404 for do in ("start", "cancel", "undo"))
+        assert stranger.get("/api/imports").get_json()["imports"] == []
+        assert login(person).get(f"/imports/{done['import_id']}").status_code == 404
+    assert anonymous.get(place).status_code == 401
+    assert anonymous.get("/transfer").status_code == 303
+
+
+def test_lists_are_paged(client, run_jobs):
+    rows = [chatgpt_conversation(n) for n in range(3)]
+    done = _bring(client, run_jobs, zipped({"conversations.json": rows}), take=["conversations"])
+    place = f"/api/imports/{done['import_id']}/items"
+    page = client.get(f"{place}?limit=2").get_json()
+    rest = client.get(f"{place}?limit=2&cursor={page['next_cursor']}").get_json()
+    assert [item["title"] for item in page["items"] + rest["items"]] == ["Talk 0", "Talk 1", "Talk 2"]
+    assert client.get(f"{place}?cursor=x").status_code == 422
+    assert client.get("/api/imports?cursor=x").status_code == 422
+
+
+def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt):
+    browser = login(user)
+    page = "/transfer"
+    made = post_form(browser, "/imports", page=page, file=(io.BytesIO(chatgpt), "chatgpt.zip"))
+    assert made.status_code == 303
+    run_jobs()
+    place = made.location
+    assert "Take it in" in browser.get(place).text
+    assert post_form(browser, f"{place}/start", page=place, take=["conversations", "memories"]).status_code == 303
+    run_jobs()
+    text = browser.get(place).text
+    assert "Talk 2" in text and "Review 4 memories" in text
+    assert post_form(browser, f"{place}/undo", page=place).status_code == 303
+    assert "Undone" in browser.get(place).text
+    assert post_form(browser, "/imports", page=page, text="- Likes tea").status_code == 303
+    assert post_form(browser, "/imports", page=page).status_code == 422

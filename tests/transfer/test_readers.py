@@ -1,0 +1,314 @@
+"""Every format, and the odd files that exist of it: read as their person saw them, hidden things left out."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.transfer import exports
+from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
+from webapp.transfer.parts import ReadConversation, ReadMemory, ReadProject, Unreadable, branch, instant, newest_leaf
+from webapp.transfer.readers import recognise
+from webapp.transfer.readers.claude import statements
+from webapp.transfer.readers.gemini import common_beginning
+from webapp.transfer.sources import Refused, Upload
+
+
+@pytest.fixture
+def read(tmp_path):
+    """`read(content, filename)`: the name of the reader that fits, and the parts it finds."""
+
+    def work(content, filename="export.zip"):
+        path = tmp_path / "upload"
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        with Upload(path, filename) as upload:
+            reader = recognise(upload)
+            parts = list(reader.read(upload))
+        return reader.name, parts
+
+    return work
+
+
+def _only(parts, kind):
+    return [part for part in parts if isinstance(part, kind)]
+
+
+def _said(conversation):
+    return [(message.role, message.content) for message in conversation.messages]
+
+
+def test_chatgpt_shows_the_branch_that_was_seen_and_nothing_hidden(read):
+    name, parts = read(zipped({"conversations.json": [chatgpt_conversation()], "chat.html": "<html>", "user.json": {}}))
+    (talk,) = _only(parts, ReadConversation)
+    assert name == "chatgpt"
+    assert (talk.source_id, talk.title) == ("conv-1", "Talk 1")
+    assert _said(talk) == [("user", "Question 1"), ("assistant", "Answer 1.")]
+    assert talk.messages[1].model == "gpt-5"
+    assert talk.created_at == datetime.fromtimestamp(1_700_000_000, UTC)
+    assert talk.left_out == 5
+    assert HIDDEN not in str(parts)
+    remembered = {(memory.content, memory.kind) for memory in _only(parts, ReadMemory)}
+    assert remembered == {
+        ("Lives in Lisbon.", "fact"),
+        ("Has a dog called Rex.", "fact"),
+        ("I am a beekeeper", "fact"),
+        ("Answer in short sentences", "instruction"),
+    }
+
+
+def test_chatgpt_shards_folders_and_single_files(read):
+    shards = {f"export/conversations-00{n}.json": [chatgpt_conversation(n)] for n in range(3)}
+    _, parts = read(zipped(shards | {"export/export_manifest.json": {}}))
+    assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 0", "Talk 1", "Talk 2"]
+    assert read([chatgpt_conversation()], "conversations-004.json")[0] == "chatgpt"
+
+
+def test_the_newest_list_of_memories_takes_the_place_of_what_was_told(read):
+    def listed(at, text):
+        content = {"content_type": "model_editable_context", "model_set_context": text}
+        return node("ctx", "root", "system", at=at, content=content)
+
+    old, new = chatgpt_conversation(1), chatgpt_conversation(2)
+    old["mapping"]["ctx"] = listed(1_700_000_001.0, "1. [2024-05-01]. Lives in Porto.")
+    new["mapping"]["ctx"] = listed(1_700_000_002.0, "1. [2025-01-02]. Lives in Lisbon.\n\n2. [2025-01-03]. Keeps bees.")
+    for talk in (old, new):
+        talk["mapping"]["q1"]["parent"] = "ctx"
+        talk["mapping"]["ctx"]["parent"] = "root"
+    _, parts = read(zipped({"conversations.json": [new, old]}))
+    assert [(m.content, m.at.date().isoformat()) for m in _only(parts, ReadMemory)] == [
+        ("Lives in Lisbon.", "2025-01-02"),
+        ("Keeps bees.", "2025-01-03"),
+    ]
+
+
+def test_a_conversation_that_was_not_to_be_remembered_tells_no_memories(read):
+    _, parts = read(zipped({"conversations.json": [chatgpt_conversation(is_do_not_remember=True)]}))
+    assert not _only(parts, ReadMemory)
+    assert _only(parts, ReadConversation)[0].may_remember is False
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"title": None},
+        {"create_time": None, "update_time": None},
+        {"current_node": None},
+        {"current_node": "nowhere"},
+        {"default_model_slug": None},
+        {"conversation_id": None, "id": "other"},
+    ],
+)
+def test_odd_chatgpt_conversations_are_read(read, odd):
+    _, parts = read(zipped({"conversations.json": [chatgpt_conversation() | odd]}))
+    (talk,) = _only(parts, ReadConversation)
+    assert _said(talk)[-1] == ("assistant", "Answer 1.")
+
+
+def test_circles_end(read):
+    talk = chatgpt_conversation()
+    talk["mapping"]["root"]["parent"] = "a1"
+    assert len(_only(read(zipped({"conversations.json": [talk]}))[1], ReadConversation)) == 1
+
+
+def test_one_bad_conversation_discards_nothing(read):
+    rows = [chatgpt_conversation(1), {"title": "Broken"}, "nonsense", {"mapping": {"x": 3}}, chatgpt_conversation(2)]
+    _, parts = read(zipped({"conversations.json": rows}))
+    assert [talk.title for talk in _only(parts, ReadConversation)][:1] == ["Talk 1"]
+    assert _only(parts, ReadConversation)[-1].title == "Talk 2"
+    assert any(part.place == "“Broken”" and "no messages" in part.reason for part in _only(parts, Unreadable))
+
+
+def test_a_file_that_was_cut_off_gives_what_it_has(read):
+    whole = json.dumps([chatgpt_conversation(1), chatgpt_conversation(2)])
+    _, parts = read(zipped({"conversations.json": whole[:-200]}))
+    assert [talk.title for talk in _only(parts, ReadConversation)] == ["Talk 1"]
+    assert "cut off" in _only(parts, Unreadable)[0].reason
+
+
+def test_claude_with_projects_and_memories(read):
+    name, parts = read(
+        zipped(
+            {
+                "conversations.json": [claude_conversation(1), claude_conversation(2, current_leaf_message_uuid=None)],
+                "users.json": [{"uuid": "u", "full_name": "Ana"}],
+                "projects/p1.json": {
+                    "uuid": "p1",
+                    "name": "Thesis",
+                    "prompt_template": "Be strict.",
+                    "docs": [{"filename": "notes.md", "content": "Bees dance."}],
+                },
+                "memories.json": [
+                    {
+                        "conversations_memory": "**Work context**\n\nAna keeps bees. She lives in Lisbon.",
+                        "project_memories": {"p1": "The thesis is due in May."},
+                    }
+                ],
+            }
+        )
+    )
+    assert name == "claude"
+    (project,) = _only(parts, ReadProject)
+    assert (project.name, project.instructions, project.documents) == (
+        "Thesis",
+        "Be strict.",
+        [("notes.md", "Bees dance.")],
+    )
+    assert isinstance(parts[0], ReadProject)  # before what belongs to it
+    for talk in _only(parts, ReadConversation):
+        said = _said(talk)
+        assert said[:2] == [("user", "Hello Claude"), ("assistant", "Hi")]
+        assert "the attachment" in said[2][1]
+    assert HIDDEN not in str(parts)
+    assert [(memory.content, memory.project) for memory in _only(parts, ReadMemory)] == [
+        ("Ana keeps bees.", None),
+        ("She lives in Lisbon.", None),
+        ("The thesis is due in May.", "p1"),
+    ]
+
+
+def test_summaries_in_markdown_become_statements():
+    text = (
+        "# Heading\n\n**Personal**\n\n- Likes **tea**.\n* Has two cats\n\nWorks at night. Sleeps at noon.\n\nTools:\n"
+    )
+    assert statements(text) == ["Likes tea.", "Has two cats", "Works at night.", "Sleeps at noon."]
+
+
+def test_open_webui(read):
+    name, parts = read([exports.openwebui_chat()], "chat-export.json")
+    (talk,) = _only(parts, ReadConversation)
+    assert name == "openwebui"
+    assert _said(talk) == [("user", "Hi there"), ("assistant", "New")]
+    assert talk.is_archived and talk.messages[1].model == "llama"
+    assert HIDDEN not in str(parts)
+
+
+def test_librechat(read):
+    name, parts = read(exports.librechat_conversation(), "talk.json")
+    (talk,) = _only(parts, ReadConversation)
+    assert (name, talk.title) == ("librechat", "Libre talk")
+    assert _said(talk) == [("user", "Question"), ("assistant", "Answer")]
+    assert HIDDEN not in str(parts)
+
+
+def test_sharegpt(read):
+    turns = [{"from": "system", "value": HIDDEN}, {"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]
+    name, parts = read([{"conversations": turns}], "sharegpt.json")
+    assert (name, _said(parts[0])) == ("sharegpt", [("user", "Q"), ("assistant", "A")])
+    assert parts[0].source_id == read([{"conversations": turns}], "again.json")[1][0].source_id
+
+
+@pytest.mark.parametrize("prefix", ["Prompted ", "Eingegebener Prompt: ", "你问 "])
+def test_gemini_in_any_language_makes_sessions_by_gap(read, prefix):
+    name, parts = read(zipped({"Takeout/My Activity/Gemini Apps/MyActivity.json": exports.gemini_records(prefix)}))
+    talks = _only(parts, ReadConversation)
+    assert name == "gemini"
+    asked = [[m.content for m in talk.messages if m.role == "user"] for talk in talks]
+    assert asked == [list(exports.QUESTIONS[:2]), [exports.QUESTIONS[2]]]
+    assert talks[0].messages[1].content == "Answer **1**\n\n- one"
+
+
+def test_gemini_as_a_page(read):
+    name, parts = read(zipped({"Takeout/Meine Aktivitäten/Gemini-Apps/MeineAktivitäten.html": exports.gemini_page()}))
+    (talk,) = _only(parts, ReadConversation)
+    assert name == "gemini"
+    assert _said(talk) == [("user", "Wie geht es?"), ("assistant", "Gut, danke.")]
+    assert talk.created_at == datetime(2026, 5, 1, 10, tzinfo=UTC)
+    undated = read(zipped({"a.html": exports.gemini_page("1 maj 2026 kl. 10:00:00")}))[1]
+    assert _said(undated[0])[0] == ("user", "Wie geht es?")
+
+
+def test_beginnings_are_told_from_questions():
+    assert common_beginning(["Prompted how are you", "Prompted what now", "Prompted why"]) == "Prompted "
+    assert common_beginning(["how are you", "what now", "why", "where"]) == ""
+    assert common_beginning(["Prompted x"]) == "Prompted "
+
+
+def test_lists_of_memories(read):
+    text = "Here is what I know:\n```\n[2026-03-14] - Lives in Porto\n- [unknown]: Likes tea\n```\n"
+    name, parts = read(text.encode(), "memories.txt")
+    assert name == "list"
+    assert [(m.content, m.at and m.at.date().isoformat()) for m in parts] == [
+        ("Lives in Porto", "2026-03-14"),
+        ("Likes tea", None),
+    ]
+    rows = {"results": [{"memory": "Keeps bees", "created_at": "2026-01-01T00:00:00Z"}, {"memory": ""}]}
+    name, parts = read(rows, "mem0.json")
+    assert (name, parts[0].content, type(parts[1])) == ("mem0", "Keeps bees", Unreadable)
+    graph = (
+        '{"type":"entity","name":"Rex","entityType":"dog","observations":["is brown","Rex barks"]}\n'
+        '{"type":"relation","from":"Ana","to":"Rex","relationType":"owns"}\nbroken\n'
+    )
+    name, parts = read(graph.encode(), "memory.jsonl")
+    assert name == "mcp-memory"
+    assert [m.content for m in _only(parts, ReadMemory)] == ["Rex: is brown", "Rex barks", "Ana owns Rex"]
+    assert len(_only(parts, Unreadable)) == 1
+
+
+def test_a_portable_bundle_reads_nothing_that_a_tombstone_names(read):
+    facts = [{"id": "1", "text": "Keeps bees"}, {"id": "2", "text": "Lived in Porto"}]
+    lines = "".join(json.dumps(fact) + "\n" for fact in facts)
+    name, parts = read(
+        zipped({"manifest.json": {}, "items/fact.jsonl": lines, "audit/tombstones.jsonl": '{"targetID": "2"}\n'})
+    )
+    assert (name, [m.content for m in parts]) == ("mem", ["Keeps bees"])
+
+
+def test_notes(read):
+    name, parts = read(
+        zipped({"bees.md": "---\ntags: [a]\n---\n# Bees\n\nThey dance.", "short.md": "Likes tea"}), "Garden.zip"
+    )
+    assert name == "notes"
+    assert _only(parts, ReadMemory)[0].content == "Likes tea"
+    assert _only(parts, ReadProject)[0].documents == [("bees", "# Bees\n\nThey dance.")]
+
+
+@pytest.mark.parametrize(
+    ("content", "filename"),
+    [
+        (b"", "a.json"),
+        (b"{}", "a.json"),
+        (b"[1, 2]", "a.json"),
+        (b"\x00\xff", "a.bin"),
+        (zipped({"a.png": "x"}), "a.zip"),
+    ],
+)
+def test_what_is_no_export_is_refused(read, content, filename):
+    with pytest.raises(Refused, match="not an export"):
+        read(content, filename)
+
+
+def test_bombs_and_broken_zips_are_refused(tmp_path):
+    bomb = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("conversations.json", "w") as member:
+        for _ in range(160):
+            member.write(b" " * 1024**2)
+    with (
+        Upload(bomb, "bomb.zip") as upload,
+        pytest.raises(Refused, match="unpacks to more"),
+        upload.open("conversations.json") as file,
+    ):
+        while file.read(1024**2):
+            pass
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(bomb.read_bytes()[:-30])
+    with pytest.raises((Refused, OSError)):
+        recognise(Upload(broken, "broken.zip"))
+
+
+@given(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=3), max_size=8))
+def test_a_branch_ends_and_holds_each_node_once(parents):
+    leaf = newest_leaf(parents, {})
+    path = branch(parents, leaf)
+    assert len(path) == len(set(path))
+    assert not parents or path[-1] == leaf
+
+
+@given(st.one_of(st.none(), st.booleans(), st.floats(), st.integers(), st.text(), st.lists(st.integers())))
+def test_moments_are_storable_or_nothing(value):
+    at = instant(value)
+    assert at is None or (at.tzinfo is not None and 1970 < at.year <= 2038)

@@ -1,0 +1,153 @@
+"""JSON endpoints of imports and exports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request, send_file
+from pydantic import ValidationError
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.extensions import limiter
+from webapp.problems import field_errors
+from webapp.transfer import exporting, service, storage
+from webapp.transfer.schemas import (
+    ExportList,
+    ExportOut,
+    ExportPath,
+    ImportList,
+    ImportOut,
+    ImportPath,
+    ItemList,
+    ItemOut,
+    ItemQuery,
+    NewExport,
+    PastedImport,
+    StartImport,
+)
+from webapp.web import PageQuery, accepts_files, api_blueprint
+
+blueprint = api_blueprint("transfer_api", __name__, tag="Import and export")
+
+limit_transfers = limiter.shared_limit("60 per hour", scope="transfer", key_func=lambda: f"user:{current_user_id()}")
+
+
+@blueprint.post("/imports", responses={202: ImportOut})
+@signed_in
+@limit_transfers
+@accepts_files
+@idempotency.idempotent
+def create_import() -> tuple[Any, int]:
+    """Bring in an export: a `file` as multipart form data, or pasted `text` as JSON. It is looked at first."""
+    if request.is_json:
+        try:
+            fields = PastedImport.model_validate(request.get_json())
+        except ValidationError as error:
+            raise Invalid("", errors=field_errors(error)) from None
+        row = service.paste(current_user_id(), fields)
+    else:
+        file = request.files.get("file")
+        if file is None:
+            raise Invalid.field("file", "is missing")
+        row = service.upload(current_user_id(), file, request.form.get("format") or None)
+    return idempotency.commit(ImportOut.of(row).model_dump(mode="json"), 202), 202
+
+
+@blueprint.get("/imports", responses={200: ImportList})
+@signed_in
+def list_imports(query: PageQuery) -> dict[str, Any]:
+    """Your imports, newest first."""
+    page = service.list_imports(current_user_id(), query)
+    found = ImportList(imports=[ImportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return found.model_dump(mode="json")
+
+
+@blueprint.get("/imports/<int:import_id>", responses={200: ImportOut})
+@signed_in
+def get_import(path: ImportPath) -> dict[str, Any]:
+    """How far an import is, and what is in its file."""
+    return ImportOut.of(service.get_import(current_user_id(), path.import_id)).model_dump(mode="json")
+
+
+@blueprint.get("/imports/<int:import_id>/items", responses={200: ItemList})
+@signed_in
+def list_items(path: ImportPath, query: ItemQuery) -> dict[str, Any]:
+    """What became of each part of an import, and why."""
+    page = service.list_items(current_user_id(), path.import_id, query)
+    found = ItemList(items=[ItemOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return found.model_dump(mode="json")
+
+
+@blueprint.post("/imports/<int:import_id>/start", responses={202: ImportOut})
+@signed_in
+def start_import(path: ImportPath, body: StartImport) -> tuple[Any, int]:
+    """Take in what is in the file, or a part of it."""
+    return _import(service.start(current_user_id(), path.import_id, body)), 202
+
+
+@blueprint.post("/imports/<int:import_id>/cancel", responses={202: ImportOut})
+@signed_in
+def cancel_import(path: ImportPath) -> tuple[Any, int]:
+    """Stop an import. What it has taken in stays until it is undone."""
+    return _import(service.cancel(current_user_id(), path.import_id)), 202
+
+
+@blueprint.post("/imports/<int:import_id>/undo", responses={202: ImportOut})
+@signed_in
+def undo_import(path: ImportPath) -> tuple[Any, int]:
+    """Take back everything an import brought."""
+    return _import(service.undo(current_user_id(), path.import_id)), 202
+
+
+@blueprint.post("/exports", responses={202: ExportOut})
+@signed_in
+@limit_transfers
+@idempotency.idempotent
+def create_export(body: NewExport) -> tuple[Any, int]:
+    """Have your account, a conversation or your memories written to a file."""
+    row = exporting.create_export(current_user_id(), body)
+    return idempotency.commit(ExportOut.of(row).model_dump(mode="json"), 202), 202
+
+
+@blueprint.get("/exports", responses={200: ExportList})
+@signed_in
+def list_exports(query: PageQuery) -> dict[str, Any]:
+    """Your exports, newest first."""
+    page = exporting.list_exports(current_user_id(), query)
+    found = ExportList(exports=[ExportOut.of(row) for row in page.items], next_cursor=page.next_cursor)
+    return found.model_dump(mode="json")
+
+
+@blueprint.get("/exports/<int:export_id>", responses={200: ExportOut})
+@signed_in
+def get_export(path: ExportPath) -> dict[str, Any]:
+    """Whether an export is ready."""
+    return ExportOut.of(exporting.get_export(current_user_id(), path.export_id)).model_dump(mode="json")
+
+
+@blueprint.get(
+    "/exports/<int:export_id>/download",
+    responses={200: {"description": "The file", "content": {"application/octet-stream": {}}}},
+)
+@signed_in(writes=True)
+def download_export(path: ExportPath) -> Any:
+    """The file of an export."""
+    return send_export(path.export_id)
+
+
+def send_export(export_id: int) -> Any:
+    """The file of one of the caller's exports, as a download."""
+    row = exporting.download(current_user_id(), export_id)
+    place, name, media_type = storage.path_of(row.stored_as or ""), row.filename, row.media_type
+    db.session.commit()
+    db.session.remove()  # a large file takes a while, and needs no connection
+    return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
+
+
+def _import(row: Any) -> dict[str, Any]:
+    answer = ImportOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer

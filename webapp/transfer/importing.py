@@ -1,0 +1,239 @@
+"""Bringing a file in: what is in it is looked at first, then taken in part by part, in slices that a job can repeat.
+
+A part is written in a savepoint of its own: one that cannot be taken in is reported and stops nothing. Every batch
+commits its parts, their reports and the position together, so a killed job loses nothing and does nothing twice.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import DBAPIError
+
+from webapp.database import database_is_away, db, now, write_transaction
+from webapp.errors import DomainError
+from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.queueing import enqueue_after_commit
+from webapp.transfer import storage
+from webapp.transfer.models import Import, ImportItem
+from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.readers import READERS, recognise
+from webapp.transfer.sources import Refused, Upload
+from webapp.transfer.writing import Written, space_of_project, write_conversation, write_project
+
+log = logging.getLogger(__name__)
+
+BATCH = 20
+SLICE_SECONDS = 60.0
+"""How long one job goes on before it makes room for others and queues itself again."""
+SAMPLE = 5
+STALE = timedelta(minutes=3)
+TAKES = {ReadConversation: "conversations", ReadMemory: "memories", ReadProject: "projects", Unreadable: ""}
+KINDS = {ReadConversation: "conversation", ReadMemory: "memory", ReadProject: "project", Unreadable: "problem"}
+
+
+def look_at(import_id: int) -> str:
+    """Find out what an uploaded file holds: counts, dates and a sample; the import's status afterwards."""
+    row = db.session.get(Import, import_id)
+    if row is None or row.status != "reading":
+        return row.status if row else "gone"
+    found: dict[str, Any] = {}
+    error, name = None, row.format
+    stored, filename, wish = row.stored_as or "", row.filename, row.format
+    db.session.rollback()  # nothing is held while a large file is read
+    try:
+        with Upload(storage.path_of(stored), filename) as upload:
+            reader = recognise(upload, wish)
+            name, found = reader.name, _preview(reader.read(upload))
+        if not found["total"]:
+            error = "There is nothing in this file that could be imported."
+    except Refused as refusal:
+        error = str(refusal)
+    except (OSError, ValueError):
+        log.info("import not readable", exc_info=True)
+        error = "The file is damaged, or was not uploaded whole."
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "reading":
+            return row.status if row else "gone"
+        row.format, row.preview, row.error = name, found or None, error
+        row.status = "failed" if error else "ready"
+        row.updated_at = now()
+        if error:
+            _drop_file(row)
+        return row.status
+
+
+def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
+    """Go on with an import for a while; its status afterwards."""
+    row = db.session.get(Import, import_id)
+    if row is None or row.status != "running":
+        return row.status if row else "gone"
+    stored, filename, name, position = row.stored_as or "", row.filename, row.format or "", row.position
+    db.session.rollback()
+    end = time.monotonic() + seconds
+    try:
+        with Upload(storage.path_of(stored), filename) as upload:
+            parts = islice(READERS[name].read(upload), position, None)
+            while batch := list(islice(parts, BATCH)):
+                if _take(import_id, batch) != "running":
+                    return "stopped"
+                if time.monotonic() > end:
+                    with write_transaction():
+                        enqueue_after_commit("import", import_id=import_id)
+                    return "running"
+    except (Refused, OSError, ValueError) as error:
+        said = str(error) if isinstance(error, Refused) else "The file is damaged, or not there any more."
+        return _end(import_id, "failed", said)
+    return _end(import_id, "done")
+
+
+def owed(status: str, limit: int = 50) -> list[int]:
+    """Imports of a status, reading or running, that should be moving and are not."""
+    still = select(Import.import_id).where(Import.status == status, Import.updated_at < now() - STALE)
+    return list(db.session.scalars(still.limit(limit)))
+
+
+def _take(import_id: int, batch: list[Part]) -> str:
+    """Write a batch, its reports and the new position in one transaction; the import's status."""
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        counts = Counter(row.counts)
+        options = row.options or {}
+        memories: list[tuple[ReadMemory, int | None]] = []
+        for part in batch:
+            if TAKES[type(part)] and TAKES[type(part)] not in options.get("take", TAKES.values()):
+                continue
+            if isinstance(part, ReadMemory):
+                memories.append((part, _place(row, part, options)))
+                continue
+            written = _written(row, part, options)
+            counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
+            counts["messages"] += written.messages
+            db.session.add(_item(row, part, written))
+        _propose(row, memories, counts)
+        row.position += len(batch)
+        row.counts = {name: count for name, count in counts.items() if count}
+        row.updated_at = now()
+        return row.status
+
+
+def _written(row: Import, part: Part, options: dict[str, Any]) -> Written:
+    if isinstance(part, Unreadable):
+        return Written("skipped", part.reason)
+    if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
+        return Written("skipped", "It is outside the dates you chose.")
+    try:
+        with db.session.begin_nested():
+            if isinstance(part, ReadProject):
+                return write_project(row.user_id, row.format or "", part)
+            assert isinstance(part, ReadConversation)
+            space_id = options.get("space_id")
+            return write_conversation(row.user_id, row.format or "", row.import_id, part, space_id=space_id)
+    except DomainError as error:
+        return Written("skipped", error.detail[:255])
+    except DBAPIError as error:
+        if database_is_away(error):
+            raise
+        log.warning("part of an import not written", exc_info=True)
+        return Written("skipped", "It holds something that cannot be stored.")
+    except ValueError:  # pydantic's errors are of this kind
+        return Written("skipped", "It holds something that cannot be stored.")
+
+
+def _place(row: Import, part: ReadMemory, options: dict[str, Any]) -> int | None:
+    """The space that a memory goes to: the one that was chosen, or that of its project."""
+    if options.get("space_id"):
+        return int(options["space_id"])
+    return space_of_project(row.user_id, row.format or "", part.project) if part.project else None
+
+
+def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], counts: Counter[str]) -> None:
+    by_place: dict[int | None, list[ReadMemory]] = {}
+    for memory, space_id in memories:
+        by_place.setdefault(space_id, []).append(memory)
+    for space_id, found in by_place.items():
+        proposals = [Proposal(memory.content, memory.at, memory.kind) for memory in found]
+        done = propose(row.user_id, proposals, cause="import", space_id=space_id)
+        if done.change_set_id:
+            row.change_set_ids = [*row.change_set_ids, done.change_set_id]
+        for outcome, count in done.counts.items():
+            counts[f"memories {outcome}"] += count
+
+
+def _item(row: Import, part: Part, written: Written) -> ImportItem:
+    title = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}.get(type(part), "")
+    return ImportItem(
+        import_id=row.import_id,
+        kind=KINDS[type(part)],
+        title=(getattr(part, title, None) or "Untitled")[:255],
+        outcome=written.outcome,
+        reason=written.reason or None,
+        target_id=written.target_id,
+        message_count=written.messages,
+    )
+
+
+def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
+    if not between:
+        return True
+    at = part.updated_at or (part.messages[-1].at if part.messages else None) or part.created_at
+    if at is None:
+        return True
+    first, last = (datetime.fromisoformat(value) if value else None for value in (between["first"], between["last"]))
+    first, last = (edge.replace(tzinfo=UTC) if edge and edge.tzinfo is None else edge for edge in (first, last))
+    return (first is None or at >= first) and (last is None or at <= last)
+
+
+def _end(import_id: int, status: str, error: str | None = None) -> str:
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        row.status, row.error, row.updated_at = status, error, now()
+        if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
+            row.error = row.error or "Nothing new was in this file; the list says why."
+        _drop_file(row)
+        return row.status
+
+
+def _gains(counts: dict[str, int]) -> list[str]:
+    return [name for name in counts if name.endswith((" imported", " updated", " proposed"))]
+
+
+def _drop_file(row: Import) -> None:
+    storage.drop(row.stored_as)
+    row.stored_as = None
+
+
+def _preview(parts: Iterable[Part]) -> dict[str, Any]:
+    """What is in an export: counts, the dates it spans and the first few titles and memories."""
+    counts: Counter[str] = Counter()
+    sample: list[dict[str, Any]] = []
+    first: datetime | None = None
+    last: datetime | None = None
+    total = 0
+    for part in parts:
+        total += 1
+        counts[TAKES[type(part)] or "problems"] += 1
+        if isinstance(part, ReadConversation):
+            counts["messages"] += len(part.messages)
+            times = [at for at in (part.created_at, part.updated_at, *(m.at for m in part.messages[:1])) if at]
+            first = min([*times, *([first] if first else [])], default=None)
+            last = max([*times, *([last] if last else [])], default=None)
+        if len(sample) < SAMPLE and not isinstance(part, Unreadable):
+            text = getattr(part, "title", None) or getattr(part, "name", None) or getattr(part, "content", None)
+            if isinstance(part, ReadConversation) and not text and part.messages:
+                text = part.messages[0].content
+            sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
+    dates = {"from": first.isoformat() if first else None, "to": last.isoformat() if last else None}
+    return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample}

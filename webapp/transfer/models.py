@@ -1,0 +1,112 @@
+"""Imports with what became of every part, where each imported row came from, and exports."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+IMPORT_STATUSES = ("reading", "ready", "running", "done", "failed", "cancelled", "undone")
+ITEM_KINDS = ("conversation", "memory", "project", "problem")
+OUTCOMES = ("imported", "updated", "unchanged", "skipped")
+EXPORT_STATUSES = ("waiting", "ready", "failed", "expired")
+
+
+class Import(Base):
+    """A file that somebody brings in. `position` counts the parts that are done, so that a killed job goes on there."""
+
+    __tablename__ = "imports"
+    __table_args__ = (
+        Index("ix_imports_listing", "user_id", "import_id"),
+        Index("ix_imports_status", "status", "updated_at"),
+        Base.__table_args__,
+    )
+
+    import_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    status: Mapped[str] = mapped_column(one_of(*IMPORT_STATUSES, name="import_status"), default="reading")
+    format: Mapped[str | None] = mapped_column(Key(30))
+    filename: Mapped[str] = mapped_column(String(255))
+    stored_as: Mapped[str | None] = mapped_column(Key(64))
+    size: Mapped[int] = mapped_column(default=0)
+    preview: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    options: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    counts: Mapped[dict[str, int]] = mapped_column(JSON, default=dict)
+    position: Mapped[int] = mapped_column(default=0)
+    error: Mapped[str | None] = mapped_column(String(500))
+    change_set_ids: Mapped[list[int]] = mapped_column(JSON, default=list)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ImportItem(Base):
+    """What became of one part of an import."""
+
+    __tablename__ = "import_items"
+    __table_args__ = (Index("ix_import_items_import", "import_id", "item_id"), Base.__table_args__)
+
+    item_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    import_id: Mapped[int] = mapped_column(ForeignKey("imports.import_id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(one_of(*ITEM_KINDS, name="import_item_kind"))
+    title: Mapped[str | None] = mapped_column(String(255))
+    outcome: Mapped[str] = mapped_column(one_of(*OUTCOMES, name="import_outcome"))
+    reason: Mapped[str | None] = mapped_column(String(255))
+    target_id: Mapped[int | None]
+    message_count: Mapped[int] = mapped_column(default=0)
+
+
+class ImportSource(Base):
+    """The conversation or space that was made from something of another program: running an import again finds it."""
+
+    __tablename__ = "import_sources"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    origin: Mapped[str] = mapped_column(Key(120), primary_key=True)
+    target_id: Mapped[int]
+
+
+class ImportedMessage(Base):
+    """Which message of the other program a message is."""
+
+    __tablename__ = "imported_messages"
+    __table_args__ = (
+        Index("ix_imported_messages_conversation", "conversation_id", "message_id"),
+        Index("ix_imported_messages_import_id", "import_id"),
+        Base.__table_args__,
+    )
+
+    message_id: Mapped[int] = mapped_column(
+        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    import_id: Mapped[int | None] = mapped_column(ForeignKey("imports.import_id", ondelete="SET NULL"))
+    source_id: Mapped[str] = mapped_column(Key(64))
+
+
+class Export(Base):
+    """Something that somebody takes out: made by a job, fetched by its owner, and gone after a day."""
+
+    __tablename__ = "exports"
+    __table_args__ = (
+        Index("ix_exports_listing", "user_id", "export_id"),
+        Index("ix_exports_status", "status", "created_at"),
+        Base.__table_args__,
+    )
+
+    export_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    what: Mapped[str] = mapped_column(Key(20))
+    format: Mapped[str] = mapped_column(Key(20))
+    conversation_id: Mapped[int | None]
+    status: Mapped[str] = mapped_column(one_of(*EXPORT_STATUSES, name="export_status"), default="waiting")
+    stored_as: Mapped[str | None] = mapped_column(Key(64))
+    filename: Mapped[str | None] = mapped_column(String(255))
+    media_type: Mapped[str | None] = mapped_column(Key(100))
+    size: Mapped[int | None]
+    error: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    expires_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -1,0 +1,172 @@
+"""The page where everything comes in and goes out: upload, preview, progress, report; exports and their files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import DomainError
+from webapp.forms import read_form
+from webapp.spaces.choosing import spaces_to_choose
+from webapp.transfer import exporting, service
+from webapp.transfer.api import limit_transfers, send_export
+from webapp.transfer.readers import READERS
+from webapp.transfer.schemas import ItemQuery, NewExport, PastedImport, StartImport
+from webapp.validation import parse_id
+from webapp.web import PageQuery, ViewResult, wants_partial
+
+blueprint = Blueprint("transfer_pages", __name__)
+
+SHOWN = 20
+ITEMS = 50
+COUNTED = {
+    "conversations imported": "conversations imported",
+    "conversations updated": "conversations with something new",
+    "conversations unchanged": "conversations that were there already",
+    "conversations skipped": "conversations skipped",
+    "messages": "messages",
+    "memories proposed": "memories to review",
+    "memories known": "memories known already",
+    "memories forgotten": "memories that you had forgotten",
+    "memories secret": "secrets left out",
+    "projects imported": "projects as spaces",
+    "projects unchanged": "projects that were there already",
+    "problems skipped": "parts that could not be read",
+}
+
+
+@blueprint.get("/transfer")
+@signed_in
+def index() -> ViewResult:
+    """Imports and exports, and a place to begin one."""
+    return _page()
+
+
+@blueprint.post("/imports")
+@signed_in
+@limit_transfers
+def create_import() -> ViewResult:
+    """Upload a file, or paste memories."""
+    file = request.files.get("file")
+    try:
+        if file is not None and file.filename:
+            row = service.upload(current_user_id(), file, request.form.get("format") or None)
+        elif request.form.get("text", "").strip():
+            row = service.paste(current_user_id(), read_form(PastedImport, {"format": "format_of_text"}))
+        else:
+            return _page(error="Choose a file, or paste a list of memories."), 422
+    except DomainError as error:
+        said = error.detail or "That cannot be taken in. Pasted text can be up to a million characters long."
+        return _page(error=said[:1].upper() + said[1:]), error.status
+    db.session.commit()
+    return redirect(url_for(".show_import", import_id=row.import_id), 303)
+
+
+@blueprint.get("/imports/<int:import_id>")
+@signed_in
+def show_import(import_id: int) -> ViewResult:
+    """An import: what is in its file, how far it is, what became of every part."""
+    row = service.get_import(current_user_id(), import_id)
+    outcome = request.args.get("outcome", "")
+    query = ItemQuery(
+        limit=ITEMS,
+        cursor=request.args.get("cursor", "")[:500] or None,
+        outcome=outcome if outcome in ("imported", "updated", "unchanged", "skipped") else None,
+    )
+    page = service.list_items(current_user_id(), import_id, query)
+    shown = {
+        "row": row,
+        "reader": READERS.get(row.format or ""),
+        "counted": [(label, row.counts[name]) for name, label in COUNTED.items() if row.counts.get(name)],
+        "items": page.items,
+        "next_cursor": page.next_cursor,
+        "outcome": outcome,
+        "spaces": spaces_to_choose(current_user_id()),
+    }
+    part = request.args.get("part")
+    if wants_partial() and part == "progress":
+        return render_template("transfer/_progress.html", **shown)
+    if wants_partial() and query.cursor:
+        return render_template("transfer/_items.html", **shown)
+    return render_template("transfer/import.html", **shown)
+
+
+@blueprint.post("/imports/<int:import_id>/start")
+@signed_in
+def start(import_id: int) -> ViewResult:
+    """Take in what was chosen."""
+    take = [name for name in ("conversations", "memories", "projects") if name in request.form.getlist("take")]
+    first, last = (request.form.get(name) or None for name in ("from", "to"))
+    fields = StartImport.model_validate(
+        {
+            "take": take,
+            "between": {"from": first, "to": f"{last}T23:59:59" if last else None} if first or last else None,
+            "space_id": parse_id(request.form.get("space_id", "")),
+        }
+    )
+    service.start(current_user_id(), import_id, fields)
+    db.session.commit()
+    return redirect(url_for(".show_import", import_id=import_id), 303)
+
+
+@blueprint.post("/imports/<int:import_id>/cancel")
+@signed_in
+def cancel(import_id: int) -> ViewResult:
+    """Stop an import."""
+    service.cancel(current_user_id(), import_id)
+    db.session.commit()
+    flash("Stopped. What came in so far can be undone.", "message")
+    return redirect(url_for(".show_import", import_id=import_id), 303)
+
+
+@blueprint.post("/imports/<int:import_id>/undo")
+@signed_in
+def undo(import_id: int) -> ViewResult:
+    """Take back what an import brought."""
+    row = service.undo(current_user_id(), import_id)
+    db.session.commit()
+    flash(row.error or "Everything this import brought is gone again.", "message")
+    return redirect(url_for(".show_import", import_id=import_id), 303)
+
+
+@blueprint.post("/exports")
+@signed_in
+@limit_transfers
+def create_export() -> ViewResult:
+    """Ask for an export."""
+    what = request.form.get("what", "account")
+    form = request.form.get("format") or None
+    fields = NewExport.model_validate(
+        {"what": what, "format": form, "conversation_id": parse_id(request.form.get("conversation_id", ""))}
+    )
+    try:
+        exporting.create_export(current_user_id(), fields)
+    except DomainError as error:
+        return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
+    db.session.commit()
+    return redirect(url_for(".index") + "#exports", 303)
+
+
+@blueprint.get("/exports/<int:export_id>/download")
+@signed_in(writes=True)
+def download(export_id: int) -> ViewResult:
+    """The file of an export."""
+    return send_export(export_id)  # type: ignore[no-any-return]  # a Response
+
+
+def _page(*, error: str = "") -> str:
+    user_id = current_user_id()
+    exports = exporting.list_exports(user_id, PageQuery(limit=SHOWN)).items
+    shown: dict[str, Any] = {
+        "imports": service.list_imports(user_id, PageQuery(limit=SHOWN)).items,
+        "exports": exports,
+        "waiting": any(row.status == "waiting" for row in exports),
+        "readers": READERS,
+        "error": error,
+    }
+    if wants_partial() and request.args.get("part") == "exports":
+        return render_template("transfer/_exports.html", **shown)
+    return render_template("transfer/index.html", **shown)

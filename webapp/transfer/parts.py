@@ -1,0 +1,123 @@
+"""What an export is made of, whatever program wrote it; plain data, made by the readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol
+
+from webapp.transfer.sources import Upload
+
+Role = Literal["user", "assistant"]
+EARLIEST, LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC)
+"""What a TIMESTAMP column holds, with room for any time zone."""
+
+
+@dataclass(slots=True)
+class ReadMessage:
+    """One visible message; `source_id` is unique within its conversation and the same in every export of it."""
+
+    source_id: str
+    role: Role
+    content: str
+    at: datetime | None = None
+    model: str | None = None
+
+
+@dataclass(slots=True)
+class ReadConversation:
+    """A conversation as its person saw it last; `left_out` counts messages of other branches and hidden ones."""
+
+    source_id: str
+    title: str | None
+    messages: list[ReadMessage]
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    is_archived: bool = False
+    is_pinned: bool = False
+    folder: str | None = None
+    may_remember: bool = True
+    left_out: int = 0
+
+
+@dataclass(slots=True)
+class ReadMemory:
+    """Something the other program remembered; `project` is the source id of the project it belongs to."""
+
+    content: str
+    at: datetime | None = None
+    kind: Literal["fact", "instruction"] = "fact"
+    project: str | None = None
+
+
+@dataclass(slots=True)
+class ReadProject:
+    """A project with its instructions and documents (name, text)."""
+
+    source_id: str
+    name: str
+    description: str = ""
+    instructions: str = ""
+    documents: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Unreadable:
+    """A part that could not be read, and why, in words for its owner."""
+
+    place: str
+    reason: str
+
+
+Part = ReadConversation | ReadMemory | ReadProject | Unreadable
+
+
+class Reader(Protocol):
+    """Reads one format: `looks_like` peeks, `read` yields parts one by one and never holds a whole file."""
+
+    name: str
+    label: str
+
+    def looks_like(self, upload: Upload) -> bool: ...
+    def read(self, upload: Upload) -> Iterator[Part]: ...
+
+
+def instant(value: Any) -> datetime | None:
+    """A moment from what exports hold: seconds or milliseconds since 1970, or ISO 8601; None for anything else."""
+    try:
+        if isinstance(value, bool) or value in (None, ""):
+            return None
+        if isinstance(value, int | float):
+            seconds = float(value)
+            at = datetime.fromtimestamp(seconds / 1000 if seconds > 1e11 else seconds, UTC)
+        else:
+            at = datetime.fromisoformat(str(value))
+            at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return at if EARLIEST <= at <= LATEST else None
+
+
+def text_or_none(value: Any) -> str | None:
+    """A string that says something, stripped; else None."""
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def branch(parents: dict[str, str | None], leaf: str | None) -> list[str]:
+    """The ids from the root to a leaf, oldest first; a circle ends the walk."""
+    found: list[str] = []
+    seen: set[str] = set()
+    while leaf is not None and leaf in parents and leaf not in seen:
+        seen.add(leaf)
+        found.append(leaf)
+        leaf = parents[leaf]
+    return found[::-1]
+
+
+def newest_leaf(parents: dict[str, str | None], at: dict[str, float]) -> str | None:
+    """The leaf that was written last; the last one listed where times say nothing."""
+    inner = {parent for parent in parents.values() if parent is not None}
+    leaves = [node for node in parents if node not in inner] or list(parents)
+    order = {node: position for position, node in enumerate(parents)}
+    return max(leaves, key=lambda node: (at.get(node, 0.0), order[node]), default=None)

@@ -1,0 +1,48 @@
+"""One module a format; `recognise` finds the reader of an upload."""
+
+from __future__ import annotations
+
+from webapp.transfer.parts import Reader
+from webapp.transfer.readers.chatgpt import ChatGPT
+from webapp.transfer.readers.claude import Claude
+from webapp.transfer.readers.commonplace import Commonplace
+from webapp.transfer.readers.gemini import Gemini
+from webapp.transfer.readers.librechat import LibreChat
+from webapp.transfer.readers.lists import Mem0, MemoryGraph, PastedList
+from webapp.transfer.readers.notes import Notes
+from webapp.transfer.readers.openwebui import OpenWebUI
+from webapp.transfer.readers.portable import Portable
+from webapp.transfer.readers.sharegpt import ShareGPT
+from webapp.transfer.sources import Refused, Upload
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        Commonplace(),
+        Portable(),
+        ChatGPT(),
+        Claude(),
+        Gemini(),
+        OpenWebUI(),
+        LibreChat(),
+        ShareGPT(),
+        Mem0(),
+        MemoryGraph(),
+        Notes(),
+        PastedList(),
+    )
+}
+"""By name, the ones that tell their format most surely first."""
+
+
+def recognise(upload: Upload, wish: str | None = None) -> Reader:
+    """The reader of an upload, or the one named. Raises Refused when nothing fits."""
+    if wish:
+        return READERS[wish]
+    for reader in READERS.values():
+        if reader.looks_like(upload):
+            return reader
+    raise Refused(
+        "This is not an export that Commonplace knows: ChatGPT, Claude, Gemini, Open WebUI, LibreChat, ShareGPT, mem0, "
+        "a memory list, Markdown notes, or an export of its own."
+    )

@@ -1,0 +1,72 @@
+"""Commonplace's own export, read as any other program's: conversations as they were seen last, and current memories.
+
+An export restores an account whole by `webapp/transfer/restoring.py`; this is for taking a part of it in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadMessage, Unreadable, instant, text_or_none
+from webapp.transfer.sources import Upload
+
+FORMAT = "commonplace-export"
+
+
+class Commonplace:
+    """Reads an export of an account."""
+
+    name, label = "commonplace", "Commonplace"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether its manifest says so."""
+        if "manifest.json" not in upload.names:
+            return False
+        manifest = upload.first_item("manifest.json")
+        return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """Conversations, then memories that hold."""
+        folders = {row["folder_id"]: row["name"] for row in rows(upload, "folders.jsonl")}
+        for row in rows(upload, "conversations.jsonl"):
+            try:
+                yield _conversation(row, folders)
+            except Exception:  # whatever is wrong with one, the others are read
+                yield Unreadable(f"conversation {row.get('conversation_id')}", "it is not as Commonplace writes it")
+        for row in rows(upload, "memories.jsonl"):
+            text = text_or_none(row.get("content"))
+            if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
+                at = instant(row.get("asserted_at") or row.get("created_at"))
+                yield ReadMemory(text, at, "instruction" if row.get("memory_type") == "instruction" else "fact")
+
+
+def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
+    """The lines of one part of an export; nothing where the export has no such part."""
+    if name not in upload.names:
+        return
+    with upload.open(name) as file:
+        for line in file:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _conversation(row: dict[str, Any], folders: dict[int, str]) -> ReadConversation:
+    current = [message for message in row["messages"] if not message.get("superseded_by_id") and message["content"]]
+    messages = [
+        ReadMessage(str(m["message_id"]), m["role"], m["content"], instant(m["created_at"]), m.get("model"))
+        for m in current
+    ]
+    return ReadConversation(
+        source_id=str(row.get("source_id") or row["conversation_id"]),
+        title=text_or_none(row.get("title")),
+        messages=messages,
+        created_at=instant(row["created_at"]),
+        updated_at=instant(row["updated_at"]),
+        is_archived=bool(row.get("is_archived")),
+        is_pinned=bool(row.get("is_pinned")),
+        folder=folders.get(row.get("folder_id")),  # type: ignore[arg-type]  # None is no folder's id
+        may_remember=bool(row.get("uses_memory", True)),
+        left_out=len(row["messages"]) - len(messages),
+    )

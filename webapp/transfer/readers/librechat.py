@@ -1,0 +1,99 @@
+"""LibreChat's export: one conversation a file, its messages flat with parents, or as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.transfer.parts import (
+    Part,
+    ReadConversation,
+    ReadMessage,
+    Unreadable,
+    branch,
+    instant,
+    newest_leaf,
+    text_or_none,
+)
+from webapp.transfer.sources import Upload
+
+
+class LibreChat:
+    """Reads LibreChat's export."""
+
+    name, label = "librechat", "LibreChat"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether the first JSON file is a conversation of LibreChat's."""
+        return any(_is_conversation(upload.first_item(name)) for name in _files(upload)[:3])
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The conversations, one a file, or several in one array."""
+        for name in _files(upload):
+            beginning = upload.peek(name).lstrip()
+            try:
+                items = upload.items(name) if beginning.startswith("[") else iter([upload.first_item(name)])
+                for item in items:
+                    if _is_conversation(item):
+                        yield _conversation(item)
+                    else:
+                        yield Unreadable(name, "it is not a conversation of LibreChat's")
+            except Exception as error:  # whatever is wrong with one file, the others are read
+                reason = str(error) if isinstance(error, ValueError) else "it is not as LibreChat writes it"
+                yield Unreadable(name, reason)
+
+
+def _files(upload: Upload) -> list[str]:
+    return [name for name in upload.names if name.lower().endswith(".json")]
+
+
+def _is_conversation(item: Any) -> bool:
+    return isinstance(item, dict) and "conversationId" in item and ("messages" in item or "messagesTree" in item)
+
+
+def _conversation(item: dict[str, Any]) -> ReadConversation:
+    rows: dict[str, dict[str, Any]] = {}
+    waiting: list[tuple[Any, str | None]] = [
+        (row, None) for row in (item.get("messages") or item.get("messagesTree") or [])[::-1]
+    ]
+    while waiting:
+        row, parent = waiting.pop()
+        if not isinstance(row, dict):
+            continue
+        key = str(row.get("messageId") or len(rows))
+        if key in rows:
+            continue
+        rows[key] = row | {"parentMessageId": row.get("parentMessageId") or parent}
+        waiting += [(child, key) for child in (row.get("children") or [])[::-1]]
+    parents = {key: p if (p := row.get("parentMessageId")) in rows else None for key, row in rows.items()}
+    times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("createdAt")))}
+    path = branch(parents, newest_leaf(parents, times)) if any(parents.values()) else list(rows)
+    messages = [message for key in path if (message := _message(key, rows[key])) is not None]
+    return ReadConversation(
+        source_id=str(item["conversationId"]),
+        title=text_or_none(item.get("title")),
+        messages=messages,
+        created_at=messages[0].at if messages else None,
+        updated_at=messages[-1].at if messages else None,
+        left_out=len(rows) - len(messages),
+    )
+
+
+def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
+    text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"))).strip()
+    if not text:
+        return None
+    is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
+    model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
+    return ReadMessage(key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model)
+
+
+def _parts(content: Any) -> Iterator[str]:
+    for part in content if isinstance(content, list) else []:
+        if not isinstance(part, dict) or part.get("type") != "text":
+            continue
+        text = part.get("text")
+        if isinstance(text, dict):
+            text = text.get("value")
+        if isinstance(text, str):
+            yield text

@@ -1,0 +1,118 @@
+"""Lists of memories: pasted text, mem0's JSON, and the graph of the MCP memory server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.sources import Refused, Upload
+
+_LARGE = 64 * 1024**2
+_DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—:.]?\s*(.+?)\s*$")
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
+
+
+class Mem0:
+    """Reads mem0's exports: {"results": [...]} or an array, each with `memory`."""
+
+    name, label = "mem0", "mem0"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether its items have a `memory`."""
+        if upload.is_archive:
+            return False
+        item = upload.first_item(upload.names[0])
+        rows = _rows(item)
+        return bool(rows) and isinstance(rows[0], dict) and "memory" in rows[0]
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The memories."""
+        try:
+            rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
+        except Refused:
+            raise
+        except ValueError:
+            yield Unreadable(upload.names[0], "the file is damaged or was cut off")
+            return
+        for number, row in enumerate(rows, 1):
+            text = text_or_none(row.get("memory")) if isinstance(row, dict) else None
+            if text:
+                yield ReadMemory(text, instant(row.get("updated_at") or row.get("created_at")))
+            else:
+                yield Unreadable(f"memory {number}", "it says nothing")
+
+
+class MemoryGraph:
+    """Reads the JSON lines of the official MCP memory server: entities with observations, and relations."""
+
+    name, label = "mcp-memory", "MCP memory server"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether its first line is an entity or a relation."""
+        if upload.is_archive:
+            return False
+        try:
+            row = json.loads(upload.peek(upload.names[0]).lstrip().partition("\n")[0])
+        except ValueError:
+            return False
+        return isinstance(row, dict) and row.get("type") in ("entity", "relation")
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """A statement for each observation and each relation."""
+        for number, line in enumerate(upload.text(upload.names[0], _LARGE).splitlines(), 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                yield from _graph_line(row)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
+
+
+class PastedList:
+    """Reads text that another assistant wrote down: `[date] - memory`, or one memory a line."""
+
+    name, label = "list", "Memory list"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether it is text with lines that look like memories."""
+        if upload.is_archive or not upload.names[0].lower().endswith((".txt", ".md", ".text")):
+            return False
+        lines = [line for line in upload.peek(upload.names[0]).splitlines() if line.strip()]
+        return any(_DATED.match(line) or _BULLET.match(line) for line in lines)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The memories; headings, fences and prose before the list are no memories."""
+        lines = [line for line in upload.text(upload.names[0], _LARGE).splitlines() if line.strip()]
+        listed = [line for line in lines if _DATED.match(line) or _BULLET.match(line)]
+        for line in listed or lines:
+            if line.lstrip().startswith(("```", "#")):
+                continue
+            dated, bullet = _DATED.match(line), _BULLET.match(line)
+            if dated:
+                yield ReadMemory(dated.group(2), instant(dated.group(1)))
+            else:
+                yield ReadMemory(bullet.group(1) if bullet else line.strip())
+
+
+def _rows(found: Any) -> list[Any]:
+    if isinstance(found, dict):
+        found = found.get("results") or found.get("memories") or ([found] if "memory" in found else [])
+    return found if isinstance(found, list) else []
+
+
+def _graph_line(row: dict[str, Any]) -> Iterator[ReadMemory]:
+    if row["type"] == "entity":
+        name = str(row["name"]).replace("_", " ")
+        for observation in row.get("observations") or []:
+            if text := text_or_none(observation):
+                is_clear = name.lower() in ("user", "default user", "me") or name.lower() in text.lower()
+                yield ReadMemory(text if is_clear else f"{name}: {text}")
+    elif row["type"] == "relation":
+        words = (row["from"], row["relationType"], row["to"])
+        yield ReadMemory(" ".join(str(word).replace("_", " ") for word in words))
+    else:
+        raise ValueError

@@ -1,0 +1,61 @@
+"""`.mem` bundles (portable-memory): facts and episodes; what a tombstone names is not read at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.transfer.parts import Part, ReadMemory, Unreadable, instant, text_or_none
+from webapp.transfer.sources import Upload
+
+_ITEMS = re.compile(r"(?:^|/)items/(fact|episode|core|preference)\.jsonl$")
+_TOMBSTONES = re.compile(r"(?:^|/)audit/tombstones\.jsonl$")
+
+
+class Portable:
+    """Reads a zipped `.mem` bundle."""
+
+    name, label = "mem", "Portable memory (.mem)"
+
+    def looks_like(self, upload: Upload) -> bool:
+        """Whether it has a manifest and streams of items."""
+        names = upload.names
+        return any(_ITEMS.search(name) for name in names) and any(name.endswith("manifest.json") for name in names)
+
+    def read(self, upload: Upload) -> Iterator[Part]:
+        """The statements that no tombstone names."""
+        gone = {
+            str(row.get("targetID"))
+            for name in upload.names
+            if _TOMBSTONES.search(name)
+            for _, row in _lines(upload, name)
+            if row
+        }
+        for name in sorted(filter(_ITEMS.search, upload.names)):
+            for number, row in _lines(upload, name):
+                if row is None:
+                    yield Unreadable(f"{name}, line {number}", "it is not JSON")
+                elif str(row.get("id")) not in gone and not row.get("deletedAt") and not row.get("prunedAt"):
+                    text = _statement(row)
+                    if text:
+                        yield ReadMemory(text, instant(row.get("createdAt") or row.get("eventTime")))
+
+
+def _statement(row: dict[str, Any]) -> str | None:
+    if "key" in row and "value" in row:
+        return f"{row['key']}: {row['value']}"
+    return text_or_none(row.get("text")) or text_or_none(row.get("summary")) or text_or_none(row.get("content"))
+
+
+def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    with upload.open(name) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                yield number, row if isinstance(row, dict) else None
+            except ValueError:
+                yield number, None

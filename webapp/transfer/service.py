@@ -1,0 +1,206 @@
+"""A user's imports: upload, look, start, cancel, undo, list. Somebody else's behave as unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Select, delete, select, update
+from werkzeug.datastructures import FileStorage
+
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_shown, messages_changed
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound, TooLarge
+from webapp.extensions import app_settings
+from webapp.memories import change_sets
+from webapp.queueing import enqueue_after_commit
+from webapp.spaces.service import require_member
+from webapp.transfer import storage
+from webapp.transfer.models import Import, ImportedMessage, ImportItem
+from webapp.transfer.readers import READERS
+from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+AT_ONCE = 3
+"""Imports of one user that may wait or run at a time."""
+
+
+def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
+    """Keep an uploaded export and have it looked at. Raises Invalid, TooLarge, Conflict."""
+    _check(user_id, wish)
+    stored_as, size = storage.keep(file)
+    if size > app_settings().max_import_bytes:
+        storage.drop(stored_as)
+        raise TooLarge(f"The file is larger than {app_settings().max_import_bytes // 1024**2} MB.")
+    if not size:
+        storage.drop(stored_as)
+        raise Invalid.field("file", "is empty")
+    return _add(user_id, file.filename or "export", stored_as, size, wish)
+
+
+def paste(user_id: int, fields: PastedImport) -> Import:
+    """Keep pasted memories and have them looked at. Raises Invalid, Conflict."""
+    _check(user_id, fields.format)
+    stored_as, size = storage.keep_text(fields.text)
+    return _add(user_id, "Pasted text.txt", stored_as, size, fields.format or "list")
+
+
+def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
+    """One of the user's imports. Raises NotFound."""
+    query = _owned(user_id).where(Import.import_id == import_id)
+    row = db.session.scalar(query.with_for_update() if lock else query)
+    if row is None:
+        raise NotFound("There is no such import.")
+    return row
+
+
+def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
+    """The user's imports, newest first. Raises Invalid for a foreign cursor."""
+    statement = _owned(user_id).order_by(Import.import_id.desc()).limit(query.limit + 1)
+    if query.cursor:
+        statement = statement.where(Import.import_id < _last(query.cursor))
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.import_id,))
+
+
+def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
+    """What became of the parts of an import, in their order. Raises NotFound, Invalid."""
+    get_import(user_id, import_id)
+    statement = select(ImportItem).where(ImportItem.import_id == import_id).order_by(ImportItem.item_id)
+    if query.outcome:
+        statement = statement.where(ImportItem.outcome == query.outcome)
+    if query.cursor:
+        statement = statement.where(ImportItem.item_id > _last(query.cursor))
+    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    return Page.of(rows, query.limit, lambda row: (row.item_id,))
+
+
+def start(user_id: int, import_id: int, fields: StartImport) -> Import:
+    """Take a file in that was looked at. Raises NotFound, Conflict."""
+    row = get_import(user_id, import_id, lock=True)
+    if row.status != "ready":
+        raise Conflict("This import is still being looked at." if row.status == "reading" else "This import is over.")
+    if fields.space_id is not None:
+        require_member(user_id, fields.space_id)
+    options: dict[str, Any] = fields.model_dump(mode="json")
+    row.options, row.status, row.updated_at = options, "running", now()
+    db.session.flush()
+    enqueue_after_commit("import", import_id=row.import_id)
+    return row
+
+
+def cancel(user_id: int, import_id: int) -> Import:
+    """Stop an import; what it has taken in so far stays, and can be undone. Raises NotFound, Conflict."""
+    row = get_import(user_id, import_id, lock=True)
+    if row.status not in ("reading", "ready", "running"):
+        raise Conflict("This import is over.")
+    row.status, row.updated_at = "cancelled", now()
+    storage.drop(row.stored_as)
+    row.stored_as = None
+    db.session.flush()
+    return row
+
+
+def undo(user_id: int, import_id: int) -> Import:
+    """Take everything back that an import brought: conversations, messages and proposals; spaces stay.
+
+    What was gone on with since stays, too. Raises NotFound, Conflict.
+    """
+    row = get_import(user_id, import_id, lock=True)
+    if row.status in ("reading", "ready", "running"):
+        raise Conflict("Cancel the import first.")
+    if row.status == "undone":
+        raise Conflict("This import is undone already.")
+    touched = db.session.scalars(
+        select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()
+    ).all()
+    kept = 0
+    for conversation_id in sorted(touched):
+        kept += _take_back(user_id, conversation_id, import_id)
+    for change_set_id in reversed(row.change_set_ids):
+        try:
+            with db.session.begin_nested():
+                change_sets.undo(user_id, change_set_id)
+        except (Conflict, NotFound):  # some of it was changed since, and stays
+            kept += 1
+    row.status, row.updated_at = "undone", now()
+    row.error = f"{kept} parts were changed since, and stayed." if kept else None
+    db.session.flush()
+    return row
+
+
+def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
+    """Remove what an import brought into one conversation; 1 if it was gone on with here and stays."""
+    conversation = db.session.scalar(
+        select(Conversation)
+        .where(Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
+        .with_for_update()
+    )
+    if conversation is None:
+        return 0
+    rows = db.session.execute(
+        select(Message.message_id, ImportedMessage.import_id)
+        .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
+        .where(Message.conversation_id == conversation_id)
+        .order_by(Message.message_id)
+    ).all()
+    mine = [message_id for message_id, by in rows if by == import_id]
+    if any(by is None for _, by in rows) or not mine:
+        return 1
+    if len(mine) == len(rows):
+        conversation_shown.send(None, conversation=conversation)
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
+        return 0
+    _remove(conversation, mine)
+    return 0
+
+
+def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
+    db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
+    db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
+    there = select(Message.message_id, Message.created_at).where(
+        Message.conversation_id == conversation.conversation_id, Message.superseded_by_id.is_(None)
+    )
+    left = db.session.execute(there.order_by(Message.message_id)).all()
+    conversation.message_count = len(left)
+    if left:
+        conversation.updated_at = left[-1].created_at
+    messages_changed.send(None, conversation=conversation, first_id=min(message_ids))
+    db.session.flush()
+
+
+def _check(user_id: int, wish: str | None) -> None:
+    if wish and wish not in READERS:
+        raise Invalid.field("format", f"is not one of {', '.join(READERS)}")
+    busy = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(("reading", "ready", "running")))
+    if len(db.session.scalars(busy.limit(AT_ONCE)).all()) >= AT_ONCE:
+        raise Conflict(f"{AT_ONCE} imports are waiting or running already. Finish or cancel one first.")
+
+
+def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
+    row = Import(
+        user_id=user_id,
+        filename=filename.replace("\x00", "")[-255:] or "export",
+        stored_as=stored_as,
+        size=min(size, MAX_ID),
+        format=wish,
+        counts={},
+        change_set_ids=[],
+    )
+    db.session.add(row)
+    db.session.flush()
+    enqueue_after_commit("look_at_import", import_id=row.import_id)
+    return row
+
+
+def _owned(user_id: int) -> Select[Import]:
+    return select(Import).where(Import.user_id == user_id)
+
+
+def _last(cursor: str) -> int:
+    try:
+        (last_id,) = Cursor.decode(cursor, int)
+    except ValueError:
+        raise Invalid.field("cursor", "is not a cursor of this list") from None
+    return max(0, min(int(last_id), MAX_ID))

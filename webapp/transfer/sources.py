@@ -1,0 +1,167 @@
+"""Uploaded files as readers see them: named members that are streamed, and never unpacked to the disk."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import ijson
+
+MOST_BYTES = 16 * 1024**3
+"""Uncompressed bytes that one import may read."""
+MOST_MEMBERS = 200_000
+RATIO_FROM = 64 * 1024**2
+MOST_RATIO = 200
+"""How many times larger than its compressed form a member may be, once it is larger than RATIO_FROM bytes."""
+PEEK_BYTES = 64 * 1024
+
+
+class Refused(ValueError):
+    """The file cannot be taken in; the message says why, to its owner."""
+
+
+class Upload:
+    """One uploaded file: a ZIP with members, or a single member of its own name."""
+
+    def __init__(self, path: Path, filename: str) -> None:
+        self.path = path
+        self.filename = filename
+        self._archive: zipfile.ZipFile | None = None
+        self._read = 0
+        if zipfile.is_zipfile(path) and not filename.lower().endswith((".docx", ".pptx", ".xlsx")):
+            self._archive = _opened(path)
+
+    @property
+    def is_archive(self) -> bool:
+        """Whether the file is a ZIP."""
+        return self._archive is not None
+
+    @property
+    def names(self) -> list[str]:
+        """The members, without folders and what file systems add."""
+        if self._archive is None:
+            return [self.filename]
+        hidden = ("__MACOSX/", ".DS_Store", "Thumbs.db")
+        names = (item.filename for item in self._archive.infolist() if not item.is_dir())
+        return [name for name in names if not any(part in name for part in hidden)]
+
+    def size(self, name: str) -> int:
+        """The uncompressed bytes that a member claims to have."""
+        return self.path.stat().st_size if self._archive is None else self._archive.getinfo(name).file_size
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[IO[bytes]]:
+        """A member's bytes. Raises Refused for an encrypted or broken one, and past the limits."""
+        if self._archive is None:
+            with self.path.open("rb") as file:
+                yield file
+            return
+        info = self._archive.getinfo(name)
+        if info.flag_bits & 1:
+            raise Refused("The ZIP is protected by a password. Unpack it, and upload it without one.")
+        try:
+            with self._archive.open(info) as member:
+                yield io.BufferedReader(_Limited(member, self, info))
+        except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+            raise Refused(f"“{name}” in the ZIP is broken.") from error
+
+    def peek(self, name: str) -> str:
+        """The beginning of a member as text."""
+        with self.open(name) as file:
+            return file.read(PEEK_BYTES).decode("utf-8", "replace").lstrip("\ufeff")
+
+    def text(self, name: str, most: int) -> str:
+        """A whole member as text of at most so many bytes. Raises Refused for a longer one."""
+        with self.open(name) as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise Refused(f"“{name}” is longer than {most // 1024**2} MB.")
+        return data.decode("utf-8", "replace").lstrip("\ufeff")
+
+    def items(self, name: str, prefix: str = "item") -> Iterator[Any]:
+        """The items of a JSON array, one at a time. Raises ValueError where the JSON ends to make sense."""
+        with self.open(name) as file:
+            try:
+                yield from ijson.items(_without_mark(file), prefix, use_float=True)
+            except ijson.JSONError as error:
+                raise ValueError("the file is damaged or was cut off") from error
+
+    def first_item(self, name: str) -> Any:
+        """The first item of a JSON array, or the JSON object that the member is; None for anything else."""
+        beginning = self.peek(name).lstrip()
+        try:
+            if beginning.startswith("["):
+                return next(iter(self.items(name)), None)
+            if beginning.startswith("{") and self.size(name) <= 256 * 1024**2:
+                return json.loads(self.text(name, 256 * 1024**2))
+        except ValueError:
+            return None
+        return None
+
+    def count(self, size: int, info: zipfile.ZipInfo, of_member: int) -> None:
+        """Count bytes read. Raises Refused past the limits."""
+        self._read += size
+        too_dense = of_member > RATIO_FROM and of_member > MOST_RATIO * max(1, info.compress_size)
+        if self._read > MOST_BYTES or too_dense:
+            raise Refused("The ZIP unpacks to more than an export can be. It was not taken in.")
+
+    def __enter__(self) -> Upload:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._archive is not None:
+            self._archive.close()
+
+
+class _Limited(io.RawIOBase):
+    """Counts what is read of a member, for limits that do not rely on what the ZIP claims."""
+
+    def __init__(self, member: IO[bytes], upload: Upload, info: zipfile.ZipInfo) -> None:
+        self._member, self._upload, self._info, self._size = member, upload, info, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._member.read(len(buffer))
+        self._size += len(data)
+        self._upload.count(len(data), self._info, self._size)
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _WithoutMark:
+    """A file without the byte order mark that some programs begin with."""
+
+    def __init__(self, file: IO[bytes], beginning: bytes) -> None:
+        self._file, self._beginning = file, beginning
+
+    def read(self, size: int = -1) -> bytes:
+        if self._beginning and size != 0:
+            beginning, self._beginning = self._beginning, b""
+            return beginning
+        return self._file.read(size)
+
+
+def _without_mark(file: IO[bytes]) -> _WithoutMark:
+    return _WithoutMark(file, file.read(3).removeprefix(b"\xef\xbb\xbf"))
+
+
+def _opened(path: Path) -> zipfile.ZipFile:
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise Refused("The ZIP is broken. Download the export again.") from error
+    if len(archive.filelist) > MOST_MEMBERS:
+        archive.close()
+        raise Refused("The ZIP holds more files than an export can have. It was not taken in.")
+    return archive

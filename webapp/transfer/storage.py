@@ -1,0 +1,70 @@
+"""Where uploads and finished exports lie: a folder below `var_dir` that web and workers share, readable by us alone."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from flask import current_app
+from werkzeug.datastructures import FileStorage
+
+from webapp.extensions import app_settings
+
+
+def folder() -> Path:
+    """The folder, made where it is missing."""
+    path = app_settings().var_dir.absolute() / "transfer"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def keep(upload: FileStorage) -> tuple[str, int]:
+    """Store an upload under a name of our own; that name and its size in bytes."""
+    name = secrets.token_hex(16)
+    path = folder() / name
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        upload.save(file)
+    return name, path.stat().st_size
+
+
+def keep_text(text: str) -> tuple[str, int]:
+    """Store pasted text as `keep` does."""
+    name = secrets.token_hex(16)
+    path = folder() / name
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(text.encode("utf-8", "replace"))
+    return name, path.stat().st_size
+
+
+@contextmanager
+def writing() -> Iterator[tuple[str, BinaryIO]]:
+    """A new file to write, and its name; nothing is left of it when the writing fails."""
+    name = secrets.token_hex(16)
+    path = folder() / name
+    try:
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
+            yield name, file
+    except BaseException:
+        with suppress(FileNotFoundError):
+            path.unlink()
+        raise
+
+
+def path_of(name: str) -> Path:
+    """The path of a stored file."""
+    return folder() / Path(name).name
+
+
+def drop(name: str | None) -> None:
+    """Delete a stored file, if it is there."""
+    if name:
+        try:
+            path_of(name).unlink()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            current_app.logger.warning("stored file not deleted", exc_info=True)

@@ -1,0 +1,126 @@
+"""Memories as text to paste elsewhere, as JSON, and as a `.mem` bundle."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, StoreInfo, Tombstone, TombstoneOp
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One memory as it goes out."""
+
+    memory_id: int
+    kind: str
+    content: str
+    confidence: float
+    importance: float
+    created_at: datetime
+    said_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    quotes: Sequence[str] = ()
+
+
+class _Store(PortableMemoryStore):
+    """What a bundle is made of."""
+
+    def __init__(self, facts: list[PortableFact], tombstones: list[Tombstone]) -> None:
+        self._facts, self._tombstones = facts, tombstones
+
+    def store_info(self) -> StoreInfo:
+        return StoreInfo(generator="commonplace/1")
+
+    def export_facts(self) -> list[PortableFact]:
+        return self._facts
+
+    def export_tombstones(self, since: datetime | None) -> list[Tombstone]:
+        return self._tombstones
+
+
+def as_text(memories: Sequence[Kept]) -> str:
+    """One memory a line, with its date in front: what other assistants ask people to paste."""
+    return "".join(f"[{(kept.said_at or kept.created_at):%Y-%m-%d}] - {kept.content}\n" for kept in memories)
+
+
+def as_markdown(memories: Sequence[Kept]) -> str:
+    """Memories by kind, each with the words it rests on."""
+    parts = ["# What is remembered\n"]
+    for kind in sorted({kept.kind for kept in memories}):
+        parts.append(f"\n## {kind.capitalize()}\n")
+        for kept in memories:
+            if kept.kind == kind:
+                parts.append(f"- {kept.content}" + (f" (until {kept.valid_to:%Y-%m-%d})" if kept.valid_to else ""))
+                parts += [f"  > {' '.join(quote.split())}" for quote in kept.quotes]
+    return "\n".join(parts) + "\n"
+
+
+def as_json(memories: Sequence[Kept]) -> str:
+    """All fields of every memory."""
+    rows: list[dict[str, Any]] = [
+        {
+            "memory_id": kept.memory_id,
+            "memory_type": kept.kind,
+            "content": kept.content,
+            "confidence": kept.confidence,
+            "importance": kept.importance,
+            "created_at": kept.created_at.isoformat(),
+            "said_at": kept.said_at.isoformat() if kept.said_at else None,
+            "valid_from": kept.valid_from.isoformat() if kept.valid_from else None,
+            "valid_to": kept.valid_to.isoformat() if kept.valid_to else None,
+            "quotes": list(kept.quotes),
+        }
+        for kept in memories
+    ]
+    return json.dumps({"memories": rows}, ensure_ascii=False, indent=2)
+
+
+def as_bundle(memories: Sequence[Kept], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
+    """A zipped `.mem` bundle; its tombstones name keyed hashes, and never hold text."""
+    store = _Store(
+        [
+            PortableFact(
+                id=f"memory-{kept.memory_id}",
+                episode_id="",
+                subject="user",
+                predicate=kept.kind,
+                obj=kept.content,
+                text=kept.content,
+                t_valid_from=kept.valid_from or kept.said_at or kept.created_at,
+                t_valid_to=kept.valid_to,
+                confidence=kept.confidence,
+                importance=kept.importance,
+                created_at=kept.created_at,
+                event_time=kept.said_at,
+            )
+            for kept in memories
+        ],
+        [
+            Tombstone(
+                id=f"tombstone-{digest[:32]}",
+                op=TombstoneOp.REDACT,
+                target_kind="fact",
+                target_id=digest,
+                deleted_at=at,
+                actor="user",
+            )
+            for digest, at in tombstones
+        ],
+    )
+    out = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder:
+        BundleExporter().export(store, folder)
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(Path(folder).rglob("*")):
+                if path.is_file():
+                    archive.write(path, path.relative_to(folder).as_posix())
+    return out.getvalue()
