@@ -153,7 +153,7 @@ def test_the_panel_stands_beside_a_conversation_and_says_what_it_is_for(browser,
     assert "Trip &amp; &lt;Lisbon&gt;" in panel
     assert '<hx-partial hx-target="[data-memory-count]" hx-swap="textContent">1</hx-partial>' in panel
     assert re.search(rf'href="/c/{talk}\?at=\d+&amp;said=0-26"', panel)
-    assert "Remembered 1" in page
+    assert "Remembered: I am &lt;allergic&gt; to peanuts" in page
     assert 'id="panel"' not in browser.get(f"/c/{talk}", headers=HTMX).text
     browser.set_cookie("panel", "closed")
     assert 'data-panel="closed"' in browser.get(f"/c/{talk}").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -24,6 +25,7 @@ from webapp.memories.models import Memory
 from webapp.memories.pages import CHANGED
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards, wording
+from webapp.memories.showing.change_lines import ChangeLine
 from webapp.rendering import reader_zone
 from webapp.validation import parse_id
 from webapp.web import PageQuery, ViewResult, wants_partial
@@ -92,18 +94,21 @@ def undo(change_set_id: int) -> ViewResult:
     """Undo a change as a whole, or say what stands in the way."""
     user_id = current_user_id()
     refused: list[tuple[str, str, int | None]] = []
+    undone: Sequence[ChangeLine] = change_sets.get_change_set(user_id, change_set_id).lines
     try:
         change_sets.undo(user_id, change_set_id)
     except Conflict as error:
         db.session.rollback()
-        refused = _obstacles(user_id, error)
+        refused, undone = _obstacles(user_id, error), ()
     db.session.commit()
     view = change_sets.get_change_set(user_id, change_set_id)
-    shown = {"view": view, "refused": refused, "opened": True}
+    shown = {"view": view, "refused": refused, "opened": True, "undone": undone}
     if not wants_partial():
         if not refused:
             flash("Undone.", "message")
-        return render_template("memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused)
+        return render_template(
+            "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused, undone=undone
+        )
     where = request.form.get("place", "")
     if where.startswith("reply-"):
         return _fragment(
@@ -111,6 +116,7 @@ def undo(change_set_id: int) -> ViewResult:
             turn_id=where.removeprefix("reply-"),
             views=[view],
             refused=refused,
+            undone=undone,
             opened=True,
         )
     return _fragment("memories/_change.html", **shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Select, delete, select
 
@@ -18,6 +19,7 @@ from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal, snapshot
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.service import check_key, key_holder
+from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -33,12 +35,18 @@ _WHY = {
 class ChangeSetView:
     """A change set with what its memories say now; forgotten ones are missing from `contents`.
 
-    `title` is that of its conversation. Either is there only where it was asked for.
+    `title` is that of its conversation, `lines` what was done in words. Each is there only where it was asked for.
     """
 
     row: MemoryChangeSet
     title: str | None
     contents: dict[int, str]
+    lines: Sequence[ChangeLine] = ()
+
+    @property
+    def label(self) -> str:
+        """What was done, in one line; empty when that cannot be told any more."""
+        return label(self.lines)
 
 
 def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = True) -> Page[ChangeSetView]:
@@ -52,8 +60,9 @@ def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = Tr
         statement = statement.where(MemoryChangeSet.change_set_id < max(0, min(last_id, MAX_ID)))
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
     page = Page.of(rows, query.limit, lambda row: (row.MemoryChangeSet.change_set_id,))
-    contents = _contents([row.MemoryChangeSet for row in page.items]) if with_contents else {}
-    return Page([_view(row.MemoryChangeSet, row.title, contents) for row in page.items], page.next_cursor)
+    found = [row.MemoryChangeSet for row in page.items] if with_contents else []
+    contents, said = _contents(found), _said(found)
+    return Page([_view(row.MemoryChangeSet, row.title, contents, said) for row in page.items], page.next_cursor)
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -69,14 +78,14 @@ def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
-    """Change sets with what can be told of them, in one query, or two for the titles."""
-    contents = _contents(rows)
+    """Change sets with what can be told of them, in two queries, or three for the titles."""
+    contents, said = _contents(rows), _said(rows)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
     titles: dict[int, str | None] = {}
     if ids:
         named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
         titles = dict(db.session.execute(named).all())
-    return [_view(row, titles.get(row.conversation_id or 0), contents) for row in rows]
+    return [_view(row, titles.get(row.conversation_id or 0), contents, said) for row in rows]
 
 
 def _titled() -> Select[MemoryChangeSet, str | None]:
@@ -92,10 +101,32 @@ def _contents(rows: Sequence[MemoryChangeSet]) -> dict[int, str]:
     return dict(db.session.execute(found).all()) if ids else {}
 
 
-def _view(row: MemoryChangeSet, title: str | None, contents: Mapping[int, str]) -> ChangeSetView:
-    return ChangeSetView(
-        row, title, {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
+def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
+    """What the memories of some change sets said before and after; nothing is asked where all was new or confirmed."""
+    wanted = {
+        (change["memory_id"], revision)
+        for row in rows
+        if row.counts.get("in_review") or any(_is_change(change) for change in row.changes)
+        for change in row.changes
+        for revision in (change["before"], change["after"])
+        if revision is not None
+    }
+    if not wanted:
+        return {}
+    found = select(MemoryRevision.memory_id, MemoryRevision.revision, MemoryRevision.snapshot).where(
+        MemoryRevision.memory_id.in_({memory_id for memory_id, _ in wanted}),
+        MemoryRevision.revision.in_({revision for _, revision in wanted}),
     )
+    return {(memory_id, revision): fields for memory_id, revision, fields in db.session.execute(found)}
+
+
+def _is_change(change: Mapping[str, Any]) -> bool:
+    return change["before"] is not None and change["before"] != change["after"]
+
+
+def _view(row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], said: Snapshots) -> ChangeSetView:
+    mine = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
+    return ChangeSetView(row, title, mine, lines_of(row.changes, mine, said))
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:

@@ -1,0 +1,63 @@
+"""Changes in the memories' own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webapp.memories.showing.change_lines import ChangeLine, label, lines_of, shortened
+
+
+def change(memory_id: int, before: int | None, after: int | None) -> dict[str, Any]:
+    return {"memory_id": memory_id, "before": before, "after": after, "evidence": []}
+
+
+def test_what_was_learned_is_named() -> None:
+    lines = lines_of([change(1, None, 1), change(2, None, 1)], {1: "Lives in Lisbon.", 2: "Allergic to peanuts"}, {})
+    assert label(lines) == "Remembered: lives in Lisbon, allergic to peanuts"
+
+
+def test_a_change_quotes_both_and_a_replacement_is_one_line() -> None:
+    said = {
+        (1, 1): {"content": "Ana", "valid_to": None},
+        (1, 2): {"content": "Anabela", "valid_to": None},
+        (2, 1): {"content": "Lives in Porto", "valid_to": None},
+        (2, 2): {"content": "Lives in Porto", "valid_to": "2026-11-22T10:00:00+00:00", "superseded_by_id": 3},
+    }
+    contents = {1: "Anabela", 2: "Lives in Porto", 3: "Lives in Faro"}
+    lines = lines_of([change(1, 1, 2), change(2, 1, 2), change(3, None, 1)], contents, said)
+    assert [(line.memory_id, line.kind) for line in lines] == [(1, "changed"), (3, "replaced")]
+    assert label(lines) == "Changed: Ana → Anabela, lives in Porto → lives in Faro"
+
+
+def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
+    said = {
+        (1, 1): {"content": "Likes jazz", "needs_review": True},
+        (2, 1): {"content": "Has a cat", "valid_to": None},
+        (2, 2): {"content": "Has a cat", "valid_to": "2026-11-22T10:00:00+00:00"},
+        (4, 1): {"content": "Runs", "is_pinned": False},
+        (4, 2): {"content": "Runs", "is_pinned": True},
+    }
+    contents = {1: "Likes jazz", 2: "Has a cat", 3: "Swims", 4: "Runs"}
+    changes = [change(1, None, 1), change(2, 1, 2), change(3, 1, 1), change(4, 1, 2), change(5, None, 1)]
+    lines = lines_of(changes, contents, said)
+    assert [line.kind for line in lines] == ["review", "ended", "confirmed", "kept", "gone"]
+    assert lines[3].note == "Pinned"
+    assert label(lines) == "No longer true: has a cat"
+    assert label(lines[:1]) == "To review: likes jazz"
+    assert label([ChangeLine(5, "gone")]) == ""
+
+
+@pytest.mark.parametrize(
+    ("statement", "short"),
+    [
+        ("The user's name is Ana.", "name is Ana"),
+        ("The user likes tea.", "likes tea"),
+        ("Mia is her daughter", "Mia is her daughter"),
+        ("Lisboa é a cidade dela", "Lisboa é a cidade dela"),
+        ("word " * 40, "word word word word word word word word word word word word…"),
+    ],
+)
+def test_statements_as_part_of_a_line(statement: str, short: str) -> None:
+    assert shortened(statement) == short

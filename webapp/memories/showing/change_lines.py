@@ -1,0 +1,111 @@
+"""What a change set did, a line a memory, in the memories' own words. Pure.
+
+"Lives in Lisbon" for what was learned, "Ana → Anabela" for what was changed or replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Kind = Literal["added", "review", "changed", "replaced", "ended", "kept", "confirmed", "gone"]
+Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
+"""What memories said, by id and revision."""
+
+SHORT = 64
+MOST_NAMED = 3
+
+_FLAGS = {"is_pinned": ("Pinned", "Unpinned"), "is_archived": ("Archived", "Unarchived")}
+_ABOUT_THE_USER = re.compile(r"^The user(?:'s|’s)? (?=\w)", re.IGNORECASE)
+# How statements about the user begin; a name is not to lose its capital.
+_VERBS = (
+    "allergic avoids born can collects cooks cycles dislikes does drinks drives eats enjoys grew had has hates is "
+    "keeps knows learns learning likes lives living loves makes married moved needs never not owns plans plays prefers "
+    "reads retired runs single sings speaks spends studies studying suffers swims takes teaches thinks travels "
+    "travelling uses vegan vegetarian visits wants was wears will works working writes"
+)
+_LOWERED = frozenset(_VERBS.split())
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """What happened to one memory: `text` as it is now, `before` what it or the one it replaces said."""
+
+    memory_id: int
+    kind: Kind
+    text: str = ""
+    before: str = ""
+    note: str = ""
+
+    @property
+    def short(self) -> str:
+        """The line in a few words."""
+        now = shortened(self.text)
+        return f"{shortened(self.before)} → {now}" if self.before and now else now
+
+
+def lines_of(changes: Sequence[Mapping[str, Any]], contents: Mapping[int, str], said: Snapshots) -> list[ChangeLine]:
+    """The lines of a change set: `changes` as it keeps them, `contents` what the memories say now."""
+    lines = [_line(change, contents.get(change["memory_id"]), said) for change in changes]
+    by_id = {line.memory_id: line for line in lines}
+    replaced_ids = set()
+    for change in changes:
+        after = said.get((change["memory_id"], change["after"] or 0), {})
+        old, new = by_id[change["memory_id"]], by_id.get(after.get("superseded_by_id") or 0)
+        if old.kind == "ended" and new is not None and new.text:
+            by_id[new.memory_id] = replace(new, kind="replaced", before=old.before or old.text)
+            replaced_ids.add(old.memory_id)
+    return [by_id[line.memory_id] for line in lines if line.memory_id not in replaced_ids]
+
+
+def _line(change: Mapping[str, Any], text: str | None, said: Snapshots) -> ChangeLine:
+    memory_id, before, after = change["memory_id"], change["before"], change["after"]
+    if text is None:
+        return ChangeLine(memory_id, "gone")
+    then = said.get((memory_id, after or 0), {})
+    if before is None:
+        return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
+    if before == after:
+        return ChangeLine(memory_id, "confirmed", text)
+    once = said.get((memory_id, before), {})
+    if then.get("valid_to") and not once.get("valid_to"):
+        return ChangeLine(memory_id, "ended", text)
+    was, became = str(once.get("content") or ""), str(then.get("content") or text)
+    if was and was != became:
+        return ChangeLine(memory_id, "changed", became, was)
+    for name, (on, off) in _FLAGS.items():
+        if bool(once.get(name)) != bool(then.get(name)):
+            return ChangeLine(memory_id, "kept", text, note=on if then.get(name) else off)
+    if once.get("fact_value") and then.get("fact_value") and once["fact_value"] != then["fact_value"]:
+        return ChangeLine(memory_id, "changed", str(then["fact_value"]), str(once["fact_value"]))
+    return ChangeLine(memory_id, "kept", text)
+
+
+def label(lines: Iterable[ChangeLine]) -> str:
+    """What happened, for the line under a reply: "Remembered: lives in Lisbon, allergic to peanuts"; may be empty."""
+    lines = list(lines)
+    for kinds, verb in (
+        (("added",), "Remembered"),
+        (("changed", "replaced"), "Changed"),
+        (("ended",), "No longer true"),
+        (("review",), "To review"),
+        (("confirmed",), "Confirmed"),
+    ):
+        named = [line.short for line in lines if line.kind in kinds and line.short]
+        if named:
+            more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+            return f"{verb}: {', '.join(named[:MOST_NAMED])}{more}"
+    return ""
+
+
+def shortened(statement: str) -> str:
+    """A statement as part of a line: without "The user" and full stop, cut at a word."""
+    text = _ABOUT_THE_USER.sub("", " ".join(statement.split())).removesuffix(".")
+    first, _, rest = text.partition(" ")
+    if first.casefold() in _LOWERED:
+        text = f"{first.lower()} {rest}".rstrip()
+    if len(text) <= SHORT:
+        return text
+    return text[:SHORT].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
