@@ -141,6 +141,8 @@ def test_views_open_to_anybody_are_known(app):
         "accounts_pages.logout",
         "accounts_pages.register",
         "accounts_pages.make_account",
+        "oidc_pages.begin",
+        "oidc_pages.callback",
         "proving_pages.code",
         "proving_pages.check_code",
         "openapi.document",

@@ -36,6 +36,15 @@ class Settings(BaseModel):
     trusted_proxies: int = Field(0, ge=0, le=5)
     registration_open: bool = True
     session_days: int = Field(30, ge=1)
+    # Signing in at an OpenID provider, besides passwords
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = ""
+    oidc_name: str = "single sign-on"
+    oidc_scope: str = "openid email profile"
+    oidc_groups_claim: str = "groups"
+    oidc_admin_group: str = ""
+    oidc_create: bool = True
     session_max_days: int = Field(90, ge=1)
     audit_days: int = Field(365, ge=1)
     # A message of a megabyte takes three when every character of it is escaped.

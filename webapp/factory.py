@@ -16,6 +16,8 @@ from webapp import logs, problems, rendering, security, service_endpoints
 from webapp.accounts import auth
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
+from webapp.accounts.oidc_pages import blueprint as oidc_pages
+from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.accounts.proving_pages import blueprint as proving_pages
 from webapp.admin.jobs_pages import blueprint as admin_jobs
@@ -162,6 +164,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     security.init_security(app)
     auth.init_auth(app)
     init_audit()
+    init_oidc(app, settings)
     rendering.init_rendering(app)
     init_chat(app, settings)
 
@@ -184,6 +187,7 @@ def _register(app: OpenAPI) -> None:
     for pages in (
         accounts_pages,
         proving_pages,
+        oidc_pages,
         audit_pages,
         conversations_pages,
         chat_pages,

@@ -106,3 +106,18 @@ def test_old_events_are_purged(app, user):
         service.record(user.user_id, Action.EXPORT_DOWNLOADED)
         assert service.purge(365) >= 1
         assert [row.action for row in db.session.scalars(select(AuditEvent))] == ["export_downloaded"]
+
+
+def test_shared_links_and_spaces_are_recorded(login, client, user, make_user, api):
+    talk = client.post("/api/conversations", json={"title": "Trip"}).json["conversation_id"]
+    share = client.post(f"/api/conversations/{talk}/shares", json={}).json
+    assert client.delete(f"/api/shares/{share['share_id']}").status_code == 204
+    guest = make_user()
+    space = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    client.post(f"/api/spaces/{space}/members", json={"email": guest.email})
+    api(guest).post(f"/api/spaces/{space}/members/accept")
+    client.delete(f"/api/spaces/{space}/members/{guest.user_id}")
+    assert actions(client)[-2:] == ["share_created", "share_revoked"]
+    assert actions(api(guest))[-2:] == ["space_joined", "space_left"]
+    left = api(guest).get("/api/audit").json["events"][0]
+    assert left["actor"]["user_id"] == user.user_id and left["actor"]["kind"] == "token"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, String, text
+from sqlalchemy import JSON, Boolean, ForeignKey, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
@@ -62,6 +62,22 @@ class SecondFactor(Base):
     last_step: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     recovery_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)
     confirmed_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class UserIdentity(Base):
+    """An account at an OpenID provider that signs a user in here."""
+
+    __tablename__ = "user_identities"
+    __table_args__ = (
+        UniqueConstraint("issuer", "subject", name="uq_user_identities_issuer_subject"),
+        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+    )
+
+    identity_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    issuer: Mapped[str] = mapped_column(Key(255))
+    subject: Mapped[str] = mapped_column(Key(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, select, update
 
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.database import db, now
@@ -70,6 +72,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     )
     db.session.add(row)
     db.session.flush()
+    audit.record(user_id, Action.SHARE_CREATED, f"conversation {conversation_id}", detail={"share_id": row.share_id})
     _note_live(conversation_id)
     return row
 
@@ -110,6 +113,7 @@ def revoke_share(user_id: int, share_id: int) -> None:
     row = get_share(user_id, share_id)
     db.session.delete(row)
     db.session.flush()
+    audit.record(user_id, Action.SHARE_REVOKED, f"conversation {row.conversation_id}", detail={"share_id": share_id})
     _note_live(row.conversation_id)
 
 

@@ -8,6 +8,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts.models import User
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
 from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
 from webapp.spaces import signals
@@ -136,6 +138,7 @@ def accept(user_id: int, space_id: int) -> Space:
         row.status, row.email, row.joined_at = "active", None, now()
         db.session.flush()
         touch(space_id)
+        audit.record(user_id, Action.SPACE_JOINED, f"space {space_id}")
     return get_space(user_id, space_id)
 
 
@@ -159,6 +162,7 @@ def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False)
     if row.status == "active":
         space = db.session.get(Space, space_id)
         signals.membership_ends.send(None, space=space, user_id=member_id, forget=forget and member_id == user_id)
+        audit.record(member_id, Action.SPACE_LEFT, f"space {space_id}")
     db.session.execute(delete(SpaceMember).where(SpaceMember.space_member_id == row.space_member_id))
     db.session.expire_all()
     touch(space_id)

@@ -51,6 +51,7 @@ NEVER = {
     "api_tokens",
     "user_sessions",
     "user_second_factors",
+    "user_identities",
     "audit_events",
     "site_settings",
     "spaces",

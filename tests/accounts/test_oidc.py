@@ -1,0 +1,168 @@
+"""Signing in at an OpenID provider: discovery, PKCE, state, nonce, linking, groups, and all that may go wrong."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import requests
+from sqlalchemy import func, select
+
+from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from webapp.accounts.models import User
+from webapp.accounts.oidc_pages import init_oidc
+from webapp.database import db, write_transaction
+
+
+@pytest.fixture(scope="module")
+def _provider():
+    made = Provider()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def provider(_provider):
+    """The provider, which vouches for Ann."""
+    _provider.claims = {"sub": "ann-1", "email": "ann@example.org", "email_verified": True, "name": "Ann"}
+    _provider.spoil = {}
+    return _provider
+
+
+@pytest.fixture
+def configure(app, settings, provider, monkeypatch):
+    """`configure(**settings)`: the application with this provider."""
+    before = app.extensions["settings"]
+
+    def set_up(**more):
+        wished = settings.model_copy(
+            update={
+                "oidc_issuer": provider.issuer,
+                "oidc_client_id": CLIENT_ID,
+                "oidc_client_secret": CLIENT_SECRET,
+                "oidc_name": "Example",
+                **more,
+            }
+        )
+        app.extensions["settings"] = wished
+        init_oidc(app, wished)
+
+    yield set_up
+    app.extensions["settings"] = before
+    app.extensions.pop("oidc", None)
+    init_oidc(app, before)
+
+
+def at_the_provider(browser, path="/login/oidc"):
+    """Go there, agree, and come back with this address."""
+    there = browser.get(path)
+    assert there.status_code == 302, there.text
+    back = requests.get(there.location, allow_redirects=False, timeout=5).headers["Location"]
+    parts = urlsplit(back)
+    return f"{parts.path}?{parts.query}"
+
+
+def me(browser):
+    """The account that is signed in."""
+    return browser.get("/api/account").json
+
+
+def test_a_new_person_gets_an_account(app, make_user, configure, anonymous):
+    make_user(is_admin=True)
+    configure()
+    assert "Sign in with Example" in anonymous.get("/login").text
+    answer = anonymous.get(at_the_provider(anonymous, "/login/oidc?next=/memory"))
+    assert (answer.status_code, answer.location) == (303, "/memory")
+    account = me(anonymous)
+    assert (account["email"], account["name"], account["is_admin"]) == ("ann@example.org", "Ann", False)
+    again = app.test_client()
+    again.get(at_the_provider(again))
+    assert me(again)["user_id"] == me(anonymous)["user_id"]
+    assert "signed_in" in [event["action"] for event in again.get("/api/audit").json["events"]]
+
+
+def test_what_is_asked_of_the_provider(configure, anonymous):
+    configure()
+    asked = parse_qs(urlsplit(anonymous.get("/login/oidc").location).query)
+    assert asked["code_challenge_method"] == ["S256"]
+    assert asked["scope"] == ["openid email profile"]
+    assert {"state", "nonce", "code_challenge"} <= set(asked)
+
+
+def test_a_verified_address_takes_over_the_account_and_another_does_not(app, make_user, configure, provider, anonymous):
+    make_user(is_admin=True)
+    ann = make_user(email="ann@example.org")
+    configure(oidc_create=False)
+    provider.claims["email_verified"] = False
+    refused = anonymous.get(at_the_provider(anonymous))
+    assert refused.status_code == 403 and "Ask an admin" in refused.text
+    provider.claims["email_verified"] = True
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert me(anonymous)["user_id"] == ann.user_id
+
+
+def test_an_unverified_address_that_is_taken_gives_no_account(make_user, configure, provider, anonymous, app):
+    make_user(email="ann@example.org")
+    configure()
+    provider.claims["email_verified"] = False
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(User)) == 1
+
+
+def test_groups_make_and_unmake_admins(make_user, configure, provider, anonymous):
+    make_user(is_admin=True)
+    configure(oidc_admin_group="keepers")
+    provider.claims["groups"] = ["readers", "keepers"]
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"]
+    provider.claims["groups"] = ["readers"]
+    anonymous.get(at_the_provider(anonymous))
+    assert not me(anonymous)["is_admin"]
+
+
+def test_a_stopped_account_stays_out(app, make_user, configure, anonymous):
+    make_user(is_admin=True)
+    ann = make_user(email="ann@example.org")
+    configure()
+    with app.app_context(), write_transaction():
+        db.session.get(User, ann.user_id).is_active = False
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    assert anonymous.get("/api/account").status_code == 401
+
+
+@pytest.mark.parametrize("spoil", [{"nonce": "another"}, {"aud": "another"}, {"exp": 1}, {"iss": "http://elsewhere"}])
+def test_a_wrong_token_signs_nobody_in(configure, provider, anonymous, spoil):
+    configure()
+    provider.spoil = spoil
+    answer = anonymous.get(at_the_provider(anonymous))
+    assert answer.status_code == 401
+    assert anonymous.get("/api/account").status_code == 401
+
+
+def test_an_answer_belongs_to_the_browser_that_asked(app, configure, anonymous):
+    configure()
+    address = at_the_provider(anonymous)
+    assert app.test_client().get(address).status_code == 401
+    assert anonymous.get(address).status_code == 303
+    assert anonymous.get(address).status_code == 401  # and works once
+
+
+@pytest.mark.parametrize("query", ["", "?error=access_denied", "?code=x&state=y", "?state=", "?code=" + "x" * 3_000])
+def test_odd_answers(configure, anonymous, query):
+    configure()
+    assert anonymous.get(f"/login/oidc/callback{query}").status_code == 401
+
+
+def test_a_provider_that_is_away_says_so(configure, anonymous):
+    configure(oidc_issuer="http://127.0.0.1:9")
+    answer = anonymous.get("/login/oidc")
+    assert answer.status_code == 503
+    assert "sign in with your password" in answer.text
+
+
+def test_without_a_provider_there_is_nothing(anonymous, make_user):
+    make_user()
+    assert anonymous.get("/login/oidc").status_code == 404
+    assert anonymous.get("/login/oidc/callback").status_code == 404
+    assert "Sign in with" not in anonymous.get("/login").text

@@ -1,0 +1,110 @@
+"""Signing in at an OpenID provider (Authlib): discovery, PKCE, state and nonce."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from flask import Blueprint, Flask, current_app, redirect, render_template, request, session, url_for
+
+from webapp.accounts import auth, identities, second_factor
+from webapp.accounts.auth import public
+from webapp.accounts.proving_pages import ask_for_code
+from webapp.config import Settings
+from webapp.database import db
+from webapp.errors import Forbidden, NotFound, Unavailable
+from webapp.web import ViewResult
+
+log = logging.getLogger(__name__)
+
+blueprint = Blueprint("oidc_pages", __name__)
+
+NEXT = "oidc_next"
+TIMEOUT = 10
+
+
+def init_oidc(app: Flask, settings: Settings) -> None:
+    """Get ready for the provider, if one is set; nothing is asked of it before somebody signs in."""
+    app.jinja_env.globals["oidc_name"] = settings.oidc_name if settings.oidc_issuer else ""
+    if not settings.oidc_issuer:
+        return
+    from authlib.integrations.flask_client import OAuth  # noqa: PLC0415  (megabytes that few need)
+
+    oauth = OAuth(app)
+    oauth.register(
+        "provider",
+        client_id=settings.oidc_client_id,
+        client_secret=settings.oidc_client_secret or None,
+        server_metadata_url=settings.oidc_issuer.rstrip("/") + "/.well-known/openid-configuration",
+        client_kwargs={
+            "scope": settings.oidc_scope,
+            "code_challenge_method": "S256",
+            "timeout": TIMEOUT,
+            "token_endpoint_auth_method": "client_secret_basic" if settings.oidc_client_secret else "none",
+        },
+    )
+    app.extensions["oidc"] = oauth.provider
+
+
+@blueprint.get("/login/oidc")
+@public
+def begin() -> ViewResult:
+    """To the provider, and back to `callback`."""
+    client = _client()
+    then = auth.safe_next(request.args.get("next"))
+    db.session.rollback()  # no connection is held while the provider is asked
+    try:
+        answer: ViewResult = client.authorize_redirect(url_for(".callback", _external=True))
+    except Exception as error:
+        raise _away(error) from error
+    session[NEXT] = then
+    return answer
+
+
+@blueprint.get("/login/oidc/callback")
+@public
+def callback() -> ViewResult:
+    """Whom the provider vouches for is signed in."""
+    client, settings = _client(), current_app.extensions["settings"]
+    then = auth.safe_next(session.pop(NEXT, None))
+    db.session.rollback()
+    try:
+        claims = client.authorize_access_token().get("userinfo")
+    except Exception as error:
+        if type(error).__module__.startswith("requests"):
+            raise _away(error) from error
+        # A forged or stale answer, a wrong nonce, a bad signature, or the person changed their mind.
+        log.warning("sign-in at the provider failed", extra={"error": type(error).__name__})
+        return _refused("Signing in did not work. Please try again."), 401
+    if not claims:
+        return _refused("The provider did not say who you are."), 401
+    vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
+    try:
+        user = identities.user_of(vouched, creates=settings.oidc_create, admin_group=settings.oidc_admin_group)
+        db.session.commit()
+    except Forbidden as error:
+        db.session.rollback()
+        return _refused(error.detail), 403
+    if second_factor.is_on(user.user_id):
+        return ask_for_code(user, then)
+    auth.start_session(user)
+    return redirect(then, 303)
+
+
+callback.writes = True  # type: ignore[attr-defined]  # a new account, or a new session
+
+
+def _client() -> Any:
+    client = current_app.extensions.get("oidc")
+    if client is None:
+        raise NotFound("There is nothing at this address.")
+    return client
+
+
+def _away(error: Exception) -> Unavailable:
+    log.warning("the OpenID provider cannot be reached", extra={"error": type(error).__name__})
+    return Unavailable("The sign-in service cannot be reached. Try again soon, or sign in with your password.")
+
+
+def _refused(said: str) -> str:
+    return render_template("accounts/refused.html", said=said)
