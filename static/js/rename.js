@@ -11,7 +11,8 @@ function rename(item) {
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
   const had = form.contains(document.activeElement);
-  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` }).then(() => had && land(target.id));
+  if (had) document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(target.id)), { once: true });
+  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
 }
 
 /** The focus goes to what the form was opened from, which is there again. */
