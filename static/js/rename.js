@@ -19,7 +19,8 @@ function restore(form) {
 function land(id) {
   if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
   const place = document.getElementById(id);
-  $(".side-link, .title-show, [data-edit], .mem-menu summary, a, button", place ?? undefined)?.focus({ preventScroll: true });
+  if (!place) return;
+  ($(".side-link, .title-show, [data-edit]", place) ?? $("a, button, summary", place))?.focus({ preventScroll: true });
 }
 
 // A title that was saved: the focus stays with it.
