@@ -12,7 +12,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tests.support.people import ApiClient
-from webapp.conversations import service
+from webapp.conversations import listing
 from webapp.database import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
 
@@ -50,7 +50,7 @@ def _operational(code: int) -> OperationalError:
 def test_each_failure_is_a_problem(
     client: ApiClient, monkeypatch: Any, error: BaseException, status: int, retry: bool
 ) -> None:
-    monkeypatch.setattr(service, "list_conversations", _raise(error))
+    monkeypatch.setattr(listing, "list_conversations", _raise(error))
     response = client.get("/api/conversations")
     assert response.status_code == status
     assert response.content_type == "application/problem+json"

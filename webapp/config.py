@@ -54,6 +54,7 @@ class Settings(BaseModel):
     login_rate: str = "10 per minute; 60 per hour"
     message_rate: str = "120 per minute"
     database_pool: int = Field(20, ge=2)
+    database_seconds: int = Field(60, ge=1)
 
     # The model
     openai_api_key: str = ""
@@ -66,8 +67,6 @@ class Settings(BaseModel):
     suggestions: bool = True
     # Journeys kept beside the shipped ones, in JSON or YAML
     journeys_folder: Path | None = None
-    # What was found for a reply, as excerpts; less where the window is small
-    retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
     model_first_token_timeout: float = Field(90.0, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)

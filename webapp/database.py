@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast
 
+from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
 from sqlalchemy import (
     CursorResult,
@@ -23,7 +24,7 @@ from sqlalchemy import (
     event,
 )
 from sqlalchemy.dialects import mysql
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import DeclarativeBase, Session, SessionTransaction
@@ -232,8 +233,34 @@ def _rolled_back(session: Session) -> None:
         session.info.pop(_MARKS, None)
 
 
+def init_sessions(app: Flask) -> None:
+    """Give each request's session back, whatever its connection has come to: the next request gets a new one."""
+
+    @app.teardown_appcontext
+    def _let_go(_error: BaseException | None) -> None:
+        try:
+            db.session.remove()
+        except Exception as error:  # the connection died before it could be rolled back
+            log.warning("a session could not be closed", extra={"error": type(error).__name__})
+            try:
+                db.session.invalidate()
+            except Exception:
+                log.exception("a session could not be dropped")
+            db.session.registry.clear()
+
+
 # MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.
-_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 2002, 2003, 2006, 2013, 2055, 4031}
+_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 1836, 2002, 2003, 2006, 2013, 2055, 4031}
+# MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
+_DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
+_AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
+
+
+def database_is_full(error: BaseException) -> bool:
+    """Whether the database has no room for what it was given."""
+    original = getattr(error, "orig", None)
+    code = original.args[0] if original is not None and original.args else None
+    return isinstance(error, DBAPIError) and (code in _DATABASE_FULL or "disk is full" in str(original))
 
 
 def database_is_away(error: BaseException) -> bool:
@@ -242,10 +269,10 @@ def database_is_away(error: BaseException) -> bool:
         return True
     if not isinstance(error, DBAPIError):
         return False
-    if error.connection_invalidated:
+    if error.connection_invalidated or database_is_full(error):
         return True
-    if not isinstance(error, OperationalError):
-        return False
     original = error.orig
     code = original.args[0] if original is not None and original.args else None
-    return code in _DATABASE_AWAY or "database is locked" in str(original) or "unable to open" in str(original)
+    if isinstance(error, InternalError | OperationalError) and code in _DATABASE_AWAY:
+        return True
+    return isinstance(error, OperationalError) and any(words in str(original) for words in _AWAY_WORDS)

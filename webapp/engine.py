@@ -7,18 +7,21 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from webapp.database import writing
 
 TRUSTED_SECONDS = 1.0
 """For how long a connection that was used is taken to be alive."""
+SILENT_SECONDS = 1.0
+"""A dead connection fails at once; one to a server that hangs, after a time-out."""
 
 
-def engine_options(url: str, pool: int) -> dict[str, Any]:
+def engine_options(url: str, pool: int, patience: int = 60) -> dict[str, Any]:
     """Options for create_engine: a bounded pool, UTC and read committed on MySQL, WAL and foreign keys on SQLite.
 
+    `patience` is how many seconds a statement may take: a server that hangs is away, as one that refuses is.
     The values of a statement are no part of its errors, which are logged, and kept with a failed job.
     """
     if url.startswith("sqlite"):
@@ -34,10 +37,12 @@ def engine_options(url: str, pool: int) -> dict[str, Any]:
         "pool_size": pool,
         "max_overflow": pool,
         "pool_recycle": 1_800,
-        "pool_timeout": 15,
+        "pool_timeout": min(15, patience),
         "isolation_level": "READ COMMITTED",
         "connect_args": {
-            "connect_timeout": 5,
+            "connect_timeout": min(5, max(1, patience // 2)),
+            "read_timeout": patience,
+            "write_timeout": patience,
             "init_command": "SET time_zone = '+00:00', "
             "sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
         },
@@ -58,9 +63,13 @@ def _ping_the_idle(engine: Engine) -> None:
     def _checkout(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
         if time.monotonic() - record.info.get("used_at", float("inf")) < TRUSTED_SECONDS:
             return
+        began = time.monotonic()
         try:
             engine.dialect.do_ping(connection)
         except engine.dialect.loaded_dbapi.Error as error:
+            if time.monotonic() - began > SILENT_SECONDS:
+                # It did not answer: to connect anew would be to wait as long again.
+                raise OperationalError("ping", {}, error) from error
             raise InvalidatePoolError from error  # those that are older are gone as well
 
 

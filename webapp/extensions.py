@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from flask import Flask, current_app
 from flask_limiter import Limiter
@@ -18,6 +18,7 @@ from redis.retry import Retry
 
 from webapp.config import Settings
 from webapp.database import db
+from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS, Impatience
 
 __all__ = [
     "Part",
@@ -30,6 +31,7 @@ __all__ = [
     "make_redis",
     "migrate",
     "redis",
+    "redis_options",
     "this_app",
 ]
 
@@ -42,16 +44,22 @@ htmx = Htmx()
 limiter = Limiter(key_func=get_remote_address, headers_enabled=True, in_memory_fallback_enabled=True)
 
 
+def redis_options() -> dict[str, Any]:
+    """How patient a client for short commands is."""
+    return {
+        "socket_connect_timeout": CONNECT_SECONDS,
+        "socket_timeout": ANSWER_SECONDS,
+        "health_check_interval": 30,
+        "retry": Impatience(),
+    }
+
+
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
     """A client for short commands, or, when `tailing`, one whose blocking reads may take as long as they like."""
-    return Redis.from_url(
-        url,
-        socket_connect_timeout=2,
-        socket_timeout=None if tailing else 5,
-        health_check_interval=30,
-        retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), retries=2),
-        max_connections=1_000,
-    )
+    options = redis_options()
+    if tailing:
+        options |= {"socket_timeout": None, "retry": Retry(ExponentialBackoff(cap=0.2, base=0.02), retries=2)}
+    return Redis.from_url(url, max_connections=1_000, **options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,18 +36,17 @@ from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
-from webapp.chat.start_pages import blueprint as start_pages
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.organising_pages import blueprint as organising_pages
 from webapp.conversations.pages import blueprint as conversations_pages
-from webapp.database import db, init_after_commit
+from webapp.database import db, init_after_commit, init_sessions
 from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.engine import engine_options, prepare_engine
-from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis
+from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis, redis_options
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -117,7 +116,9 @@ def _configure(app: Flask, settings: Settings) -> None:
     app.config.update(
         SECRET_KEY=settings.secret_key or _stored_secret(settings),
         SQLALCHEMY_DATABASE_URI=settings.sqlalchemy_url,
-        SQLALCHEMY_ENGINE_OPTIONS=engine_options(settings.sqlalchemy_url, settings.database_pool),
+        SQLALCHEMY_ENGINE_OPTIONS=engine_options(
+            settings.sqlalchemy_url, settings.database_pool, settings.database_seconds
+        ),
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
         MAX_IMPORT_BYTES=settings.max_import_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
@@ -131,6 +132,7 @@ def _configure(app: Flask, settings: Settings) -> None:
         RATELIMIT_ENABLED=settings.rate_limits,
         # limits has a scheme of its own for Unix sockets.
         RATELIMIT_STORAGE_URI=settings.redis_url.replace("unix://", "redis+unix://", 1),
+        RATELIMIT_STORAGE_OPTIONS=redis_options(),
         RATELIMIT_SWALLOW_ERRORS=True,
     )
     assert isinstance(app.json, DefaultJSONProvider)
@@ -142,6 +144,8 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 def _extend(app: Flask, settings: Settings) -> None:
     db.init_app(app)
+    init_sessions(app)
+    problems.init_retry_after(app)  # before the limiter, to have its say after it
     with app.app_context():
         prepare_engine(db.engine)
         # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
@@ -198,7 +202,6 @@ def _register(app: OpenAPI) -> None:
         inspector_pages,
         frames,
         branch_pages,
-        start_pages,
         admin_pages,
         admin_jobs,
         service_endpoints.blueprint,

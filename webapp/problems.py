@@ -9,12 +9,13 @@ from typing import Any
 from flask import Flask, Response, g, json, render_template, request
 from pydantic import ValidationError
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException, NotFound
 
-from webapp.database import database_is_away, db
+from webapp.database import database_is_away, database_is_full, db
 from webapp.errors import DomainError, Unavailable
 from webapp.web import wants_json, wants_partial
 
@@ -32,7 +33,7 @@ def problem(
         body["errors"] = errors
     response = Response(json.dumps(body), status, content_type="application/problem+json")
     if retry_after is not None:
-        response.headers["Retry-After"] = str(retry_after)
+        response.headers["Retry-After"] = g.retry_after = str(retry_after)
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
@@ -69,8 +70,20 @@ def present(
         response.headers["HX-Retarget"] = "#toasts"
         response.headers["HX-Reswap"] = "beforeend"
     if retry_after is not None:
-        response.headers["Retry-After"] = str(retry_after)
+        response.headers["Retry-After"] = g.retry_after = str(retry_after)
     return response
+
+
+def init_retry_after(app: Flask) -> None:
+    """Keep the limiter, which tells everybody when its window ends, from saying when to try again after a failure."""
+
+    @app.after_request
+    def _own(response: Response) -> Response:
+        if said := g.pop("retry_after", None):
+            response.headers["Retry-After"] = said
+        elif response.status_code < 400:
+            response.headers.pop("Retry-After", None)
+        return response
 
 
 def init_errors(app: Flask) -> None:
@@ -110,6 +123,8 @@ def init_errors(app: Flask) -> None:
         if database_is_away(error):
             log.warning("database away: %s", type(error).__name__)
             detail = "The database cannot be reached. Nothing was changed; try again soon."
+            if database_is_full(error):
+                detail = "The database has no room left. Nothing was changed; the disk has to be cleared first."
             return present(503, Unavailable.title, detail, retry_after=5)
         return _unexpected(error)
 
@@ -119,6 +134,14 @@ def init_errors(app: Flask) -> None:
         _forget_session()
         log.warning("redis away: %s", type(error).__name__)
         return present(503, Unavailable.title, "A service this needs cannot be reached. Try again soon.", retry_after=5)
+
+    @app.errorhandler(ResponseError)
+    def _redis_refused(error: ResponseError) -> Response:
+        """It is there, and takes nothing: full, a replica, or unable to write to its disk."""
+        refused = isinstance(error, OutOfMemoryError | ReadOnlyError)
+        if refused or str(error).startswith(("MISCONF", "NOREPLICAS", "OOM")):
+            return _redis(error)
+        return _unexpected(error)
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import ipaddress
 from contextlib import suppress
 
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from flask import Blueprint, Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import REGISTRY
 from redis.exceptions import RedisError
 from rq.registry import FailedJobRegistry
-from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.auth import current_identity, public
 from webapp.chat.runtime import runtime
-from webapp.database import db
 from webapp.errors import Forbidden
-from webapp.extensions import migrate, redis
+from webapp.extensions import redis
 from webapp.jobspecs import Queue, rq_queue
+from webapp.readiness import readiness
 from webapp.web import ViewResult
 
 blueprint = Blueprint("service", __name__)
@@ -49,13 +45,6 @@ def readyz() -> ViewResult:
     return response
 
 
-def readiness() -> dict[str, str]:
-    """The state of each part that requests need: `ok`, or what is wrong with it."""
-    parts = {"database": _database(), "redis": _redis()}
-    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
-    return parts
-
-
 @blueprint.get("/metrics")
 @public
 def metrics() -> ViewResult:
@@ -82,29 +71,3 @@ def _from_loopback() -> bool:
         return ipaddress.ip_address(request.remote_addr or "").is_loopback and "X-Forwarded-For" not in request.headers
     except ValueError:
         return False
-
-
-def _database() -> str:
-    try:
-        db.session.execute(db.text("SELECT 1"))
-        return "ok"
-    except SQLAlchemyError:
-        db.session.rollback()
-        return "away"
-
-
-def _redis() -> str:
-    try:
-        redis().ping()
-        return "ok"
-    except RedisError:
-        return "away"
-
-
-def _migrations() -> str:
-    config = Config()
-    config.set_main_option("script_location", str(migrate.directory))
-    heads = set(ScriptDirectory.from_config(config).get_heads())
-    with db.engine.connect() as connection:
-        current = set(MigrationContext.configure(connection).get_current_heads())
-    return "ok" if current == heads else "not current"

@@ -24,8 +24,6 @@ def upgrade() -> None:
     inspector = sa.inspect(op.get_bind())
     if "shared_live_until" not in {column["name"] for column in inspector.get_columns("conversations")}:
         op.add_column("conversations", sa.Column("shared_live_until", AT, nullable=True))
-    if inspector.has_table("conversation_shares"):
-        return
     mariadb = op.get_bind().dialect.name in ("mysql", "mariadb")
     op.create_table(
         "conversation_shares",

@@ -27,8 +27,6 @@ REFERRING = (
 
 def upgrade() -> None:
     _allow(BEFORE, NOW)
-    if COLUMN in {column["name"] for column in sa.inspect(op.get_bind()).get_columns("memories")}:
-        return
     op.add_column("memories", sa.Column(COLUMN, sa.Integer))
     op.create_index(INDEX, "memories", [COLUMN])
     if op.get_bind().dialect.name == "sqlite":
@@ -52,6 +50,7 @@ def _allow(before: tuple[str, ...], now: tuple[str, ...]) -> None:
     """Let the column hold other values; SQLite has them in a CHECK."""
     if op.get_bind().dialect.name == "sqlite":
         _rewrite(_listed(before), _listed(now))
+        _rewrite(_typed(before), _typed(now))
         return
     op.alter_column(
         "memories",
@@ -73,6 +72,10 @@ def _rewrite(before: str, now: str) -> None:
     connection.execute(changed, {"before": before, "now": now})
     connection.exec_driver_sql(f"PRAGMA schema_version = {version + 1}")
     connection.exec_driver_sql("PRAGMA writable_schema = OFF")
+
+
+def _typed(values: tuple[str, ...]) -> str:
+    return f"memory_type VARCHAR({max(map(len, values))})"
 
 
 def _listed(values: tuple[str, ...]) -> str:

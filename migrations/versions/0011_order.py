@@ -25,19 +25,18 @@ INDEXES = {
 
 def upgrade() -> None:
     inspector = sa.inspect(op.get_bind())
-    if not inspector.has_table("folders"):
-        op.create_table(
-            "folders",
-            sa.Column("folder_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column("user_id", sa.Integer, nullable=False),
-            sa.Column("name", sa.String(100), nullable=False),
-            sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-            sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_folders_user_id", ondelete="CASCADE"),
-            sa.Index("ix_folders_listing", "user_id", "name", "folder_id"),
-            mysql_charset="utf8mb4",
-            mysql_engine="InnoDB",
-            sqlite_autoincrement=True,
-        )
+    op.create_table(
+        "folders",
+        sa.Column("folder_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("user_id", sa.Integer, nullable=False),
+        sa.Column("name", sa.String(100), nullable=False),
+        sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
+        sa.ForeignKeyConstraint(["user_id"], ["users.user_id"], name="fk_folders_user_id", ondelete="CASCADE"),
+        sa.Index("ix_folders_listing", "user_id", "name", "folder_id"),
+        mysql_charset="utf8mb4",
+        mysql_engine="InnoDB",
+        sqlite_autoincrement=True,
+    )
     columns = {column["name"] for column in inspector.get_columns("conversations")}
     for column in (
         sa.Column("is_pinned", sa.Boolean, nullable=False, server_default=sa.text("0")),

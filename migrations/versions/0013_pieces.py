@@ -29,12 +29,13 @@ def upgrade() -> None:
         )
     for name in set(PLACES) - _columns("turn_receipts"):
         op.add_column("turn_receipts", sa.Column(name, sa.Integer))
-    if "piece" not in _columns("message_embeddings"):
+    if _is_halfway() or "piece" not in _columns("message_embeddings"):
         # A vector that stood for the beginning of a long message gives way to those of its pieces.
-        op.execute(
-            "DELETE FROM message_embeddings WHERE message_id IN "
-            f"(SELECT message_id FROM messages WHERE length(content) > {PIECE})"
-        )
+        if not _is_halfway():
+            op.execute(
+                "DELETE FROM message_embeddings WHERE message_id IN "
+                f"(SELECT message_id FROM messages WHERE length(content) > {PIECE})"
+            )
         _remake(with_pieces=True)
     op.execute(
         "UPDATE conversations SET index_due = 1, indexed_through = NULL, updated_at = updated_at "
@@ -44,7 +45,8 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.execute("DELETE FROM message_embeddings WHERE piece > 0")
+    if not _is_halfway():
+        op.execute("DELETE FROM message_embeddings WHERE piece > 0")
     _remake(with_pieces=False)
     for name in PLACES:
         op.drop_column("turn_receipts", name)
@@ -55,19 +57,30 @@ def downgrade() -> None:
         )
 
 
+BEFORE = "message_embeddings_before"
+
+
+def _is_halfway() -> bool:
+    """Whether the table was being made anew when somebody ended that: what it held is in the one before it."""
+    return sa.inspect(op.get_bind()).has_table(BEFORE)
+
+
 def _columns(table: str) -> set[str]:
     return {column["name"] for column in sa.inspect(op.get_bind()).get_columns(table)}
 
 
 def _remake(*, with_pieces: bool) -> None:
-    """The table of the vectors with another primary key: a new one, filled from the one before it."""
-    op.execute("DROP TABLE IF EXISTS message_embeddings_before")
-    op.rename_table("message_embeddings", "message_embeddings_before")
+    """The table of the vectors with another primary key: a new one, filled from the one before it.
+
+    Ended midway, it goes on from there: the one before goes when the new one has all that it held.
+    """
+    if not _is_halfway():
+        op.rename_table("message_embeddings", BEFORE)
     if op.get_bind().dialect.name != "sqlite":  # their names are needed again, and are the database's
         for column in ("message_id", "user_id"):
-            op.drop_constraint(f"fk_message_embeddings_{column}", "message_embeddings_before", type_="foreignkey")
+            op.drop_constraint(f"fk_message_embeddings_{column}", BEFORE, type_="foreignkey")
     else:
-        op.drop_index("ix_message_embeddings_user_id", "message_embeddings_before")
+        op.drop_index("ix_message_embeddings_user_id", BEFORE)
     pieces = [
         sa.Column("piece", sa.Integer, nullable=False, autoincrement=False, server_default=sa.text("0")),
         sa.Column("from_char", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -95,6 +108,7 @@ def _remake(*, with_pieces: bool) -> None:
     op.execute(
         f"INSERT INTO message_embeddings (message_id, user_id, model, embedding{places}) "
         f"SELECT e.message_id, e.user_id, e.model, e.embedding{spans if with_pieces else ''} "
-        "FROM message_embeddings_before e JOIN messages m ON m.message_id = e.message_id"
+        f"FROM {BEFORE} e JOIN messages m ON m.message_id = e.message_id "
+        "WHERE NOT EXISTS (SELECT 1 FROM message_embeddings n WHERE n.message_id = e.message_id)"
     )
-    op.drop_table("message_embeddings_before")
+    op.drop_table(BEFORE)

@@ -54,58 +54,54 @@ def upgrade() -> None:
         for column in columns:
             if column.name not in there:
                 op.add_column(table, column)
-    tables = set(inspector.get_table_names())
-    if "journey_guides" not in tables:
-        op.create_table(
-            "journey_guides",
-            sa.Column(
-                "conversation_id",
-                sa.Integer,
-                sa.ForeignKey(
-                    "conversations.conversation_id", name="fk_journey_guides_conversation_id", ondelete="CASCADE"
-                ),
-                primary_key=True,
-                autoincrement=False,
+    op.create_table(
+        "journey_guides",
+        sa.Column(
+            "conversation_id",
+            sa.Integer,
+            sa.ForeignKey(
+                "conversations.conversation_id", name="fk_journey_guides_conversation_id", ondelete="CASCADE"
             ),
-            sa.Column("point_id", sa.Integer),
-            sa.Column("is_paused", sa.Boolean, nullable=False, server_default=sa.text("0")),
-            sa.Column("report_due", sa.Boolean, nullable=False, server_default=sa.text("0")),
-            sa.Index("ix_journey_guides_report", "report_due"),
-            **OPTIONS,
-        )
-    if "journey_versions" not in tables:
-        op.create_table(
-            "journey_versions",
-            sa.Column("version_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column(
-                "journey_id",
-                sa.Integer,
-                sa.ForeignKey("journeys.journey_id", name="fk_journey_versions_journey_id", ondelete="CASCADE"),
-                nullable=False,
-            ),
-            sa.Column("number", sa.Integer, nullable=False),
-            sa.Column("definition", sa.JSON, nullable=False),
-            sa.Column("author_id", sa.Integer),
-            sa.Column("created_at", NOW, nullable=False),
-            sa.UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"),
-            sqlite_autoincrement=True,
-            **OPTIONS,
-        )
-    if "point_vectors" not in tables:
-        op.create_table(
-            "point_vectors",
-            sa.Column(
-                "point_id",
-                sa.Integer,
-                sa.ForeignKey("conversation_points.point_id", name="fk_point_vectors_point_id", ondelete="CASCADE"),
-                primary_key=True,
-                autoincrement=False,
-            ),
-            sa.Column("model", sa.String(100), nullable=False),
-            sa.Column("digest", sa.String(64), nullable=False),
-            sa.Column("vectors", BLOB, nullable=False),
-            **OPTIONS,
-        )
+            primary_key=True,
+            autoincrement=False,
+        ),
+        sa.Column("point_id", sa.Integer),
+        sa.Column("is_paused", sa.Boolean, nullable=False, server_default=sa.text("0")),
+        sa.Column("report_due", sa.Boolean, nullable=False, server_default=sa.text("0")),
+        sa.Index("ix_journey_guides_report", "report_due"),
+        **OPTIONS,
+    )
+    op.create_table(
+        "journey_versions",
+        sa.Column("version_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column(
+            "journey_id",
+            sa.Integer,
+            sa.ForeignKey("journeys.journey_id", name="fk_journey_versions_journey_id", ondelete="CASCADE"),
+            nullable=False,
+        ),
+        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("definition", sa.JSON, nullable=False),
+        sa.Column("author_id", sa.Integer),
+        sa.Column("created_at", NOW, nullable=False),
+        sa.UniqueConstraint("journey_id", "number", name="uq_journey_versions_number"),
+        sqlite_autoincrement=True,
+        **OPTIONS,
+    )
+    op.create_table(
+        "point_vectors",
+        sa.Column(
+            "point_id",
+            sa.Integer,
+            sa.ForeignKey("conversation_points.point_id", name="fk_point_vectors_point_id", ondelete="CASCADE"),
+            primary_key=True,
+            autoincrement=False,
+        ),
+        sa.Column("model", sa.String(100), nullable=False),
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.Column("vectors", BLOB, nullable=False),
+        **OPTIONS,
+    )
 
 
 def downgrade() -> None:

@@ -20,8 +20,6 @@ EXACT = mysql.VARCHAR(64, charset="utf8mb4", collation="utf8mb4_bin")
 
 
 def upgrade() -> None:
-    if sa.inspect(op.get_bind()).has_table("user_second_factors"):
-        return
     on_mysql = op.get_bind().dialect.name in ("mysql", "mariadb")
     op.create_table(
         "user_second_factors",

@@ -19,8 +19,6 @@ AT = sa.DateTime().with_variant(mysql.TIMESTAMP(fsp=6), "mysql", "mariadb")
 
 
 def upgrade() -> None:
-    if sa.inspect(op.get_bind()).has_table("user_identities"):
-        return
     on_mysql = op.get_bind().dialect.name in ("mysql", "mariadb")
     op.create_table(
         "user_identities",

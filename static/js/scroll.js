@@ -35,8 +35,7 @@ export function show(element) {
 function update() {
   const element = scroller();
   if (!element) return;
-  // A greeting is read from its top, however little room there is for it.
-  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden])", element)) toEnd();
+  if (following) toEnd();
   const newest = $("[data-newest]");
   if (newest) newest.hidden = following || distance(element) < NEAR;
 }

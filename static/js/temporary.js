@@ -6,9 +6,10 @@ let open = null; // {id, address} of the one in sight
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"] ?? "";
 
-function close({ address }) {
+function close({ id, address }) {
   const form = new FormData();
   form.set("csrf_token", token());
+  try { sessionStorage.setItem(KEY, id); } catch { /* then a reload finds it gone */ }
   navigator.sendBeacon(address, form);
 }
 
@@ -25,11 +26,7 @@ function look() {
 }
 
 document.addEventListener("htmx:after:settle", look);
-addEventListener("pagehide", () => {
-  if (!open) return;
-  try { sessionStorage.setItem(KEY, open.id); } catch { /* then a reload finds it gone */ }
-  close(open);
-});
+addEventListener("pagehide", () => open && close(open));
 addEventListener("pageshow", (event) => event.persisted && open && bringBack(open.id));
 
 look();

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
 from flask_migrate import downgrade, upgrade
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, event, inspect, text
+from sqlalchemy.exc import OperationalError
 
 from tests.support.servers import Servers
 from webapp import create_app
 from webapp.config import Settings
 from webapp.database import db
+from webapp.migrating import connect_patiently
 
 # From the document: name → (type, nullable, default, extra). JSON is LONGTEXT with a check on MariaDB; TIMESTAMP has
 # microseconds here.
 NOW = "current_timestamp(6)"
+CHANGES = ("CREATE", "ALTER", "DROP", "RENAME")
 CONVERSATIONS = {
     "conversation_id": ("int", "NO", None, "auto_increment"),
     "user_id": ("int", "NO", None, ""),
@@ -141,6 +145,56 @@ def test_migrating_keeps_what_is_there(blank: Flask) -> None:
     downgrade(revision="0001")
     assert db.session.scalar(text("SELECT content FROM messages")) == "Kept too"
     db.session.remove()
+
+
+@pytest.mark.mysql_only
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask) -> None:
+    """Each run makes one change more than the one before and dies: on MySQL it stays made."""
+
+    class Killed(BaseException):
+        pass
+
+    made: set[str] = set()
+
+    def die(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.lstrip().upper().startswith(CHANGES) and statement not in made:
+            made.add(statement)
+            raise Killed
+
+    runs = 0
+    while True:
+        runs += 1
+        event.listen(db.engine, "after_cursor_execute", die)
+        try:
+            upgrade()
+            break
+        except Killed:
+            db.engine.dispose()
+        finally:
+            event.remove(db.engine, "after_cursor_execute", die)
+        assert runs < 400
+    assert len(made) > 60
+    assert _differences() == []
+
+
+def test_a_database_that_is_still_starting_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = create_engine("sqlite://")
+    away, asked = OperationalError("connect", {}, Exception(2003, "not yet")), []
+
+    def connect() -> Any:
+        asked.append(1)
+        if len(asked) < 3:
+            raise away
+        return "a connection"
+
+    monkeypatch.setattr(engine, "connect", connect)
+    monkeypatch.setattr("webapp.migrating.time.sleep", lambda _seconds: None)
+    assert connect_patiently(engine, 5) == "a connection"
+    asked.clear()
+    with pytest.raises(OperationalError):
+        connect_patiently(engine, -1)
 
 
 @pytest.mark.mysql_only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 
 from flask import Flask
 from redis.exceptions import RedisError
@@ -24,6 +24,10 @@ log = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 4.0
 """A dead client is noticed only by writing to it; the contract asks for a comment at least every 15 s."""
 JOBS_SECONDS = 30.0
+FIRST_LOOK_SECONDS = 1.0
+"""After which a viewer that has seen nothing finds out whether Redis is there at all."""
+POLL_SECONDS = 0.5
+"""Between looks at the tables, where a running reply is stored every second or two (`durable.py`)."""
 
 
 def follow(
@@ -49,7 +53,7 @@ def follow(
             seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, through=after)} if after else set()
             has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
         except RedisError:
-            yield from _rest(stored_entries(app, turn_id) or [], after)
+            yield from _from_tables(app, turn_id, started, patience)
             return
         if SETTLED in seen or (seen.intersection(FINAL_KINDS) and not jobs):
             return
@@ -58,8 +62,10 @@ def follow(
         if stored is not None:
             yield from _rest(stored, after)
             return
+        first_look = FIRST_LOOK_SECONDS
         while True:
-            item = subscription.get(_wait(started, ended_at, patience))
+            item = subscription.get(min(first_look, _wait(started, ended_at, patience)))
+            first_look = HEARTBEAT_SECONDS
             if item is not None:
                 if item.kind == SETTLED and ended_at is None:
                     # Somebody else finished it, and said so on the stream behind the back of the one who wrote it.
@@ -78,7 +84,11 @@ def follow(
             if patience is not None and now - started >= patience:
                 return
             yield None
-            stored = _ended(app, turn_id) if ended_at is None else None
+            try:
+                stored = _ended(app, turn_id) if ended_at is None else None
+            except RedisError:
+                yield from _from_tables(app, turn_id, started, patience)
+                return
             if stored is not None:
                 yield from stored[-1:]
                 return
@@ -87,6 +97,46 @@ def follow(
 def _rest(stored: list[Entry], after: str) -> list[Entry]:
     """What a viewer has not seen of a finished turn; its end in any case."""
     return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
+
+
+def _from_tables(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
+    """A turn while Redis is away: all of it from its beginning, as far as it is stored, until it has ended.
+
+    Whoever has some of the text already goes by the offsets.
+    """
+    length, told, heard = 0, False, time.monotonic()
+    while patience is None or time.monotonic() - started < patience:
+        try:
+            found = _so_far(app, turn_id)
+        except SQLAlchemyError as error:
+            log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+            found = None
+        if found is not None:
+            first, text, end = found
+            if not told:
+                yield Entry("0-1", "turn", first)
+                told = True
+            if len(text) > length:
+                yield Entry("0-2", "delta", {"text": text[length:]}, length)
+                length, heard = len(text), time.monotonic()
+            if end is not None:
+                yield end
+                return
+        if time.monotonic() - heard >= HEARTBEAT_SECONDS:
+            yield None
+            heard = time.monotonic()
+        time.sleep(POLL_SECONDS)
+
+
+def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
+    """What the tables have of a turn: its first event, its text, and its last event once it has one; None if it is
+    gone."""
+    with app.app_context():
+        row = db.session.get(Message, turn_id)
+        if row is None:
+            return None
+        end = None if row.status == "streaming" else Entry("0-3", *final_event(row))
+        return header(row), row.content, end
 
 
 def _wait(started: float, ended_at: float | None, patience: float | None) -> float:
@@ -102,14 +152,14 @@ def _wait(started: float, ended_at: float | None, patience: float | None) -> flo
 def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
     """The entries of a turn that nobody runs any more, finished here if need be; None for one that goes on.
 
-    A turn can have ended without a word on its stream: its process died, or Redis was away at that moment.
+    A turn can have ended without a word on its stream: its process died, or Redis was away at that moment. Raises
+    RedisError while it is: nobody knows who runs the turn then.
     """
     try:
-        with suppress(RedisError):  # nobody knows who runs it; the tables still know when it has ended
-            if turnlog.has_lease(redis.of(app), turn_id):
-                return None
-            with app.app_context():
-                recovery.recover_turn(turn_id)
+        if turnlog.has_lease(redis.of(app), turn_id):
+            return None
+        with app.app_context():
+            recovery.recover_turn(turn_id)
         return stored_entries(app, turn_id)
     except SQLAlchemyError as error:
         log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})

@@ -13,6 +13,9 @@ from typing import Any
 
 from flask import Flask
 from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -24,6 +27,7 @@ from webapp.chat.turn_database import TurnDatabase
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
+from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
 from webapp.llm.chat import ChatClient
 
 log = logging.getLogger(__name__)
@@ -102,8 +106,13 @@ class TurnRunner:
 
     async def _open(self) -> None:
         settings = self._settings
+        # The writer tries again by itself; what else is asked can do without an answer.
         self._redis = AsyncRedis.from_url(
-            settings.redis_url, socket_connect_timeout=2, socket_timeout=5, max_connections=32
+            settings.redis_url,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+            retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
+            max_connections=32,
         )
         self._tables = TurnDatabase(self._app, settings, lambda: self.active <= 1)
         self._leases = Leases(

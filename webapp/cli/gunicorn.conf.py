@@ -17,6 +17,8 @@ from webapp.llm.sdk import warm_up
 
 # On one core more threads would only wait for each other. To be said before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Whoever waits for a page is told within five seconds that the database hangs; a job or a migration may take longer.
+os.environ.setdefault("DATABASE_SECONDS", "4")
 
 wsgi_app = "wsgi:app"
 bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"

@@ -80,7 +80,6 @@ class MemoryFields(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
     visibility: Visibility = "private"
 
 
@@ -97,7 +96,6 @@ class NewMemory(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
     visibility: Visibility = "private"
     conversation_id: Id | None = None
     memory_data: JsonObject | None = None
@@ -135,7 +133,6 @@ class MemoryChanges(BaseModel):
     confidence: Unit | None = None
     visibility: Visibility | None = None
     space_id: Id | None = None
-    only_conversation_id: Id | None = None
     valid_from: When | None = None
     valid_to: When | None = None
 

@@ -1,0 +1,251 @@
+"""Away, silent, full: what a request is told, how soon, and that the next one is served."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask, request_finished
+from flask.testing import FlaskClient
+from redis import Redis
+from redis.exceptions import ConnectionError as RedisAway
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeout
+from sqlalchemy import event
+from sqlalchemy.exc import OperationalError
+
+from tests.chat.helpers import deltas, iterate, names
+from tests.support.people import ApiClient
+from tests.support.servers import Servers
+from webapp import create_app, impatience
+from webapp.accounts.models import SiteSetting
+from webapp.chat import follow
+from webapp.conversations import listing
+from webapp.database import database_is_away, database_is_full, db
+from webapp.engine import engine_options
+from webapp.extensions import make_redis
+from webapp.llm.offline.testing import ServerHandle
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The URL of a Redis that takes connections and never answers."""
+    server = socket.create_server(("127.0.0.1", 0), backlog=256)
+    yield f"redis://127.0.0.1:{server.getsockname()[1]}/0"
+    server.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.extensions.ANSWER_SECONDS", 0.5)
+
+
+def test_a_silent_redis_is_waited_for_once(silent: str, impatient: None) -> None:
+    client = make_redis(silent)
+    started = time.monotonic()
+    for _ in range(20):
+        with pytest.raises(RedisTimeout):
+            client.get("x")
+    with pytest.raises(RedisTimeout), client.pipeline() as pipe:
+        pipe.get("x")
+        pipe.execute()
+    assert time.monotonic() - started < 3 * 0.5
+    client.close()
+
+
+def test_after_the_pause_it_is_asked_again(app: Flask, settings: Any, monkeypatch: Any) -> None:
+    client = make_redis(settings.redis_url)
+    retry = client.connection_pool.connection_kwargs["retry"]
+    retry._silent_until = time.monotonic() + 0.2
+    with pytest.raises(RedisTimeout):
+        client.get("x")
+    time.sleep(0.25)
+    assert client.get("x") is None
+    client.close()
+
+
+def test_a_request_with_a_silent_redis_ends_soon(
+    app: Flask, client: ApiClient, anonymous: FlaskClient, silent: str, impatient: None, monkeypatch: Any
+) -> None:
+    monkeypatch.setitem(app.extensions, "redis", make_redis(silent))
+    for ask in (
+        lambda: client.get("/api/conversations"),
+        lambda: client.post("/api/conversations", json={"title": "x"}),
+        lambda: anonymous.get("/readyz"),
+    ):
+        time.sleep(impatience.PAUSE_SECONDS)
+        started = time.monotonic()
+        answer = ask()
+        assert time.monotonic() - started < 4
+        assert answer.status_code in (200, 201, 503)
+    assert anonymous.get("/readyz").get_json()["redis"] == "away"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OutOfMemoryError("command not allowed when used memory > 'maxmemory'."),
+        ReadOnlyError("You can't write against a read only replica."),
+        ResponseError("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk"),
+    ],
+)
+def test_a_redis_that_takes_nothing_is_503(client: ApiClient, monkeypatch: Any, error: Exception) -> None:
+    def refuse(*_args: Any, **_options: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(listing, "list_conversations", refuse)
+    answer = client.get("/api/conversations")
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"] == "5"
+
+
+@pytest.mark.parametrize(
+    "words", ["database or disk is full", "attempt to write a readonly database", "disk I/O error"]
+)
+def test_a_sqlite_without_room_is_503(client: ApiClient, monkeypatch: Any, words: str) -> None:
+    def refuse(*_args: Any, **_options: Any) -> Any:
+        raise OperationalError("INSERT", {}, Exception(words))
+
+    monkeypatch.setattr(listing, "list_conversations", refuse)
+    answer = client.get("/api/conversations")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+
+
+@pytest.mark.parametrize(("code", "full"), [(1021, True), (1114, True), (28, True), (1290, False), (1836, False)])
+def test_codes_of_mysql(code: int, full: bool) -> None:
+    error = OperationalError("INSERT", {}, Exception(code, "words"))
+    assert database_is_away(error)
+    assert database_is_full(error) is full
+
+
+def test_readyz_writes(app: Flask, anonymous: FlaskClient, servers: Servers, monkeypatch: Any) -> None:
+    assert anonymous.get("/readyz").status_code == 200
+    redis: Redis = app.extensions["redis"]
+    before = redis.config_get("maxmemory*")
+    redis.config_set("maxmemory-policy", "noeviction")
+    redis.config_set("maxmemory", 1)
+    try:
+        answer = anonymous.get("/readyz")
+        assert (answer.status_code, answer.get_json()["redis"]) == (503, "cannot be written to")
+    finally:
+        for name in ("maxmemory", "maxmemory-policy"):
+            redis.config_set(name, before[name])
+    assert anonymous.get("/readyz").status_code == 200
+
+
+@pytest.mark.mysql_only
+def test_readyz_tells_a_read_only_database(app: Flask, anonymous: FlaskClient, monkeypatch: Any) -> None:
+    """It answers every question, and takes nothing."""
+
+    def refuse(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if statement.startswith("INSERT"):
+            raise OperationalError(statement, {}, Exception(1290, "read-only"))
+
+    with app.app_context():
+        event.listen(db.engine, "before_cursor_execute", refuse)
+        try:
+            answer = anonymous.get("/readyz")
+            assert (answer.status_code, answer.get_json()["database"]) == (503, "away")
+        finally:
+            event.remove(db.engine, "before_cursor_execute", refuse)
+    with app.app_context():
+        assert db.session.scalars(db.select(SiteSetting.key).where(SiteSetting.key.startswith("readyz"))).all() == []
+
+
+def test_the_limiter_leaves_retry_after_alone(settings: Any, app: Flask, user: Any, monkeypatch: Any) -> None:
+    limited = create_app(settings.model_copy(update={"rate_limits": True}))
+    with limited.test_client() as client:
+
+        def refuse(*_args: Any, **_options: Any) -> Any:
+            raise OperationalError("SELECT", {}, Exception(2013, "lost"))
+
+        fine = client.get("/login")
+        assert fine.status_code in (200, 302, 303)
+        assert "Retry-After" not in fine.headers
+        monkeypatch.setattr(listing, "list_conversations", refuse)
+        answer = client.get("/api/conversations", headers={"Authorization": f"Bearer {user.token}"})
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    with limited.app_context():
+        db.engine.dispose()
+
+
+def test_a_connection_that_dies_before_the_teardown_harms_nobody(
+    app: Flask, client: ApiClient, monkeypatch: Any
+) -> None:
+    with app.app_context():
+        dialect = db.engine.dialect
+
+    def dead(*_args: Any) -> None:
+        raise dialect.loaded_dbapi.OperationalError(2006, "gone away")
+
+    with monkeypatch.context() as patched:
+
+        def die(_sender: Flask, **_extra: Any) -> None:
+            patched.setattr(dialect, "do_rollback", dead)
+
+        with request_finished.connected_to(die, app):
+            assert client.get("/api/conversations").status_code == 200
+    assert client.get("/api/conversations").status_code == 200
+
+
+def test_a_statement_has_an_end() -> None:
+    options = engine_options("mysql+mysqldb://x/y", 5, 4)
+    arguments = options["connect_args"]
+    assert (arguments["read_timeout"], arguments["write_timeout"], arguments["connect_timeout"]) == (4, 4, 2)
+    assert options["pool_timeout"] <= 4
+
+
+@pytest.mark.mysql_only
+@pytest.mark.slow
+def test_a_database_that_hangs_is_away_within_seconds(
+    settings: Any, app: Flask, servers: Servers, client: ApiClient
+) -> None:
+    hasty = create_app(settings.model_copy(update={"database_seconds": 2}))
+    token = {"Authorization": f"Bearer {client.person.token}"}
+    with hasty.test_client() as asking:
+        assert asking.get("/api/conversations", headers=token).status_code == 200
+        time.sleep(1.2)
+        process = servers.mariadb._process
+        process.send_signal(signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            answer = asking.get("/api/conversations", headers=token)
+            assert answer.status_code == 503
+            assert time.monotonic() - started < 6
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert asking.get("/api/conversations", headers=token).status_code == 200
+    with hasty.app_context():
+        db.engine.dispose()
+
+
+def test_while_redis_is_away_a_turn_is_told_from_the_tables(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
+    """Its viewers get a `turn` event, and the text as it grows."""
+    monkeypatch.setattr(follow, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr("webapp.chat.turn.FIRST_SAVE", 0.1)
+    monkeypatch.setattr("webapp.chat.runner.SAVE_SECONDS", 0.3)
+    runner = app.extensions["chat"].runner
+    runner.start()
+    nowhere = Redis.from_url("unix:///nonexistent/redis.sock")
+    monkeypatch.setitem(app.extensions, "redis", nowhere)
+    monkeypatch.setattr(app.extensions["chat"].hub, "_client", nowhere)
+    monkeypatch.setattr(runner._writer._client, "connection_pool", _Broken())
+    model.script(reply=[f"w{n} " for n in range(60)], token_delay=0.04)
+    response = client.post("/api/chat/stream", json={"message": "Hello"})
+    events = list(iterate(response))
+    assert names(events) == ["turn", "delta", "done"]
+    assert deltas(events) == "".join(f"w{n} " for n in range(60))
+    assert len([event for event in events if event.name == "delta"]) > 2, "as it grows"
+
+
+class _Broken:
+    """A pool without connections."""
+
+    def __getattr__(self, _name: str) -> Any:
+        raise RedisAway("away")

@@ -1,0 +1,50 @@
+"""How long Redis is waited for: one time-out, not one a command.
+
+A request asks Redis for several things, one after the other. Where it does not answer, each of them would wait for as
+long as the first; so for a moment after a time-out nothing is asked at all, in the whole process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+
+CONNECT_SECONDS = 1.0
+ANSWER_SECONDS = 2.0
+PAUSE_SECONDS = 1.5
+"""For how long after a time-out Redis is taken to be silent."""
+
+T = TypeVar("T")
+
+
+class Impatience(Retry):
+    """Tries again where a connection broke, never where Redis was silent. Shared by all connections of a client."""
+
+    def __init__(self) -> None:
+        super().__init__(ExponentialBackoff(cap=0.2, base=0.02), 2, supported_errors=(RedisConnectionError,))
+        self._silent_until = 0.0
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Impatience:
+        return self  # each connection makes a copy: they are to know of each other
+
+    def call_with_retry(
+        self,
+        do: Callable[[], T],
+        fail: Callable[..., Any],
+        is_retryable: Callable[[Exception], bool] | None = None,
+        with_failure_count: bool = False,
+    ) -> T:
+        """Do it, unless Redis was silent a moment ago."""
+        if time.monotonic() < self._silent_until:
+            raise RedisTimeoutError("Redis did not answer a moment ago")
+        try:
+            return super().call_with_retry(do, fail, is_retryable, with_failure_count)
+        except (RedisTimeoutError, TimeoutError):
+            self._silent_until = time.monotonic() + PAUSE_SECONDS
+            raise

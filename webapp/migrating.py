@@ -1,0 +1,68 @@
+"""What migrations need of MySQL and MariaDB, where each statement is a transaction of its own: to be taken up again.
+
+A migration that was killed midway has made some of its changes. Run again, it finds them made and goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from alembic.ddl.mysql import MariaDBImpl, MySQLImpl
+from sqlalchemy import Connection, CursorResult, Engine
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.schema import ExecutableDDLElement
+
+from webapp.database import database_is_away
+
+log = logging.getLogger(__name__)
+
+# Table exists, unknown table, column exists, key exists, nothing of that name to drop, constraint exists.
+_DONE = {1050, 1051, 1060, 1061, 1091, 1826}
+# A foreign key of that name exists, in the words of InnoDB.
+_DUPLICATE_KEY = "errno: 121"
+
+
+def _is_done(statement: object, error: DBAPIError) -> bool:
+    original = error.orig
+    if original is None or not isinstance(statement, ExecutableDDLElement):
+        return False
+    return (original.args[:1] or (0,))[0] in _DONE or _DUPLICATE_KEY in str(original)
+
+
+class RepeatableMySQL(MySQLImpl):
+    """Takes a change that is made already for made."""
+
+    __dialect__ = "mysql"
+
+    def _exec(self, construct: Any, *args: Any, **options: Any) -> CursorResult[Any] | None:
+        try:
+            return super()._exec(construct, *args, **options)
+        except DBAPIError as error:
+            if not _is_done(construct, error):
+                raise
+            log.info("made already: %s", type(construct).__name__)
+            return None
+
+
+class RepeatableMariaDB(RepeatableMySQL, MariaDBImpl):
+    """The same, by its other name."""
+
+    __dialect__ = "mariadb"
+
+
+def connect_patiently(engine: Engine, seconds: float) -> Connection:
+    """A connection to a database that may still be starting. Raises OperationalError when it does not come."""
+    end = time.monotonic() + seconds
+    told = False
+    while True:
+        try:
+            return engine.connect()
+        except OperationalError as error:
+            if not database_is_away(error) or time.monotonic() > end:
+                raise
+            if not told:
+                log.warning("the database is away; waiting for it")
+                told = True
+            time.sleep(0.5)

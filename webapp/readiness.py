@@ -1,0 +1,73 @@
+"""Whether this process can serve: each thing that requests need is tried, by writing too."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from sqlalchemy import insert
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.accounts.models import SiteSetting
+from webapp.database import database_is_full, db, expect_writes
+from webapp.extensions import app_settings, migrate, redis
+
+LEAST_FREE = 16 * 1024 * 1024
+"""Bytes on the disk of SQLite below which nothing more can be promised to be stored."""
+
+
+def readiness() -> dict[str, str]:
+    """The state of each part that requests need: `ok`, or what is wrong with it."""
+    parts = {"database": _database(), "redis": _redis()}
+    parts["migrations"] = _migrations() if parts["database"] == "ok" else "unknown"
+    return parts
+
+
+def _database() -> str:
+    """Write a row and take it back: a replica, a full disk and a locked file answer every question, too."""
+    db.session.rollback()
+    expect_writes()
+    try:
+        db.session.execute(insert(SiteSetting).values(key=f"readyz:{uuid.uuid4().hex}", value=True))
+        if db.engine.dialect.name == "sqlite" and shutil.disk_usage(app_settings().var_dir).free < LEAST_FREE:
+            return "full"
+        return "ok"
+    except SQLAlchemyError as error:
+        if "no such table" in str(error.args) or "doesn't exist" in str(error.args):
+            return "ok"  # the schema is a part of its own
+        return "full" if database_is_full(error) else "away"
+    finally:
+        expect_writes(False)
+        _give_up()
+
+
+def _give_up() -> None:
+    try:
+        db.session.rollback()
+    except SQLAlchemyError:
+        db.session.invalidate()
+
+
+def _redis() -> str:
+    try:
+        redis().set("readyz", b"1", ex=60)
+        return "ok"
+    except (RedisConnectionError, RedisTimeoutError):
+        return "away"
+    except RedisError:
+        return "cannot be written to"
+
+
+def _migrations() -> str:
+    config = Config()
+    config.set_main_option("script_location", str(migrate.directory))
+    heads = set(ScriptDirectory.from_config(config).get_heads())
+    with db.engine.connect() as connection:
+        current = set(MigrationContext.configure(connection).get_current_heads())
+    return "ok" if current == heads else "not current"
