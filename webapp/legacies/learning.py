@@ -7,29 +7,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import false, select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.legacies.categories import category_of
+from webapp.legacies.disputes import as_known, side_by_side
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.grounding import UserMessage, ground
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.keys import CONTENT_MAX
 from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
+from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
-from webapp.memories.models import MemoryChangeSet
+from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.model_clients import embedder
 from webapp.text.canonical import plain_text
 
 log = logging.getLogger(__name__)
 
 NEAREST = 10
+MOST_COMPARED = 2_000
+ABOUT_THE_PERSON = Policy(about_the_user=False)
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
 
 
@@ -100,7 +104,9 @@ def keep_facts(
             context=tuple(row.content for row in rows if row.role != "user"),
             is_forgotten=graveyard(user_id).forbids,
         ),
+        ABOUT_THE_PERSON,
     )
+    plan = side_by_side(plan, *_in_use(user_id, space_id))
     log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **plan.counts})
     if not plan.effects:
         return None
@@ -111,6 +117,28 @@ def keep_facts(
     change_set = journal.close(plan.counts, plan.reasons)
     change_set.through_message_id = max(message_ids)
     return change_set
+
+
+def _in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str | None]]:
+    """The user's facts of a legacy that are in use, and their categories, by id."""
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.content, Memory.category)
+        .where(
+            Memory.user_id == user_id,
+            Memory.space_id == space_id,
+            Memory.valid_to.is_(None),
+            Memory.is_archived == false(),
+            Memory.needs_review == false(),
+        )
+        .order_by(Memory.memory_id.desc())
+        .limit(MOST_COMPARED)
+    ).all()
+    return {row.memory_id: row.content for row in rows}, {row.memory_id: row.category for row in rows}
+
+
+def known_facts(user_id: int, space_id: int) -> str:
+    """What the call that looks for facts is told of those that are known."""
+    return as_known(list(_in_use(user_id, space_id)[0].values()))
 
 
 def _operation(item: Proposed, name: str, own: Sequence[UserMessage]) -> MemoryOperation | None:

@@ -20,7 +20,7 @@ from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
-from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, vectors_of
+from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
 from webapp.llm.errors import MalformedOutput
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
@@ -53,6 +53,7 @@ class Open:
     still_holds: Callable[[], bool]
     space_id: int | None = None
     subject: str = ""
+    known: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def _summarise(conversation_id: int) -> Closed | None:
     if not found.is_temporary:
         client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
     if found.subject:
-        instructions += fact_task(found.subject)
+        instructions += fact_task(found.subject) + found.known
     shape = LegacySummary if found.subject else ConversationSummary
     messages = build_messages(found.said, found.earlier, instructions=instructions)
     answer, completion = completions().complete_structured(messages, shape, NAME, max_tokens=MAX_TOKENS)
@@ -200,6 +201,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         for row in rows
         if row.content.strip() and (row.role == "user" or row.status in FINISHED)
     )
+    legacy = legacy_of(conversation) if extracts_facts(conversation) else None
     return Open(
         conversation.user_id,
         conversation.is_temporary,
@@ -211,7 +213,8 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
         {row.message_id: row.content for row in rows},
         still_holds,
         conversation.space_id,
-        legacy.name if (legacy := legacy_of(conversation)) is not None and extracts_facts(conversation) else "",
+        legacy.name if legacy else "",
+        known_facts(conversation.user_id, legacy.space_id) if legacy else "",
     )
 
 

@@ -119,7 +119,7 @@ def admit(
         return Refusal.UNSURE
     if not retracts and not policy.is_worthwhile(operation.importance):
         return Refusal.UNIMPORTANT
-    if origin == "extraction" and (refusal := _refused_as_said(operation, span, message)):
+    if origin == "extraction" and (refusal := _refused_as_said(operation, span, message, policy)):
         return refusal
 
     target = _target(operation, state)
@@ -171,9 +171,11 @@ def place_of(
     return message, span
 
 
-def _refused_as_said(operation: MemoryOperation, span: Span, message: SourceMessage) -> Refusal | None:
+def _refused_as_said(operation: MemoryOperation, span: Span, message: SourceMessage, policy: Policy) -> Refusal | None:
     """Why the words are no evidence about the user, however well they are quoted."""
     refusal = _NO_EVIDENCE.get(speech_of(span, message.content))
+    if refusal is Refusal.OF_OTHERS and not policy.about_the_user:
+        refusal = None
     if refusal is None and operation.memory_type is MemoryType.INSTRUCTION and is_one_off(span, message.content):
         return Refusal.PASSING
     return refusal

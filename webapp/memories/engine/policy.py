@@ -30,6 +30,8 @@ class Policy:
     merge_similarity: float = 0.93
     contradiction_similarity: float = 0.85
     related_similarity: float = 0.35
+    about_the_user: bool = True
+    """Whether statements are about who makes them; in a legacy they are about the person remembered."""
 
     def is_credible(self, confidence: float) -> bool:
         """Sure enough to be kept at all."""
