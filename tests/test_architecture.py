@@ -54,7 +54,7 @@ SKIPS = {"about MySQL", "the database is not ours to stop"}
 PURE = {
     "webapp": "dates errors jobspecs validation",
     "webapp.accounts": "agents emails passwords scopes",
-    "webapp.chat": "budget context context_types sections segments",
+    "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.memories.learning": "points prompt",
     "webapp.legacies": "categories grounding",

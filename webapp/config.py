@@ -67,6 +67,8 @@ class Settings(BaseModel):
     suggestions: bool = True
     # Journeys kept beside the shipped ones, in JSON or YAML
     journeys_folder: Path | None = None
+    # What was found for a reply, as excerpts; less where the window is small
+    retrieved_tokens: int = Field(1_500, ge=0, le=100_000)
     model_connect_timeout: float = Field(5.0, gt=0)
     model_first_token_timeout: float = Field(90.0, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)

@@ -36,6 +36,7 @@ from webapp.chat.pages import blueprint as chat_pages
 from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
+from webapp.chat.start_pages import blueprint as start_pages
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.folders_api import blueprint as folders_api
@@ -202,6 +203,7 @@ def _register(app: OpenAPI) -> None:
         inspector_pages,
         frames,
         branch_pages,
+        start_pages,
         admin_pages,
         admin_jobs,
         service_endpoints.blueprint,

@@ -20,7 +20,7 @@ def init_security(app: Flask) -> None:
         headers.setdefault("X-Content-Type-Options", "nosniff")
         headers.setdefault("Referrer-Policy", "same-origin")
         headers.setdefault("X-Frame-Options", "DENY")
-        headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=(self)")
         headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
         if request.is_secure:
             headers.setdefault("Strict-Transport-Security", "max-age=31536000")

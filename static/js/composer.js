@@ -2,6 +2,7 @@
 import { $, $$, on, randomKey, size } from "./dom.js";
 import { form, read, write } from "./drafts.js";
 import { newest } from "./news.js";
+import { queue } from "./queue.js";
 import { tryLater, WAITING, whenBack } from "./offline.js";
 import { follow } from "./scroll.js";
 
@@ -32,6 +33,8 @@ function refresh() {
   field.toggleAttribute("aria-invalid", over > 0);
   const send = $("[data-send]");
   if (send) send.disabled = over > 0 || !field.value.trim();
+  const later = $("[data-queue]");
+  if (later) later.hidden = over > 0 || !field.value.trim();
   if (!canGrow) {
     field.style.height = "auto";
     field.style.height = `${field.scrollHeight}px`;
@@ -81,7 +84,7 @@ on("keydown", "#composer-text", (event, field) => {
   event.preventDefault();
   const send = $("[data-send]");
   if (send) send.click();
-  else if (field.value.trim()) say("Wait for the reply to end, or stop it, then send.");
+  else if (field.value.trim()) queue();
 });
 
 document.addEventListener("htmx:config:request", (event) => {
@@ -89,6 +92,11 @@ document.addEventListener("htmx:config:request", (event) => {
   if (ctx.sourceElement.id !== "composer") return;
   const words = text().value;
   if (!words.trim()) return event.preventDefault();
+  if (form().sent) {
+    // The one before is still on its way.
+    event.preventDefault();
+    return queue();
+  }
   const key = read().text === words && read().key ? read().key : randomKey();
   if (!navigator.onLine) {
     event.preventDefault();
@@ -102,6 +110,7 @@ document.addEventListener("htmx:config:request", (event) => {
   say("");
   showPending(words);
   fill("");
+  form().dispatchEvent(new Event("composer:taken"));
 });
 
 document.addEventListener("htmx:before:swap", (event) => {

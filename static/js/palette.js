@@ -1,20 +1,36 @@
-// Search from anywhere: arrows choose, Enter opens.
+// Search and commands from anywhere: arrows choose, Enter opens.
 import { $, $$, on } from "./dom.js";
+import { setTheme } from "./theme.js";
 
 const palette = $("#palette");
 const field = palette && $("#palette-text");
-const options = () => $$('[role="option"]', palette);
-const chosen = () => $('[aria-selected="true"]', palette);
+const options = () => $$('[role="option"]:not([hidden])', palette);
+const chosen = () => $('[aria-selected="true"]:not([hidden])', palette);
 
 function choose(option) {
-  for (const other of options()) other.setAttribute("aria-selected", String(other === option));
+  for (const other of $$('[role="option"]', palette)) other.setAttribute("aria-selected", String(other === option));
   option?.scrollIntoView({ block: "nearest" });
   if (option) field.setAttribute("aria-activedescendant", option.id);
   else field.removeAttribute("aria-activedescendant");
 }
 
+/** Shows the commands that what is typed may mean; the first ones are for who types nothing. */
+function offer() {
+  const typed = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let any = false;
+  for (const command of $$(".result-command", palette)) {
+    const says = `${command.textContent} ${command.dataset.words}`.toLowerCase();
+    const isThere = !command.dataset.press || $(command.dataset.press) !== null;
+    command.hidden = !isThere || !typed.every((word) => says.includes(word));
+    any ||= !command.hidden;
+  }
+  $("[data-commands-title]", palette).hidden = !any;
+  choose(options()[0]);
+}
+
 export function openPalette() {
   palette.showModal();
+  offer();
   field.focus();
   field.select(); // at once: the next key may be pressed already
 }
@@ -35,7 +51,14 @@ if (palette) {
       chosen().click();
     }
   });
+  field.addEventListener("input", offer);
   $("#palette-results").addEventListener("htmx:after:settle", () => choose(options()[0]));
+  on("click", "#palette [data-press]", (_event, option) => {
+    const pressed = $(option.dataset.press);
+    palette.close();
+    pressed?.click();
+  });
+  on("click", "#palette [data-set-theme]", (_event, option) => setTheme(option.dataset.setTheme));
   on("click", '#palette [role="option"]', (event) => {
     if (!event.ctrlKey && !event.metaKey && !event.shiftKey) palette.close();
   });

@@ -11,14 +11,16 @@ function rename(item) {
 function restore(form) {
   const target = form.matches(".side-rename") ? form.closest(".side-item") : form.closest(".message") ?? form;
   const had = form.contains(document.activeElement);
-  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` }).then(() => had && land(target.id));
+  if (had) document.addEventListener("htmx:finally:swap", () => setTimeout(() => land(target.id)), { once: true });
+  htmx.ajax("GET", form.dataset.esc, { target: `#${target.id}`, swap: "outerHTML", source: `#${target.id}` });
 }
 
 /** The focus goes to what the form was opened from, which is there again. */
 function land(id) {
   if (document.activeElement !== document.body && document.activeElement?.id !== "main") return;
   const place = document.getElementById(id);
-  $(".side-link, .title-show, [data-edit], .mem-menu summary, a, button", place ?? undefined)?.focus({ preventScroll: true });
+  if (!place) return;
+  ($(".side-link, .title-show, [data-edit]", place) ?? $("a, button, summary", place))?.focus({ preventScroll: true });
 }
 
 // A title that was saved: the focus stays with it.

@@ -35,7 +35,8 @@ export function show(element) {
 function update() {
   const element = scroller();
   if (!element) return;
-  if (following) toEnd();
+  // A greeting is read from its top, however little room there is for it.
+  if (following && !$(".welcome:not([hidden]), .journey-begin:not([hidden])", element)) toEnd();
   const newest = $("[data-newest]");
   if (newest) newest.hidden = following || distance(element) < NEAR;
 }

@@ -6,10 +6,9 @@ let open = null; // {id, address} of the one in sight
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"] ?? "";
 
-function close({ id, address }) {
+function close({ address }) {
   const form = new FormData();
   form.set("csrf_token", token());
-  try { sessionStorage.setItem(KEY, id); } catch { /* then a reload finds it gone */ }
   navigator.sendBeacon(address, form);
 }
 
@@ -26,7 +25,11 @@ function look() {
 }
 
 document.addEventListener("htmx:after:settle", look);
-addEventListener("pagehide", () => open && close(open));
+addEventListener("pagehide", () => {
+  if (!open) return;
+  try { sessionStorage.setItem(KEY, open.id); } catch { /* then a reload finds it gone */ }
+  close(open);
+});
 addEventListener("pageshow", (event) => event.persisted && open && bringBack(open.id));
 
 look();

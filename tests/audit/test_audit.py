@@ -13,6 +13,7 @@ from webapp.audit import service
 from webapp.audit.actions import WORDS, Action
 from webapp.audit.actors import Actor
 from webapp.audit.models import AuditEvent
+from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 
 
@@ -108,8 +109,13 @@ def test_old_events_are_purged(app, user):
         assert [row.action for row in db.session.scalars(select(AuditEvent))] == ["export_downloaded"]
 
 
-def test_shared_links_and_spaces_are_recorded(login, client, user, make_user, api):
-    talk = client.post("/api/conversations", json={"title": "Trip"}).json["conversation_id"]
+def test_shared_links_and_spaces_are_recorded(app, client, user, make_user, api):
+    with app.app_context(), write_transaction():
+        conversation = Conversation(user_id=user.user_id, title="Trip")
+        db.session.add(conversation)
+        db.session.flush()
+        talk = conversation.conversation_id
+        db.session.add(Message(conversation_id=talk, role="user", content="Where to?", status="complete"))
     share = client.post(f"/api/conversations/{talk}/shares", json={}).json
     assert client.delete(f"/api/shares/{share['share_id']}").status_code == 204
     guest = make_user()

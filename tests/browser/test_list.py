@@ -168,7 +168,7 @@ def test_keys(titles, open_tab, user):
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
     items(page).first.focus()
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_label("Message", exact=True).fill("one")

@@ -42,6 +42,28 @@ texts = st.text(max_size=60) | st.sampled_from(["word " * 200, "我喜欢" * 80,
 
 
 @st.composite
+def found(draw: st.DrawFn, number: int) -> Retrieved:
+    """A passage, or a piece of a message of one of two conversations."""
+    kind, said = draw(st.sampled_from(["memory", "chunk", "message", "document"])), draw(texts)
+    if kind != "message" or draw(st.booleans()):
+        return Retrieved(kind, number, said, source=draw(texts))
+    start, more = draw(st.integers(0, 30)), draw(st.integers(0, 30))
+    core = draw(st.none() | st.tuples(st.integers(0, len(said)), st.integers(0, len(said))).map(sorted).map(tuple))
+    return Retrieved(
+        kind,
+        draw(st.integers(200, 203)),
+        said,
+        source=draw(texts),
+        start=start,
+        end=start + len(said),
+        length=start + len(said) + more,
+        core=core,
+        group=draw(st.integers(1, 2)),
+        speaker=draw(st.sampled_from(["user", "you"])),
+    )
+
+
+@st.composite
 def inputs(draw: st.DrawFn) -> ContextInput:
     count = draw(st.integers(0, 14))
     messages = [
@@ -69,12 +91,8 @@ def inputs(draw: st.DrawFn) -> ContextInput:
             for n in range(draw(st.integers(0, 5)))
         ],
         chunks=chunks,
-        retrieved=[
-            Retrieved(
-                draw(st.sampled_from(["memory", "chunk", "message", "document"])), n, draw(texts), source=draw(texts)
-            )
-            for n in range(draw(st.integers(0, 5)))
-        ],
+        standing=[Known(50 + n, draw(texts), 1, "instruction", n / 10) for n in range(draw(st.integers(0, 3)))],
+        retrieved=[draw(found(n)) for n in range(draw(st.integers(0, 6)))],
         directive=draw(texts) if draw(st.booleans()) else "",
         limits=Limits(window=draw(st.sampled_from([500, 1024, 2048, 4096, 100_000])), reply=200),
     )
@@ -103,8 +121,10 @@ def test_budget_is_kept_and_every_message_accounted_for(source: ContextInput, co
     reported = {item.id for item in context.left_out if item.kind == "message" and item.section == "messages"}
     assert {message.id for message in source.messages} <= set(verbatim) | covered | reported
     for section in context.sections:
-        if section.name in ("instructions", "known", "retrieved"):
+        if section.name in ("instructions", "standing", "known"):
             assert section.tokens <= section.budget + 2
+        if section.name == "retrieved":
+            assert section.tokens <= section.budget
 
 
 @settings(UNTIMED, max_examples=100)

@@ -8,7 +8,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from webapp.retrieval.bm25f import NONE, KeywordIndex, Weights
+from webapp.retrieval.bm25f import NONE, KeywordIndex
+from webapp.retrieval.weights import Weights
 
 # No two of one stem.
 WORDS = [f"{letter}ork{letter}x" for letter in "bcdfghjklmnpqrtvwxz"]
@@ -23,7 +24,7 @@ def plain_scores(texts: dict[int, str], order: list[int], query: str, weights: W
         having = sum(term in counts[row] for row in order)
         if not having:
             continue
-        idf = math.log1p((len(order) - having + 0.5) / (having + 0.5))
+        idf = math.log1p((len(order) - having + 0.5) / (having + 0.5)) ** weights.rarity
         for place, row in enumerate(order):
             total = 0.0
             fields = ((0, 1.0), (-1, weights.previous), (1, weights.following), (-2, weights.before_previous))

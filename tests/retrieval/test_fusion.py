@@ -5,15 +5,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.retrieval.fusion import (
-    FusionWeights,
-    best_rows,
-    diversify,
-    fuse,
-    standardise,
-    with_neighbours,
-    within_budget,
-)
+from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours, within_budget
+from webapp.retrieval.weights import FusionWeights
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -15,12 +15,13 @@ from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
 from webapp.chat.budget import Limits
 from webapp.chat.context import Context, ContextInput, build_context
-from webapp.chat.context_types import Chunk, ReceiptItem, Retrieved
+from webapp.chat.context_types import Chunk, ReceiptItem
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
 from webapp.chat.offers import INSTRUCTION
 from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.request_block import about_request
+from webapp.chat.retrieved import learned, retrieved
 from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, place_of
 from webapp.chat.tools import TOOLS
@@ -226,12 +227,13 @@ def compose(
         directive_kept="\n\n".join(part for part in (about_request(request), task.kept) if part) if task else None,
         custom_instructions=custom,
         messages=history,
+        standing=place.standing,
         known=[item for item in place.known if item.group != NEW],
         facts=place.facts,
         facts_heading=place.facts_heading,
         chunks=chunks,
-        retrieved=[*_learned(place), *_retrieved(found)],
-        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens),
+        retrieved=[*learned(place), *retrieved(found)],
+        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens, retrieved=settings.retrieved_tokens),
     )
     return Composed(build_context(source), found, place, offers)
 
@@ -258,30 +260,6 @@ def _question(
         space_documents=wished.space_documents_enabled or conversation.space_id is not None,
         space_id=conversation.space_id,
     )
-
-
-def _learned(place: Place) -> list[Retrieved]:
-    """What was learned since the prompt's beginning was fixed: it goes with the last message, and breaks no cache."""
-    return [
-        Retrieved(
-            "memory",
-            item.id,
-            item.content,
-            item.importance,
-            "learned recently",
-            item.revision,
-            f"shared by {item.by}, who says this" if item.by else "",
-        )
-        for item in place.known
-        if item.group == NEW
-    ]
-
-
-def _retrieved(found: Result) -> list[Retrieved]:
-    return [
-        Retrieved(item.kind, item.id, item.content, item.score, item.reason, item.revision, item.source)
-        for item in found.items
-    ]
 
 
 def _account(context: Context) -> dict[str, Any]:

@@ -26,13 +26,15 @@ class Limits:
     reply: int = 1024
     tools: int = 0
     instructions_share: float = 0.30
+    standing: int = 600
+    standing_share: float = 0.06
     known: int = 1500
     known_share: float = 0.10
     facts: int = 6000
     facts_share: float = 0.15
     summaries: int = 3000
     summaries_share: float = 0.20
-    retrieved: int = 2000
+    retrieved: int = 1500
     retrieved_share: float = 0.15
     history: int | None = None
     prompt: int = field(init=False)
@@ -46,6 +48,6 @@ class Limits:
         object.__setattr__(self, "prompt", prompt)
 
     def of(self, section: str) -> int:
-        """Return the token budget of `instructions`, `known`, `facts`, `summaries` or `retrieved`."""
+        """Return the token budget of `instructions`, `standing`, `known`, `facts`, `summaries` or `retrieved`."""
         share = int(self.prompt * getattr(self, f"{section}_share"))
         return share if section == "instructions" else max(0, min(getattr(self, section), share))

@@ -28,6 +28,7 @@ from webapp.chat.sections import (
     fit_instructions,
     fit_known,
     fit_retrieved,
+    fit_standing,
     split_messages,
 )
 from webapp.chat.segments import PromptMessage, Segment, joined
@@ -64,6 +65,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     limits = source.limits
     current, excluded = split_messages(source.messages)
     instructions, known = fit_instructions(source, count), fit_known(source, count)
+    standing = fit_standing(source, count)
     known_left = limits.of("known") - known.tokens
     facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)), count)
     unused = max(0, known_left - facts.tokens)
@@ -72,7 +74,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
     task = Segment(directive, source.directive_kept)
-    stable = [instructions, known, facts, summaries]
+    stable = [instructions, standing, known, facts, summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
     room -= count(directive) + count(_missing_note(len(tail), len(source.chunks)))
@@ -80,7 +82,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
-        present = known.injected | facts.injected | summaries.injected | history.injected
+        present = standing.injected | known.injected | facts.injected | summaries.injected | history.injected
         found = fit_retrieved(source, found_budget, present, count)
         made_of = _assemble(stable, history, found, task, len(tail), len(summaries.left_out))
         messages = [message.sent() for message in made_of]

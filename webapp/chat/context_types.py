@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -64,7 +64,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model."""
+    """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
+
+    Of a message, `content` is its piece from `start` to `end` of `length` characters, `core` the range within the
+    piece that tells most, `group` its conversation and `speaker` who said it.
+    """
 
     kind: str
     id: int
@@ -73,6 +77,27 @@ class Retrieved:
     reason: str = ""
     revision: int | None = None
     source: str = ""
+    start: int = 0
+    end: int = 0
+    length: int = 0
+    core: tuple[int, int] | None = None
+    group: int = 0
+    speaker: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is less than the whole passage."""
+        return self.start > 0 or self.end < self.length
+
+    @property
+    def by_core(self) -> Retrieved:
+        """It alone with what tells most of it."""
+        if self.core is None:
+            return self
+        first, last = self.core
+        return replace(
+            self, content=self.content[first:last], start=self.start + first, end=self.start + last, core=None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +111,7 @@ class ContextInput:
     messages: Sequence[Message] = ()
     space_instructions: str = ""
     custom_instructions: str = ""
+    standing: Sequence[Known] = ()
     known: Sequence[Known] = ()
     facts: Sequence[Fact] = ()
     facts_heading: str = ""
@@ -129,6 +155,8 @@ class ReceiptItem:
     score: float
     reason: str
     injected: bool
+    from_char: int | None = None
+    to_char: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+from webapp.chat.blocks import escape
 from webapp.chat.context_types import ContextInput, Fact, Known
-from webapp.chat.sections import Part, escape
+from webapp.chat.sections import Part
 from webapp.chat.segments import Line, Segment, joined, memory_mark, sent
 from webapp.text.tokens import Count
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
-from webapp.chat.sections import escape
+from webapp.chat.blocks import escape
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.models import Memory, MemoryRevision
@@ -24,7 +24,7 @@ DELETED = "[deleted]"
 _MARK = re.compile(
     r"\[\[(?:memory (?P<memory>\d{1,10}) revision (?P<revision>\d{1,10})"
     r"|summary (?P<summary>\d{1,10})"
-    r"|(?P<kind>message|chunk|document) (?P<passage>\d{1,10})"
+    r"|(?P<kind>message|chunk|document) (?P<passage>\d{1,10})(?: from (?P<first>\d{1,10}) to (?P<last>\d{1,10}))?"
     r"|filled (?P<placeholder>\{\{[A-Za-z0-9_|]{1,200}\}\}))\]\]"
 )
 
@@ -66,7 +66,10 @@ def _filler(user_id: int, conversation: Conversation, texts: Iterable[str]) -> C
             return escape(summaries.get(int(found["summary"]), DELETED).strip())
         if found["kind"]:
             passage = passages.get((found["kind"], int(found["passage"])))
-            return escape(passage.content) if passage else DELETED
+            if passage is None:
+                return DELETED
+            first, last = (int(found["first"]), int(found["last"])) if found["first"] else (0, None)
+            return escape(passage.content[first:last].strip())
         return fill_for(conversation, found["placeholder"])
 
     return fill

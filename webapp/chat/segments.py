@@ -26,9 +26,9 @@ def memory_mark(memory_id: int, revision: int) -> str:
     return f"[[memory {memory_id} revision {revision}]]"
 
 
-def passage_mark(kind: str, passage_id: int) -> str:
-    """Names a message, a document or a chunk that was found for a turn."""
-    return f"[[{kind} {passage_id}]]"
+def passage_mark(kind: str, passage_id: int, place: tuple[int, int] | None = None) -> str:
+    """Names a message, a document or a chunk that was found for a turn, or a range of its characters."""
+    return f"[[{kind} {passage_id} from {place[0]} to {place[1]}]]" if place else f"[[{kind} {passage_id}]]"
 
 
 def summary_mark(chunk_id: int) -> str:

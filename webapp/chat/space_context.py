@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from webapp.chat.context_types import Fact, Known
@@ -13,6 +13,7 @@ from webapp.legacies.categories import fact_line, heading
 from webapp.legacies.facts import facts_for_prompt
 from webapp.memories.always import KnownItem, context_memories, lasting_memories, new_memories
 from webapp.memories.keeping.versions import PerVersion, current_version
+from webapp.memories.standing import standing_instructions
 from webapp.spaces.models import Space
 from webapp.spaces.personas import persona_prompt
 from webapp.spaces.service import is_member
@@ -34,6 +35,7 @@ class Place:
     facts_heading: str = ""
     facts: list[Fact] = field(default_factory=list)
     known: list[Known] = field(default_factory=list)
+    standing: list[Known] = field(default_factory=list)
     has_tools: bool = True
 
 
@@ -46,28 +48,50 @@ def place_of(
     """
     user_id, space_id = conversation.user_id, conversation.space_id
     space = db.session.get(Space, space_id) if space_id is not None else None
-    if space is None or not is_member(user_id, space.space_id):
-        return Place(known=_known(user_id, since, version) if remembers else [])
+    if space is not None and not is_member(user_id, space.space_id):
+        space = None
+    if not remembers:
+        return _without_memory(conversation, space)
+    if version is None:
+        version = current_version(user_id)
+    standing = _standing(conversation, space, version)
+    if space is None:
+        return Place(known=_known(user_id, since, version), standing=standing)
     if space.kind != "legacy":
-        known = _made(context_memories(user_id, space.space_id, since=since)) if remembers else []
-        return Place(instructions=space.instructions, known=known)
-    facts = facts_for_prompt(user_id, space.space_id) if remembers else []
+        known = _made(context_memories(user_id, space.space_id, since=since))
+        return Place(instructions=space.instructions, known=known, standing=standing)
+    facts = [
+        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
+        for fact in facts_for_prompt(user_id, space.space_id)
+    ]
+    return replace(_without_memory(conversation, space), facts=facts, standing=standing)
+
+
+def _without_memory(conversation: Conversation, space: Space | None) -> Place:
+    """Who speaks, and what the space asks for."""
+    if space is None:
+        return Place()
+    if space.kind != "legacy":
+        return Place(instructions=space.instructions)
     return Place(
         opens=persona_prompt(conversation.persona, space.name),
         label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
         instructions=space.instructions,
         facts_heading=heading(space.name),
-        facts=[
-            Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
-            for fact in facts
-        ],
         has_tools=False,
     )
 
 
-def _known(user_id: int, since: datetime | None, version: int | None) -> list[Known]:
+def _standing(conversation: Conversation, space: Space | None, version: int) -> list[Known]:
+    items = standing_instructions(
+        conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
+    )
+    return [Known(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
+
+
+def _known(user_id: int, since: datetime | None, version: int) -> list[Known]:
     """What is always known in the user's personal conversations: looked up once a version, for a few instants."""
-    kept = _kept.get(user_id, current_version(user_id) if version is None else version, lambda _user_id: {})
+    kept = _kept.get(user_id, version, lambda _user_id: {})
     if since not in kept:
         new = _made(new_memories(user_id, since=since)) if since is not None else []
         until = since if new else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from webapp.chat.blocks import escape
 from webapp.chat.context_types import Chunk, ContextInput
-from webapp.chat.sections import Part, escape, framed
+from webapp.chat.sections import Part, framed
 from webapp.chat.segments import Line, Segment, sent, summary_mark
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count

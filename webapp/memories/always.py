@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Row, Select, false, select
 
 from webapp.database import db
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.policy import at_least
 from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.models import Memory
@@ -89,7 +90,10 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     if space_id is not None:
         scope = readable(user_id).where(Memory.space_id == space_id)
     return scope.where(
-        Memory.is_archived == false(), Memory.is_closed == false(), Memory.needs_review == false()
+        Memory.is_archived == false(),
+        Memory.is_closed == false(),
+        Memory.needs_review == false(),
+        Memory.memory_type != MemoryType.INSTRUCTION.value,  # these stand with the instructions
     ).with_only_columns(
         # Columns, not rows of a class: the vector of each comes along with those.
         Memory.memory_id,

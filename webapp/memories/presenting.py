@@ -26,6 +26,7 @@ class MemoryOut(BaseModel):
     is_archived: bool
     confidence: float
     space_id: int | None
+    only_conversation_id: int | None = Field(description="Of an instruction: the conversation it is limited to.")
     visibility: str
     fact_key: str | None
     fact_value: str | None
@@ -63,6 +64,7 @@ class MemoryOut(BaseModel):
         hidden = (
             "source_conversation_id",
             "source_message_id",
+            "only_conversation_id",
             "last_accessed_at",
             "superseded_by_id",
             "contradicts_id",

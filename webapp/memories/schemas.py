@@ -80,6 +80,7 @@ class MemoryFields(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
     visibility: Visibility = "private"
 
 
@@ -96,6 +97,7 @@ class NewMemory(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
     visibility: Visibility = "private"
     conversation_id: Id | None = None
     memory_data: JsonObject | None = None
@@ -133,6 +135,7 @@ class MemoryChanges(BaseModel):
     confidence: Unit | None = None
     visibility: Visibility | None = None
     space_id: Id | None = None
+    only_conversation_id: Id | None = None
     valid_from: When | None = None
     valid_to: When | None = None
 

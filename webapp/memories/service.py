@@ -9,10 +9,12 @@ from typing import Any
 from sqlalchemy import Select, false, or_, select
 from sqlalchemy.exc import IntegrityError
 
+from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories import listing
 from webapp.memories.engine.keys import canonical_fact_key, category_of
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.state import Close, Draft
 from webapp.memories.engine.verdicts import place_by_hand
@@ -117,6 +119,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     unknown space.
     """
     _check_space(user_id, fields.space_id, fields.visibility)
+    _check_conversation(user_id, fields.memory_type, fields.only_conversation_id)
     key = canonical_fact_key(fields.fact_key, fields.category)
     draft = Draft(
         memory_type=fields.memory_type,
@@ -133,6 +136,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     forgetting.lift(user_id, draft.content, draft.fact_key, draft.fact_value)
     at = now()
     same_scope = Memory.space_id.is_(None) if fields.space_id is None else Memory.space_id == fields.space_id
+    same_scope &= Memory.only_conversation_id.is_not_distinct_from(fields.only_conversation_id)
     same = Memory.statement_hash == statement_hash(draft.content)
     ids = db.session.scalars(
         select(Memory.memory_id).where(
@@ -148,6 +152,7 @@ def create_memory(user_id: int, fields: MemoryFields, *, cause: str = "written")
     memory = get_or_raise(Memory, created[-1])
     memory.is_pinned = fields.is_pinned
     memory.visibility = fields.visibility
+    memory.only_conversation_id = fields.only_conversation_id
     memory.asserted_at = memory.valid_from = at
     journal.amended(memory)
     journal.close({"added": 1, "superseded": sum(isinstance(effect, Close) for effect in effects)})
@@ -174,6 +179,9 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     if {"space_id", "visibility"} & given.keys():
         _check_space(user_id, given.get("space_id", memory.space_id), given.get("visibility", memory.visibility))
         touch(memory.space_id)
+    if {"only_conversation_id", "memory_type"} & given.keys():
+        limited_to = given.get("only_conversation_id", memory.only_conversation_id)
+        _check_conversation(user_id, given.get("memory_type", memory.memory_type), limited_to)
     if {"fact_key", "category"} & given.keys():
         given |= _placed(memory, given)
     before = {name: getattr(memory, name) for name in given}
@@ -268,6 +276,16 @@ def _check_space(user_id: int, space_id: int | None, visibility: str) -> None:
         require_member(user_id, space_id)
     elif visibility == "shared":
         raise Invalid.field("visibility", "only a memory of a space can be shared")
+
+
+def _check_conversation(user_id: int, memory_type: str, conversation_id: int | None) -> None:
+    if conversation_id is None:
+        return
+    if memory_type != MemoryType.INSTRUCTION:
+        raise Invalid.field("only_conversation_id", "only an instruction can be limited to a conversation")
+    mine = (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None)
+    if not db.session.scalar(select(mine).where(Conversation.conversation_id == conversation_id)):
+        raise Invalid.field("only_conversation_id", "there is no such conversation")
 
 
 def _refuse_secrets(*texts: str | None) -> None:

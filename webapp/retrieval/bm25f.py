@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
+from webapp.retrieval.weights import Weights
 from webapp.text.words import STOP, DateWords, Vocabulary, date_columns, date_words, words
 
 Floats = NDArray[np.float32]
@@ -17,19 +18,6 @@ Rows = NDArray[np.int32]
 NONE = -1
 """The neighbour of a row that has none."""
 _QUERY_WORDS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Parameters of BM25F; the field weights are those of the neighbours' words, the own words count 1."""
-
-    k1: float = 0.5
-    b: float = 0.4
-    previous: float = 0.7
-    following: float = 0.3
-    before_previous: float = 0.4
-    date: float = 1.0
-    query_terms: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +180,7 @@ class KeywordIndex:
             rows, counts = rows[alive], counts[alive]
             on_date = self._on_date(dates, word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
-            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5)))
+            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** self.weights.rarity
             total += idf
             if frequency:
                 used.append((word, idf, rows, counts, on_date))

@@ -12,8 +12,9 @@ from sqlalchemy import false, or_
 from webapp.database import db
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed
-from webapp.retrieval.hydration import Found, load_memories_found
+from webapp.retrieval.hydration import load_memories_found
 from webapp.retrieval.loading import usable_memories
+from webapp.retrieval.passages import Found
 from webapp.retrieval.scope import Scope
 from webapp.text.words import stems, words
 

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from webapp.retrieval.weights import AGAIN, FusionWeights
+
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True)
-class FusionWeights:
-    """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored) with its neighbours'.
-
-    `asking` is what a message that ends with a question loses: it seldom holds the answer.
-    """
-
-    keyword: float = 0.5
-    vector: float = 0.06
-    previous: float = 0.5
-    following: float = 0.5
-    asking: float = 0.05
 
 
 def standardise(cosines: Floats, allowed: Mask) -> Floats:
@@ -101,6 +88,16 @@ def diversify(
         if not any(same(item, before) for before in taken):
             taken.append(item)
     return taken
+
+
+def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
+    """Rank again, by score, with what comes second of the same source lowered: (item, source, score) each."""
+    seen: dict[Hashable, int] = {}
+    lowered = []
+    for item, source, score in ranked:
+        times = seen[source] = seen.get(source, -1) + 1
+        lowered.append((item, score * AGAIN**times if score > 0 else score))
+    return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
 
 
 def within_budget(ranked: Sequence[Item], budget: int, cost: Callable[[Item], int]) -> list[Item]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -12,59 +11,18 @@ from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
-from webapp.dates import in_full
 from webapp.memories.engine.ranking import RankedMemory, score
 from webapp.memories.models import Memory
 from webapp.retrieval.loading import searchable_chunks, searchable_messages, usable_memories
 from webapp.retrieval.models import ConversationChunk
-from webapp.retrieval.passages import Hit, Key
+from webapp.retrieval.passages import Found, Hit, Key
 from webapp.retrieval.scope import NOBODY, Scope, may_see
+from webapp.retrieval.weights import ORDINARY
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 _ROOMS = (16, 64, 256)
 """Ids a statement has room for. One of a fixed length is rendered once, an expanding list anew every time."""
-_ORDINARY = 0.5
-"""Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them."""
-
-    kind: str
-    id: int
-    content: str
-    at: datetime
-    score: float = 0.0
-    reason: str = ""
-    revision: int | None = None
-    conversation_id: int | None = None
-    message_id: int | None = None
-    title: str | None = None
-    role: str | None = None
-    hit: Hit | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> Key:
-        """Kind and id."""
-        return self.kind, self.id
-
-    @property
-    def source(self) -> str:
-        """Where it comes from, in words for the model."""
-        day = in_full(self.at)
-        place = f' in "{self.title}"' if self.title else ""
-        if self.kind == "message":
-            return f"{'said by the user' if self.role == 'user' else 'said by you'}{place}, {day}"
-        if self.kind == "chunk":
-            return f"summary of an earlier part{place}, {day}"
-        if self.kind == "document":
-            return f'document "{self.title}"'
-        if self.extra.get("by"):
-            return f"shared by {self.extra['by']}, {day}"
-        return f"remembered {day}"
 
 
 def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
@@ -77,9 +35,9 @@ def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
     for hit in hits:
         row = rows.get(hit.key)
         if row is not None:
-            factor = row.extra.get("worth", _ORDINARY) / _ORDINARY
+            factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
-            found.append(replace(row, score=value, reason=hit.reason, hit=hit))
+            found.append(replace(row.piece(hit), score=value, reason=hit.reason, hit=hit))
     # To a thousandth, as the ranking itself: of equals, the newest stays first.
     return sorted(found, key=lambda item: -round(item.score, 3))
 
@@ -108,7 +66,7 @@ def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reaso
     found = [
         replace(
             item if owner == scope.user_id else _of_another(item, owner),
-            score=item.extra["worth"] / _ORDINARY,
+            score=item.extra["worth"] / ORDINARY,
             reason=reason,
         )
         for owner, space_id, shared, item in _memory_rows(statement)

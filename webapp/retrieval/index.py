@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
-from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Weights
+from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores
 from webapp.retrieval.filtering import allowed_rows, seconds
-from webapp.retrieval.fusion import FusionWeights, best_rows, diversify, fuse, standardise, with_neighbours
+from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
 from webapp.retrieval.passages import KINDS, PIECES, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
+from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, FusionWeights, Weights
 from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
-_SAME = 0.96
 _COLUMNS = {
     "kind": np.int8,
     "id": np.int64,
@@ -249,8 +249,8 @@ class UserIndex:
         parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
         if not np.isnan(cosines[row]):
             parts["cosine"] = float(cosines[row])
-        alike = z is not None and float(z[row]) * self._fusion.vector >= 0.15
-        reasons = ["words"] if own else ["words nearby"] if keyword > 0.2 else []
+        alike = z is not None and float(z[row]) * self._fusion.vector >= BY_MEANING
+        reasons = ["words"] if own else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if alike or not reasons else []
         kind = KINDS[int(self._columns["kind"].values[row])]
         matched = tuple(word for word, _ in own)
@@ -269,7 +269,7 @@ class UserIndex:
         pairs: set[tuple[int, int]] = set()
         for store in self._vectors.values():
             held = [row for row in rows if row in store]
-            for one, two in np.argwhere(store.similarities(held) >= _SAME):
+            for one, two in np.argwhere(store.similarities(held) >= ALIKE_VECTORS):
                 pairs.add((held[one], held[two]))
         return lambda row, other: (row, other) in pairs
 

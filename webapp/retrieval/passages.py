@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
+from webapp.dates import in_full
 from webapp.retrieval.scope import Scope
 
 KINDS = ("memory", "chunk", "message", "document")
@@ -87,3 +89,56 @@ class Hit:
     def key(self) -> Key:
         """Kind and id."""
         return self.kind, self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them.
+
+    Of a piece, `content` is what it says, `start` where it begins, `length` that of the whole, and `core`
+    the range in it that tells most.
+    """
+
+    kind: str
+    id: int
+    content: str
+    at: datetime
+    score: float = 0.0
+    reason: str = ""
+    revision: int | None = None
+    conversation_id: int | None = None
+    message_id: int | None = None
+    title: str | None = None
+    role: str | None = None
+    hit: Hit | None = None
+    start: int = 0
+    length: int = 0
+    core: tuple[int, int] | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> Key:
+        """Kind and id."""
+        return self.kind, self.id
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words for the model."""
+        day = in_full(self.at)
+        place = f' in "{self.title}"' if self.title else ""
+        if self.kind == "message":
+            return f"{day}{place}"
+        if self.kind == "chunk":
+            return f"summary of an earlier part{place}, {day}"
+        if self.kind == "document":
+            return f'document "{self.title}"'
+        if self.extra.get("by"):
+            return f"shared by {self.extra['by']}, {day}"
+        return f"remembered {day}"
+
+    def piece(self, hit: Hit) -> Found:
+        """The piece of it that a hit names, while there is one: the text may be another by now."""
+        if not 0 <= hit.start < hit.end <= len(self.content):
+            return replace(self, length=len(self.content))
+        part = self.content[hit.start : hit.end]
+        return replace(self, content=part, start=hit.start, length=len(self.content))

@@ -18,8 +18,8 @@ from webapp.memories import history
 from webapp.memories.history import Quoted
 from webapp.retrieval import receipts, service
 from webapp.retrieval.excerpt import excerpt
-from webapp.retrieval.hydration import Found
 from webapp.retrieval.models import TurnReceipt
+from webapp.retrieval.passages import Found
 from webapp.retrieval.receipts import Line
 
 DONE = {
@@ -35,6 +35,7 @@ _REASONS = {
     "profile": "Your profile, always known",
     "pinned": "Pinned by you",
     "fact": "An important fact, always known",
+    "instruction": "Your standing instruction, always applied",
     "space": "A fact of this space",
     "recent": "Learned recently",
     "earlier part of this conversation": "An earlier part of this conversation",

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from webapp.retrieval.passages import Hit
+from webapp.retrieval.weights import (
+    COVERAGE,
+    MANY_WORDS,
+    MEANING,
+    NEARBY,
+    NEARLY,
+    SIMILAR_QUESTION,
+    SOME_COVERAGE,
+    SOME_MEANING,
+)
 from webapp.text.words import stems, words
-
-MEANING = 0.40
-"""Cosine from which on a passage is taken for its meaning alone."""
-COVERAGE = 0.34
-"""Share of the question's words, by rarity, from which on a passage is taken for its words alone."""
-SOME_MEANING, SOME_COVERAGE = 0.25, 0.15
-MANY_WORDS = 0.5
-"""The same share by number of words."""
-NEARBY = 0.5
-"""Keyword score, relative to the best, of a message that answers what the one before it asked."""
-ALIKE = 0.5
-UNWANTED = 0.25
-"""What is left of the score of a passage that was called not relevant for such a question."""
 
 
 def terms_of(text: str) -> frozenset[str]:
@@ -27,9 +24,16 @@ def terms_of(text: str) -> frozenset[str]:
 
 
 def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
-    """Those of a ranking that have something to do with the question, whose words are `asked`, in their order."""
+    """Those of a ranking that have something to do with the question, whose words are `asked`, in their order.
+
+    Where some certainly have, those that rank nearly as high come along: an answer need not repeat the question.
+    """
     covered = max((hit.parts.get("coverage", 0.0) for hit in hits), default=0.0) >= NEARBY
-    return [hit for hit in hits if _relevant(hit, len(asked), covered)]
+    certain = [_relevant(hit, len(asked), covered) for hit in hits]
+    best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
+    if best is None:
+        return []
+    return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= NEARLY * best]
 
 
 def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
@@ -46,4 +50,4 @@ def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
 def unwanted(asked: Collection[str], verdicts: Iterable[frozenset[str]]) -> bool:
     """Whether a passage was called not relevant for a question in much the same words."""
     asked = frozenset(asked)
-    return any(terms and len(asked & terms) >= ALIKE * len(asked | terms) for terms in verdicts)
+    return any(terms and len(asked & terms) >= SIMILAR_QUESTION * len(asked | terms) for terms in verdicts)

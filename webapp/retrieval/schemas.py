@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from webapp.retrieval.excerpt import excerpt
-from webapp.retrieval.hydration import Found
-from webapp.retrieval.passages import KINDS
+from webapp.retrieval.passages import KINDS, Found
 from webapp.retrieval.receipts import Line
 from webapp.validation import Id, Instant, SearchText
 

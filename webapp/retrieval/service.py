@@ -9,19 +9,22 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webapp.database import db
+from webapp.memories.engine.kinds import MemoryType
 from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words, exact_facts
-from webapp.retrieval.hydration import Found, load_found
-from webapp.retrieval.passages import KINDS, Filter, Hit
-from webapp.retrieval.relevance import UNWANTED, relevant, terms_of, unwanted
+from webapp.retrieval.focus import core_of
+from webapp.retrieval.fusion import spread
+from webapp.retrieval.hydration import load_found
+from webapp.retrieval.passages import KINDS, Filter, Found, Hit
+from webapp.retrieval.relevance import relevant, terms_of, unwanted
 from webapp.retrieval.scope import Scope
+from webapp.retrieval.weights import UNWANTED
 from webapp.spaces.service import member_space_ids
 
-FOR_REPLY = 8
-"""Passages that are offered to a prompt, whose budget decides."""
-PER_GROUP = 3
+POOL = 80
+"""Pieces that are offered to a prompt, whose budget decides."""
 FRESH_SECONDS = 0.05
 """For how long within one look-up the spaces of a user, once read, are taken to be theirs."""
 SEARCH_WAIT = 5.0
@@ -111,16 +114,17 @@ def retrieve(question: Question, wait: float) -> Result:
         result.with_meaning = bool(meaning)
         result.is_away = bool(entry.index.generations) and not meaning
         where = _filter(question, entry.scope(question.user_id, question.space_id))
-        hits = first_of_each(entry.index.search(text, meaning, where, FOR_REPLY * 2, per_group=PER_GROUP))
+        hits = entry.index.search(text, meaning, where, POOL, per_group=POOL)
         clock.lap("search")
         # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
         scope = Scope(question.user_id, at.space_ids, question.space_id)
         if clock.elapsed > FRESH_SECONDS:
             scope = scope_of(question.user_id, question.space_id)
-        found = [item for item in load_found(relevant(hits, asked), scope) if not _unwanted(entry, item, asked)]
+        loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
+        found = spread([(item, item.key, item.score) for item in loaded])
         clock.lap("load")
     known = {item.key for item in facts}
-    result.items = [*facts, *(item for item in found if item.key not in known)][:FOR_REPLY]
+    result.items = [*facts, *(_with_core(item, asked) for item in found if item.key not in known)]
     return result
 
 
@@ -180,6 +184,12 @@ def anticipate(user_id: int, text: str) -> Future[Any] | None:
     return query_vectors().start(text).future
 
 
+def _with_core(item: Found, asked: frozenset[str]) -> Found:
+    """A piece of a message with the part of it that tells most."""
+    core = core_of(item.content, asked) if item.kind == "message" else None
+    return replace(item, core=core) if core else item
+
+
 def _filter(question: Question, scope: Scope) -> Filter:
     kinds = set(KINDS) if question.memories else set(KINDS) - {"memory"}
     if not question.space_documents:
@@ -191,6 +201,11 @@ def _filter(question: Question, scope: Scope) -> Filter:
         only_conversation=None if question.other_conversations else question.conversation_id or -1,
         verbatim=(question.conversation_id, question.verbatim_from) if question.conversation_id else None,
     )
+
+
+def _is_wanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+    # Standing instructions apply within their scope, whether they are like the question or not.
+    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not _unwanted(entry, item, asked)
 
 
 def _unwanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:

@@ -1,0 +1,67 @@
+// Dictation and reading aloud, by the browser's own means; where it has none, nothing is offered.
+import { $, $$, on, onContent } from "./dom.js";
+import { toast } from "./toasts.js";
+
+const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
+const canSpeak = "speechSynthesis" in window && "SpeechSynthesisUtterance" in window;
+let listening = null;
+let speaking = null; // the button of what is being read
+
+onContent((root) => {
+  if (Recognition) for (const button of $$("[data-voice]", root)) button.hidden = false;
+  if (canSpeak) for (const button of $$("[data-read-aloud]", root)) button.hidden = false;
+});
+
+function listen(button) {
+  const field = $("#composer-text");
+  const before = field.value;
+  const space = before && !/\s$/.test(before) ? " " : "";
+  listening = new Recognition();
+  listening.lang = navigator.language;
+  listening.interimResults = true;
+  listening.continuous = true;
+  listening.onresult = (event) => {
+    const words = [...event.results].map((result) => result[0].transcript).join("");
+    field.value = before + space + words;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  listening.onerror = (event) => {
+    if (event.error === "no-speech" || event.error === "aborted") return;
+    toast(event.error === "not-allowed" ? "The microphone is not allowed for this site." : "Dictation does not work in this browser right now.");
+  };
+  listening.onend = () => {
+    listening = null;
+    button.setAttribute("aria-pressed", "false");
+    field.focus();
+  };
+  listening.start();
+  button.setAttribute("aria-pressed", "true");
+}
+
+on("click", "[data-voice]", (_event, button) => (listening ? listening.stop() : listen(button)));
+on("submit", "#composer", () => listening?.stop());
+
+function hush() {
+  speechSynthesis.cancel();
+  speaking?.setAttribute("aria-pressed", "false");
+  speaking = null;
+}
+
+/** What a reply says, without what only the eye can use. */
+function words(message) {
+  const copy = $(".prose", message).cloneNode(true);
+  for (const part of $$(".code, .katex-html, .footnote-reference, .table-copy, button", copy)) part.remove();
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}
+
+on("click", "[data-read-aloud]", (_event, button) => {
+  const isSame = speaking === button;
+  hush();
+  if (isSame) return;
+  const utterance = new SpeechSynthesisUtterance(words(button.closest(".message")));
+  utterance.onend = utterance.onerror = () => speaking === button && hush();
+  speaking = button;
+  button.setAttribute("aria-pressed", "true");
+  speechSynthesis.speak(utterance);
+});
+if (canSpeak) addEventListener("pagehide", hush);

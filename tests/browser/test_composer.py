@@ -1,0 +1,139 @@
+"""The composer and what is beside it: a message that waits, commands, ways to begin, what the list says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+
+SLOW = {"first_delay": 0.05, "token_delay": 0.05}
+
+
+def test_empty_it_is_one_row(tab, open_tab, user):
+    for page in (tab.page, open_tab(user, PHONE).page):
+        assert page.locator(".composer-box").bounding_box()["height"] < 60
+        page.get_by_label("Message", exact=True).fill("one\ntwo\nthree")
+        assert page.locator(".composer-box").bounding_box()["height"] > 80
+
+
+def test_a_message_waits_for_the_reply_before_it(tab, model):
+    model.script(reply=["word "] * 40, match="first", **SLOW)
+    model.script(reply="The second reply.", match="second")
+    page = tab.page
+    send(page, "The first")
+    send(page, "The second")  # before the server has answered at all
+    expect(page.locator("[data-queued-text]")).to_have_text("The second")
+    page.get_by_label("Message", exact=True).fill("half a thought")
+    expect(replies(page)).to_have_count(2, timeout=20_000)
+    expect(page.locator(".message-user .message-text")).to_have_text(["The first", "The second"])
+    expect(page.locator("[data-queued]")).to_be_hidden()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("half a thought")
+    expect(page.locator(".side-link")).to_have_count(1)
+
+
+def test_what_waits_comes_back_when_the_reply_is_stopped(tab, model):
+    model.script(reply=["word "] * 400, **SLOW)
+    page = tab.page
+    send(page, "The first")
+    expect(page.locator(".stream-tail")).to_contain_text("word")
+    send(page, "The second")
+    expect(page.locator("[data-queued]")).to_be_visible()
+    page.get_by_role("button", name="Stop the reply").click()
+    expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("The second")
+    expect(page.locator(".message-user")).to_have_count(1)
+
+
+def test_commands_are_found_by_their_words(tab):
+    page = tab.page
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", name="New conversation", exact=True)).to_be_visible()
+    expect(page.get_by_role("option", name="Delete this conversation")).to_have_count(0)
+    assert serious_findings(page) == []
+    page.keyboard.type("dark")
+    page.keyboard.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search everything").fill("about mem")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="About memory")).to_be_visible()
+    assert serious_findings(page) == []
+
+
+@pytest.mark.parametrize("device", [PHONE, {"viewport": {"width": 1440, "height": 900}}])
+def test_the_first_screen_offers_ways_to_begin(open_tab, user, device):
+    page = open_tab(user, device).page
+    expect(page.locator(".starter")).to_have_count(4)
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport(ratio=1)
+    assert not scrolls_sideways(page)
+    assert serious_findings(page) == []
+    page.get_by_role("link", name="Explain something").click()
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Explain to me, step by step: ")
+    expect(page.get_by_label("Message", exact=True)).to_be_focused()
+
+
+def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model):
+    model.script(reply=["word "] * 60, **SLOW)
+    page = tab.page
+    other = open_tab(user, beside=tab).go("/")
+    send(page, "A question of mine")
+    expect(other.locator(".side-link")).to_have_text(re.compile("A question of mine"))
+    expect(other.locator(".side-item[data-writing]")).to_have_count(1)
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    page.mouse.move(800, 400)
+    expect(page.locator(".side-item[data-unread]")).to_have_count(1, timeout=20_000)
+    page.locator(".side-link").click()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".side-item[data-unread]")).to_have_count(0)
+    expect(other.locator(".side-item[data-unread]")).to_have_count(0)
+
+
+def test_a_temporary_conversation_is_gone_when_left_and_survives_a_reload(tab, model):
+    model.script(reply="Between us.")
+    page = tab.page
+    page.get_by_text("Temporary conversation", exact=True).click()
+    send(page, "A quiet matter")
+    expect(replies(page)).to_have_count(1)
+    address = page.url
+    expect(page.locator(".side-link")).to_have_count(0)
+    page.reload()
+    expect(replies(page)).to_have_count(1)
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
+    page.goto(address)
+    expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
+    tab.forgive()
+
+
+def test_undo_of_a_deleted_open_conversation_returns_to_it(tab, model):
+    model.script(reply="Yes.")
+    page = tab.page
+    send(page, "Knee exercises")
+    expect(replies(page)).to_have_count(1)
+    address = page.url
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator(".toast-text")).to_have_text(re.compile("Deleted “.+”"))
+    page.get_by_role("button", name="Undo").click()
+    expect(replies(page)).to_have_count(1)
+    expect(page).to_have_url(address)
+
+
+def test_the_focus_stays_where_one_was(tab, model):
+    model.script(reply="Yes.")
+    page = tab.page
+    send(page, "Hello")
+    expect(replies(page)).to_have_count(1)
+    page.locator(".title-show").click()
+    page.get_by_label("Title", exact=True).fill("By hand")
+    page.keyboard.press("Enter")
+    expect(page.locator(".title-show")).to_be_focused()
+    page.locator(".message-user").hover()
+    page.get_by_role("link", name="Edit and send again").click()
+    expect(page.get_by_label("Your message", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Edit and send again")).to_be_focused()

@@ -1,0 +1,15 @@
+"""Text of others inside the marked blocks of a prompt."""
+
+from __future__ import annotations
+
+import re
+
+
+def escape(text: str) -> str:
+    """Make a text unable to open or close a block: every `<` that could begin a tag becomes `&lt;`."""
+    return re.sub(r"<(?![\d=])", "&lt;", text)
+
+
+def attribute(text: str) -> str:
+    """Make a text fit to stand between the quotes of an attribute."""
+    return " ".join(escape(text).replace('"', "'").replace(">", " ").split())[:120]

@@ -1,0 +1,55 @@
+"""What a new conversation could begin with, from what is known and what is open; pure, and without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST = 4
+LONGEST = 90
+"""Characters of a memory or a title that a card has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """A card: what it offers, what it is about, and the message that it puts into the composer or the page it opens."""
+
+    title: str
+    about: str
+    draft: str = ""
+    conversation_id: int | None = None
+
+
+FOR_NEWCOMERS = (
+    Starter("Tell me about yourself", "What I learn, you can see and change", "Let me tell you a little about me: "),
+    Starter("Think something through", "A decision, a plan, a worry", "Help me think something through: "),
+    Starter("Work on a text", "Shorten, translate, make it clearer", "Improve this text and say what you changed:\n\n"),
+    Starter("Explain something", "At whatever depth you like", "Explain to me, step by step: "),
+)
+
+
+def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tuple[int, str]]) -> list[Starter]:
+    """Up to four cards: where one left off, a next step in a plan, what is known, then what anybody can begin with.
+
+    `plans` are memories of what the user wants or is doing, `memories` any others, `talks` ids and titles.
+    """
+    cards = [
+        Starter("Pick up where you left off", short(title), conversation_id=conversation_id)
+        for conversation_id, title in talks[:1]
+    ]
+    cards += [
+        Starter("Plan the next step", short(plan), f"You remember this about me: “{plan}” What is a good next step?")
+        for plan in plans[:1]
+    ]
+    if plans or memories:
+        about = short((memories or plans)[0])
+        cards.append(
+            Starter("What do you know about me?", about, "What do you remember about me, and what follows from it?")
+        )
+    return [*cards, *FOR_NEWCOMERS[1 if cards else 0 :]][:MOST]
+
+
+def short(text: str) -> str:
+    """One line that fits a card."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[:LONGEST].rstrip() + "…"

@@ -1,0 +1,67 @@
+"""Standing instructions: how the user wants to be answered, applied in every prompt of their scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import false
+
+from webapp.database import db
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.keeping.versions import PerVersion
+from webapp.memories.models import Memory
+from webapp.memories.service import visible
+
+MOST = 200
+"""Of one user; the newest are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An instruction in use; it applies everywhere, or in one space, or in one conversation."""
+
+    memory_id: int
+    content: str
+    revision: int
+    importance: float
+    space_id: int | None
+    conversation_id: int | None
+
+    def applies(self, conversation_id: int, space_id: int | None) -> bool:
+        """Whether it applies in a conversation, which may be of a space."""
+        if self.conversation_id is not None:
+            return self.conversation_id == conversation_id
+        return self.space_id is None or self.space_id == space_id
+
+
+_kept = PerVersion[list[Standing]]()
+
+
+def standing_instructions(
+    user_id: int, version: int, conversation_id: int, space_id: int | None = None
+) -> list[Standing]:
+    """The user's own instructions that apply in a conversation, in the order in which they were given.
+
+    `version` is that of the user's memory, read before: they are looked up once a version.
+    """
+    return [item for item in _kept.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
+
+
+def _looked_up(user_id: int) -> list[Standing]:
+    rows = db.session.scalars(
+        visible(user_id)
+        .where(
+            Memory.memory_type == MemoryType.INSTRUCTION.value,
+            Memory.is_archived == false(),
+            Memory.needs_review == false(),
+            Memory.valid_to.is_(None),
+        )
+        .order_by(Memory.memory_id.desc())
+        .limit(MOST)
+    )
+    return [
+        Standing(
+            row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
+        )
+        for row in reversed(rows.all())
+    ]

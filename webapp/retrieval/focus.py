@@ -1,0 +1,20 @@
+"""The part of a piece that tells most for a question: where there is little room, it stands for the piece."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from webapp.retrieval.weights import CORE
+from webapp.text.pieces import pieces_of
+from webapp.text.words import stems, words
+
+
+def core_of(text: str, terms: Collection[str], size: int = CORE) -> tuple[int, int] | None:
+    """The range of characters with most of a question's terms (stemmed), sentences whole; None for a short text."""
+    parts = pieces_of(text, size, 0)
+    if len(parts) < 2:
+        return None
+    wanted = set(terms)
+    held = [wanted & set(stems(words(text[part.start : part.end]))) for part in parts]
+    best = max(range(len(parts)), key=lambda place: (len(held[place]), -place))
+    return parts[best].start, parts[best].end

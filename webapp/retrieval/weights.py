@@ -1,0 +1,78 @@
+"""Every weight and threshold of ranking and relevance, with what fitted it; none stands anywhere else.
+
+Fitted means: tried on the three dev sets of `bench/recall` together (LoCoMo, 5 dialogues; LongMemEval, 250 questions
+pooled; BEAM 100K, 5 chats), with all-MiniLM-L6-v2, on 22 November 2026, by `python -m bench recall --data DIR --fit`.
+The other halves of the sets were not looked at. A weight's curve is flat around its value unless its line says more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Parameters of BM25F; the field weights are those of the neighbours' words, the own words count 1.
+
+    `rarity` is the power of a word's idf: 1.5 gave LoCoMo .010 recall@10 and LongMemEval .016 NDCG@10 over 1.
+    """
+
+    k1: float = 0.5
+    b: float = 0.4
+    previous: float = 0.7
+    following: float = 0.3
+    before_previous: float = 0.4
+    date: float = 1.0
+    query_terms: int = 32
+    rarity: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class FusionWeights:
+    """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored) with its neighbours'.
+
+    `asking` is what a message that ends with a question loses: it seldom holds the answer. A larger `vector` gains on
+    BEAM what it costs on LoCoMo, whose turns are short.
+    """
+
+    keyword: float = 0.5
+    vector: float = 0.06
+    previous: float = 0.5
+    following: float = 0.5
+    asking: float = 0.05
+
+
+ALIKE_VECTORS = 0.96
+"""Cosine from which on two passages say the same. Set by hand: paraphrases lie below .93."""
+BY_MEANING = 0.15
+"""Weighted z-score from which on "meaning" is named as a reason. Set by hand."""
+BY_NEIGHBOURS = 0.2
+"""Keyword score, relative to the best, from which on "words nearby" is. Set by hand."""
+
+# Relevance: what a reply is not given at all. Set by hand on questions that nothing answers, then checked to cost the
+# dev sets less than .01 of recall.
+MEANING = 0.40
+"""Cosine from which on a passage is taken for its meaning alone."""
+COVERAGE = 0.34
+"""Share of the question's words, by rarity, from which on a passage is taken for its words alone."""
+SOME_MEANING, SOME_COVERAGE = 0.25, 0.15
+MANY_WORDS = 0.5
+"""The same share by number of words."""
+NEARBY = 0.5
+"""Keyword score, relative to the best, of a message that answers what the one before it asked."""
+NEARLY = 0.35
+"""Share of the score of the best from which on a passage comes along with one that is certain: .25 gives no more
+recall and 100 tokens more."""
+SIMILAR_QUESTION = 0.5
+"""Share of words in common from which on two questions are much the same. Set by hand."""
+UNWANTED = 0.25
+"""What is left of the score of a passage that was called not relevant for such a question. Set by hand."""
+
+# A reply's excerpts.
+AGAIN = 0.8
+"""What is left of the score of another piece of the same message: without it BEAM's reply recall is .07 lower."""
+CORE = 200
+"""UTF-8 bytes of the core of a piece, a sentence or two: LoCoMo's reply recall is .855 at 300, .870 at 200, .888 at
+140, where answers begin to be cut in two."""
+ORDINARY = 0.5
+"""Confidence × importance × decay of an ordinary, fresh memory: one such ranks like a message of the same relevance."""
