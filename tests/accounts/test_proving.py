@@ -145,6 +145,16 @@ def test_what_is_sensitive_asks_for_the_password_again(app, login, user):
     assert post_form(browser, "/settings/tokens", "/settings", token_name="Notes").status_code == 201
 
 
+def test_an_export_asks_for_the_password_again(app, login, client, user):
+    browser = login(user)
+    grow_old(app)
+    asked = post_form(
+        browser, "/exports", "/settings", headers={"Referer": "http://localhost/transfer"}, what="account"
+    )
+    assert (asked.status_code, asked.location) == (303, "/confirm?next=%2Ftransfer")
+    assert client.post("/api/exports", json={"what": "memories"}).status_code != 403
+
+
 def test_the_api_proves_too(app, login, user):
     browser = login(user)
     grow_old(app)

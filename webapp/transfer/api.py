@@ -8,7 +8,7 @@ from flask import request, send_file
 from pydantic import ValidationError
 
 from webapp import idempotency
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
@@ -104,6 +104,7 @@ def undo_import(path: ImportPath) -> tuple[Any, int]:
 
 @blueprint.post("/exports", responses={202: ExportOut})
 @signed_in
+@recently_proved
 @limit_transfers
 @idempotency.idempotent
 def create_export(body: NewExport) -> tuple[Any, int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 
-from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.forms import read_form
@@ -134,6 +134,7 @@ def undo(import_id: int) -> ViewResult:
 
 @blueprint.post("/exports")
 @signed_in
+@recently_proved
 @limit_transfers
 def create_export() -> ViewResult:
     """Ask for an export."""
