@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from argon2 import PasswordHasher
 from flask import Flask
 from flask.testing import FlaskClient
 from flask_migrate import upgrade
@@ -24,6 +25,7 @@ from tests.support.servers import Servers, test_servers
 from tests.support.tables import empty_tables
 from tests.support.work import work_off
 from webapp import create_app
+from webapp.accounts import passwords
 from webapp.chat import turnlog
 from webapp.config import Settings
 from webapp.database import db
@@ -69,6 +71,26 @@ def _only_this_machine() -> Iterator[None]:
     network.forbid_network()
     yield
     network.allow_network()
+
+
+HASHER = passwords._HASHER
+
+
+@pytest.fixture
+def real_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Passwords are hashed as in production."""
+    monkeypatch.setattr(passwords, "_HASHER", HASHER)
+    passwords._decoy.cache_clear()
+    yield
+    passwords._decoy.cache_clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_hashes() -> Iterator[None]:
+    """Passwords cost a thousandth, for hundreds of people sign in; `real_hashes` is for tests of hashing itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -18,13 +18,20 @@ _LENGTH = re.compile(r"^(?:String|Value) should have (at (?:most|least)) (\d+) (
 """How pydantic says that a text is too long or too short, with and without validators of our own."""
 
 
+_SWITCH = {"true": True, "on": True, "1": True, "false": False, "0": False, "": False}
+
+
 def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     """The posted form as a model; `names` says which input a field comes from when they differ. Raises Invalid."""
     names = names or {}
-    given = {field: request.form.get(names.get(field, field)) for field in model.model_fields}
+    given: dict[str, Any] = {}
+    for field, info in model.model_fields.items():
+        value = request.form.get(names.get(field, field))
+        if value is not None:
+            # A form has text only, for switches too, and without scripts sends line ends as CR LF.
+            given[field] = _SWITCH.get(value, value) if info.annotation is bool else value.replace("\r\n", "\n")
     try:
-        # A form without scripts sends line ends as CR LF.
-        return model(**{field: value.replace("\r\n", "\n") for field, value in given.items() if value is not None})
+        return model(**given)
     except ValidationError as error:
         raise Invalid("", errors=field_errors(error)) from None
 

@@ -5,6 +5,8 @@ from argon2 import PasswordHasher
 
 from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
 
+pytestmark = pytest.mark.usefixtures("real_hashes")
+
 
 @pytest.mark.parametrize("password", ["kettle orbit", "8 letters", "ünïcödé🎉x", "correct horse", "x" * 500 + "abc"])
 def test_good_enough(password: str) -> None:

@@ -24,6 +24,8 @@ from webapp.accounts.schemas import (
 from webapp.database import db, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 
+pytestmark = pytest.mark.usefixtures("real_hashes")
+
 
 def registration(name: str) -> Registration:
     """Somebody's."""

@@ -288,7 +288,7 @@ def test_a_process_that_takes_no_more_turns_says_so_before_writing(
         service.start_turn(client.person.user_id, "x")
 
 
-@pytest.mark.slow
+@pytest.mark.once
 def test_kill_9_and_sigterm_of_the_web(app: Flask, live_server: Any, client: ApiClient, model: ServerHandle) -> None:
     """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
     import httpx2

@@ -25,7 +25,10 @@ from webapp.database import db, now, write_transaction
 from webapp.memories.models import MemoryChangeSet
 from webapp.retrieval.models import ConversationChunk
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.once
+
+QUICK = {"answered-horse", "writing-worker"}
+"""One of each victim and of two points: the others, and the same with summaries, run with --slow."""
 
 TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
 SUMMARY = "The user painted boats in Hvar."
@@ -34,10 +37,11 @@ SECONDS = 45  # only ever waited out when something is broken
 
 def places(*pairs: str) -> pytest.MarkDecorator:
     """Where a job is killed and what is: "point-victim" of each case. SQLite has no lock in the midst of writing."""
-    cases = [
-        pytest.param(*pair.split("-"), id=pair, marks=() if pair.startswith("answered") else pytest.mark.mysql_only)
-        for pair in pairs
-    ]
+    cases = []
+    for pair in pairs:
+        marks = [] if pair.startswith("answered") else [pytest.mark.mysql_only]
+        marks += [] if pair in QUICK else [pytest.mark.slow]
+        cases.append(pytest.param(*pair.split("-"), id=pair, marks=marks))
     return pytest.mark.parametrize(("point", "victim"), cases)
 
 

@@ -236,14 +236,14 @@ class Memories(RuleBasedStateMachine):
             return row.change_set_id if usable else None
 
 
-@pytest.mark.slow
-def test_no_sequence_of_acts_breaks_what_memory_promises(app) -> None:
+@pytest.mark.parametrize("examples", [3, pytest.param(12, marks=pytest.mark.slow)])
+def test_no_sequence_of_acts_breaks_what_memory_promises(app, examples: int) -> None:
     Memories.app = app
     run_state_machine_as_test(
         Memories,
         # No shrinking: on a real database it would take minutes, and the steps are printed anyway.
         settings=settings(
-            max_examples=12,
+            max_examples=examples,
             stateful_step_count=25,
             deadline=None,
             phases=[Phase.generate],
