@@ -243,7 +243,7 @@ def init_sessions(app: Flask) -> None:
         except Exception as error:  # the connection died before it could be rolled back
             log.warning("a session could not be closed", extra={"error": type(error).__name__})
             try:
-                db.session.invalidate()
+                db.session().invalidate()
             except Exception:
                 log.exception("a session could not be dropped")
             db.session.registry.clear()

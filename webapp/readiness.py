@@ -51,7 +51,7 @@ def _give_up() -> None:
     try:
         db.session.rollback()
     except SQLAlchemyError:
-        db.session.invalidate()
+        db.session().invalidate()
 
 
 def _redis() -> str:

@@ -17,8 +17,8 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, redis
 from webapp.forms import read_form, sentences
+from webapp.readiness import readiness
 from webapp.retrieval.embedding import query_vectors
-from webapp.service_endpoints import readiness
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("admin_pages", __name__)

@@ -31,7 +31,7 @@ class Kept:
     quotes: Sequence[str] = ()
 
 
-class _Store(PortableMemoryStore):
+class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says nothing about its types
     """What a bundle is made of."""
 
     def __init__(self, facts: list[PortableFact], tombstones: list[Tombstone]) -> None:
