@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
@@ -82,7 +83,7 @@ def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
 def answer_for(body: dict[str, Any], rule: Rule | None, script: Script | None, rate: float) -> Answer:
     """What to say, by script, by structured task or by the demonstration's rules."""
     if rule is not None:
-        answer = rule.answer()
+        answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:
         answer = Answer(tokens_of(json.dumps(run_task(task), ensure_ascii=False)))
     elif script is not None:

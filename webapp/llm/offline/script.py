@@ -7,6 +7,7 @@ import re
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +70,8 @@ class Rule:
     finish_reason: str = ""
     times: int | None = None
     fault: Fault = field(default_factory=Fault)
+    # In a test's own process: fields of the rule, worked out from the body of the request.
+    respond: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @classmethod
     def parse(cls, data: dict[str, Any]) -> Rule:
