@@ -28,7 +28,8 @@ def init_oidc(app: Flask, settings: Settings) -> None:
     app.jinja_env.globals["oidc_name"] = settings.oidc_name if settings.oidc_issuer else ""
     if not settings.oidc_issuer:
         return
-    from authlib.integrations.flask_client import OAuth  # noqa: PLC0415  (megabytes that few need)
+    # Megabytes that few installations need; and it has no types.
+    from authlib.integrations.flask_client import OAuth  # type: ignore[import-untyped]  # noqa: PLC0415
 
     oauth = OAuth(app)
     oauth.register(
