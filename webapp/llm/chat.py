@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ class ChatClient:
         model: str | None = None,
         tools: Sequence[dict[str, Any]] | None = None,
         max_tokens: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Yield text as it arrives, then whole tool calls, then one `Finish`; raise `ModelError` when that fails.
 
@@ -52,6 +53,7 @@ class ChatClient:
         model.
         """
         body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
+        body |= {name: value for name, value in (parameters or {}).items() if value is not None}
         attempt = 0
         while True:
             decoder = StreamDecoder()

@@ -38,7 +38,13 @@ def async_client(settings: ModelSettings) -> AsyncOpenAI:
         follow_redirects=False,
         trust_env=not is_loopback(base_url),
     )
-    return openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, http_client=http_client)
+    return openai.AsyncOpenAI(
+        base_url=base_url,
+        api_key=key,
+        max_retries=0,
+        http_client=http_client,
+        default_headers=dict(settings.headers) or None,
+    )
 
 
 def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
@@ -49,7 +55,13 @@ def sync_client(settings: ModelSettings, *, embeddings: bool = False) -> OpenAI:
     http_client = openai.DefaultHttpxClient(
         timeout=timeout(settings, read=settings.request_timeout), trust_env=not is_loopback(base_url)
     )
-    return openai.OpenAI(base_url=base_url, api_key=key, max_retries=0, http_client=http_client)
+    return openai.OpenAI(
+        base_url=base_url,
+        api_key=key,
+        max_retries=0,
+        http_client=http_client,
+        default_headers=dict(settings.headers) or None,
+    )
 
 
 def timeout(settings: ModelSettings, *, read: float | None) -> Timeout:

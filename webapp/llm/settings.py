@@ -23,6 +23,7 @@ class ModelSettings:
     embedding_model: str = "text-embedding-3-small"
     embedding_base_url: str = ""
     embedding_api_key: str = field(default="", repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     connect_timeout: float = 5.0
     first_token_timeout: float = 60.0
     idle_timeout: float = 30.0

@@ -1,0 +1,91 @@
+"""Chat over any number of servers: one client for each, and the next model when one fails before its first word."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from .capabilities import Capabilities
+from .chat import ChatClient, Message
+from .errors import ModelError, ModelUnavailable, RateLimited
+from .events import Event
+from .settings import ModelSettings
+from .target import Target
+
+log = logging.getLogger(__name__)
+
+MOST_CLIENTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """Another model answers than the one that was asked first."""
+
+    target: Target
+    because: str
+
+
+class ChatPool:
+    """Streams replies from whatever server a target names; used like a `ChatClient`, in one event loop."""
+
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
+        self.settings = settings
+        self.capabilities = capabilities or Capabilities()
+        self._home = ChatClient(settings, self.capabilities)
+        self._others: dict[tuple[object, ...], ChatClient] = {}
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        targets: Sequence[Target] = (),
+        tools: Sequence[dict[str, Any]] | None = None,
+        max_tokens: int | None = None,
+    ) -> AsyncGenerator[Event | Switched, None]:
+        """As `ChatClient.stream`, from the first target that answers; without targets from the server at home.
+
+        A server that is away, overloaded or too slow before its first word gives way to the next target; `Switched` then
+        says so before that one's words.
+        """
+        queue: list[Target | None] = [*targets] or [None]
+        for number, target in enumerate(queue):
+            client = await self._client(target)
+            delivered = False
+            try:
+                events = client.stream(
+                    messages,
+                    model=target.model if target else None,
+                    tools=tools,
+                    max_tokens=max_tokens,
+                    parameters=target.parameters if target else None,
+                )
+                async with aclosing(events):
+                    async for event in events:
+                        delivered = True
+                        yield event
+                return
+            except ModelError as error:
+                following = queue[number + 1] if number + 1 < len(queue) else None
+                if delivered or following is None or not isinstance(error, (ModelUnavailable, RateLimited)):
+                    raise
+                log.info("model gives way to the next", extra={"code": error.code})
+                yield Switched(following, error.code)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        for client in (self._home, *self._others.values()):
+            await client.aclose()
+
+    async def _client(self, target: Target | None) -> ChatClient:
+        if target is None or target.settings == self.settings:
+            return self._home
+        client = self._others.get(target.server)
+        if client is None:
+            if len(self._others) >= MOST_CLIENTS:  # keys that were changed leave clients behind
+                oldest = self._others.pop(next(iter(self._others)))
+                await oldest.aclose()
+            client = self._others[target.server] = ChatClient(target.settings, self.capabilities)
+        return client

@@ -1,0 +1,25 @@
+"""Which model on which server a reply comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .settings import ModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A model, where it is, and what is sent along; `id` is the name under which people chose it."""
+
+    id: str
+    model: str
+    settings: ModelSettings
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    context_window: int | None = None
+
+    @property
+    def server(self) -> tuple[object, ...]:
+        """What clients of the same server have in common."""
+        return (self.settings.base_url, self.settings.api_key, self.settings.headers)

@@ -1,0 +1,1 @@
+"""Connections to model servers, what each can do, and which models are offered to whom."""

@@ -1,0 +1,120 @@
+"""JSON endpoints of connections, for admins, and of the models that one may choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp import idempotency
+from webapp.accounts.auth import admin_only, current_identity, signed_in
+from webapp.database import db
+from webapp.extensions import app_settings, limiter
+from webapp.models import probing, service
+from webapp.models.catalogue import offered_to, server_settings
+from webapp.models.models import ModelConnection
+from webapp.models.schemas import (
+    ConnectionChanges,
+    ConnectionList,
+    ConnectionOut,
+    ConnectionPath,
+    ModelList,
+    ModelOut,
+    NewConnection,
+    Price,
+)
+from webapp.web import PageQuery, api_blueprint
+
+blueprint = api_blueprint("models_api", __name__, tag="Models")
+
+
+@blueprint.get("/models", responses={200: ModelList})
+@signed_in
+def list_models() -> dict[str, Any]:
+    """The models you can choose."""
+    return ModelList(models=choices()).model_dump(mode="json")
+
+
+def choices() -> list[ModelOut]:
+    """The models that the caller can choose, with what a test of their connection found out."""
+    identity = current_identity()
+    found = offered_to(is_admin=bool(identity and identity.is_admin))
+    tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
+    return [
+        ModelOut(
+            id=offered.target.id,
+            name=offered.label,
+            connection_id=offered.connection_id,
+            context_window=offered.target.context_window,
+            capabilities=probing.capabilities_of(tests.get(offered.connection_id or 0)),
+            price=None
+            if offered.input_price is None and offered.output_price is None
+            else Price(input=offered.input_price, output=offered.output_price),
+            is_default=offered.is_default,
+        )
+        for offered in found
+    ]
+
+
+@blueprint.get("/connections", responses={200: ConnectionList})
+@admin_only
+def list_connections(query: PageQuery) -> dict[str, Any]:
+    """The connections to model servers."""
+    page = service.list_connections(query)
+    return {"connections": [_out(row) for row in page.items], "next_cursor": page.next_cursor}
+
+
+@blueprint.post("/connections", responses={201: ConnectionOut})
+@admin_only
+@idempotency.idempotent
+def create_connection(body: NewConnection) -> tuple[Any, int]:
+    """Connect a model server. Its key goes in and never comes out."""
+    return idempotency.commit(_out(service.create_connection(body)), 201), 201
+
+
+@blueprint.get("/connections/<int:connection_id>", responses={200: ConnectionOut})
+@admin_only
+def get_connection(path: ConnectionPath) -> dict[str, Any]:
+    """One connection."""
+    return _out(service.get_connection(path.connection_id))
+
+
+@blueprint.patch("/connections/<int:connection_id>", responses={200: ConnectionOut})
+@admin_only
+def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str, Any]:
+    """Change a connection or the models it offers."""
+    answer = _out(service.update_connection(path.connection_id, body))
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/connections/<int:connection_id>", responses={204: None})
+@admin_only
+def delete_connection(path: ConnectionPath) -> tuple[str, int]:
+    """Delete a connection with its models."""
+    service.delete_connection(path.connection_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/connections/<int:connection_id>/test", responses={200: ConnectionOut})
+@admin_only
+@limiter.limit("30 per minute")
+def try_connection(path: ConnectionPath) -> dict[str, Any]:
+    """Try out what works on a connection, and why not."""
+    return _out(run_test(path.connection_id))
+
+
+def run_test(connection_id: int) -> ModelConnection:
+    """Try out a connection with nothing held meanwhile, and keep what was found."""
+    row = service.get_connection(connection_id)
+    settings = server_settings(row, app_settings().model)
+    offers = service.offers_of(connection_id)
+    model = offers[0].model if offers else None
+    db.session.rollback()
+    result = probing.probe(settings, model)
+    row = service.note_test(connection_id, result)
+    db.session.commit()
+    return row
+
+
+def _out(row: ModelConnection) -> dict[str, Any]:
+    return ConnectionOut.of(row, service.offers_of(row.connection_id)).model_dump(mode="json")

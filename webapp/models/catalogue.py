@@ -1,0 +1,168 @@
+"""The models that can be chosen now, kept for a few seconds in each process, so that a turn asks no table for them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from sqlalchemy import select, true
+
+from webapp.config import Settings
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.extensions import app_settings
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+from webapp.models.models import ModelConnection, ModelOffer
+from webapp.models.schemas import offer_id
+from webapp.models.vault import unseal
+
+KEPT_SECONDS = 10.0
+HOME_ID = "default"
+"""The id of the model that the environment names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
+
+    target: Target
+    label: str
+    connection_id: int | None
+    for_admins: bool
+    is_default: bool
+    fallback_rank: int | None
+    input_price: float | None
+    output_price: float | None
+
+
+class Catalogue:
+    """All models of one process, loaded again when they are older than KEPT_SECONDS."""
+
+    def __init__(self) -> None:
+        self._known: tuple[float, list[Offered]] | None = None
+        self._lock = Lock()
+
+    def all(self) -> list[Offered]:
+        """The models of the connections that are on, by connection and name."""
+        known = self._known
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        offered = _load(app_settings().model)
+        with self._lock:
+            self._known = (time.monotonic() + KEPT_SECONDS, offered)
+        return offered
+
+    def forget(self) -> None:
+        """Load again when next asked: something was changed here."""
+        self._known = None
+
+
+catalogue = Catalogue()
+
+
+def home_wins(settings: Settings) -> bool:
+    """Whether the environment names a model server, which then comes before every connection."""
+    return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
+
+
+def offered_to(*, is_admin: bool) -> list[Offered]:
+    """The models that somebody may choose, the one that is taken without a choice marked as the default."""
+    settings = app_settings()
+    found = [offered for offered in catalogue.all() if is_admin or not offered.for_admins]
+    default = next((offered for offered in found if offered.is_default), None)
+    home_is_default = home_wins(settings) or default is None
+    home = Offered(
+        Target(HOME_ID, settings.model.chat_model, settings.model, {}, settings.context_tokens),
+        settings.model.chat_model,
+        None,
+        for_admins=False,
+        is_default=home_is_default,
+        fallback_rank=None,
+        input_price=None,
+        output_price=None,
+    )
+    others = [replace(offered, is_default=offered is default and not home_is_default) for offered in found]
+    # The demonstration steps back as soon as there is a real model.
+    return others if settings.offline_model and others else [home, *others]
+
+
+def check_choice(wish: str | None, *, is_admin: bool) -> None:
+    """Raise Invalid for the id of a model that is not there, or not for this person; other names are the server's."""
+    if wish and _is_id(wish) and not any(o.target.id == wish for o in offered_to(is_admin=is_admin)):
+        raise Invalid.field("model", "is not one of the models you can choose")
+
+
+def targets_for(wish: str | None) -> list[Target]:
+    """The model that was chosen, or the default, and those that stand in for it; empty for the environment's server.
+
+    A chosen model that has gone since is stood in for by the default.
+    """
+    found = catalogue.all()
+    if not found:
+        return []
+    chosen = next((offered for offered in found if offered.target.id == wish), None)
+    if chosen is None and (home_wins(app_settings()) or wish == HOME_ID):
+        if wish not in (None, HOME_ID) and not _is_id(wish or ""):
+            return []  # a name that the environment's server may know
+        first = Target(HOME_ID, app_settings().model.chat_model, app_settings().model)
+    elif chosen is None:
+        default = next((offered for offered in found if offered.is_default), found[0])
+        first = default.target
+    else:
+        first = chosen.target
+    chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
+    return [first, *(o.target for o in chain if o.target.id != first.id)]
+
+
+def _is_id(wish: str) -> bool:
+    return wish.partition("/")[0].isdecimal() and "/" in wish
+
+
+def _load(home: ModelSettings) -> list[Offered]:
+    rows = db.session.execute(
+        select(ModelConnection, ModelOffer)
+        .join(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
+        .where(ModelConnection.is_enabled == true())
+        .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
+    ).all()
+    servers: dict[int, ModelSettings] = {}
+    offered = []
+    for connection, offer in rows:
+        server = servers.get(connection.connection_id)
+        if server is None:
+            server = servers[connection.connection_id] = server_settings(connection, home)
+        target = Target(
+            offer_id(connection.connection_id, offer.model),
+            offer.model,
+            server,
+            {name: value for name, value in offer.parameters.items() if value is not None},
+            offer.context_window,
+        )
+        offered.append(
+            Offered(
+                target,
+                offer.label,
+                connection.connection_id,
+                offer.audience == "admins",
+                offer.is_default,
+                offer.fallback_rank,
+                offer.input_price,
+                offer.output_price,
+            )
+        )
+    return offered
+
+
+def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
+    """How to reach the server of a connection; patience is that of the environment's."""
+    secrets = unseal(connection.secrets)
+    return replace(
+        home,
+        base_url=connection.base_url,
+        api_key=secrets.api_key,
+        headers=tuple(sorted(secrets.headers.items())),
+        embedding_base_url="",
+        embedding_api_key="",
+    )

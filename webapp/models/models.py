@@ -1,0 +1,50 @@
+"""Connections to model servers and the models they offer. Keys and headers are stored encrypted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, Float, ForeignKey, String, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Timestamp, current_timestamp, now, one_of
+
+AUDIENCES = ("everyone", "admins")
+
+
+class ModelConnection(Base):
+    """An OpenAI-compatible server. `secrets` holds its key and headers, encrypted; they never go out."""
+
+    __tablename__ = "model_connections"
+
+    connection_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(String(100))
+    base_url: Mapped[str] = mapped_column(String(500))
+    secrets: Mapped[str | None] = mapped_column(Text)
+    key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    header_names: Mapped[list[str]] = mapped_column(JSON, default=list)
+    is_enabled: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ModelOffer(Base):
+    """A model of a connection as people choose it: its name there and here, for whom, with which parameters."""
+
+    __tablename__ = "model_offers"
+    __table_args__ = (UniqueConstraint("connection_id", "model", name="uq_model_offers_model"), Base.__table_args__)
+
+    offer_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
+    model: Mapped[str] = mapped_column(String(200))
+    label: Mapped[str] = mapped_column(String(100))
+    audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="model_audience"), default="everyone")
+    context_window: Mapped[int | None]
+    parameters: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    input_price: Mapped[float | None] = mapped_column(Float)
+    output_price: Mapped[float | None] = mapped_column(Float)
+    is_default: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    fallback_rank: Mapped[int | None]

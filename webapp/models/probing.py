@@ -1,0 +1,113 @@
+"""Trying out a connection: what its server and a model on it can do, and why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from pydantic import BaseModel
+
+from webapp.llm.capabilities import Capabilities
+from webapp.llm.complete import CompletionClient
+from webapp.llm.embeddings import OpenAIEmbedder
+from webapp.llm.errors import ModelError, from_exception
+from webapp.llm.sdk import sync_client
+from webapp.llm.settings import ModelSettings
+
+SECONDS = 20.0
+MOST_NAMES = 300
+_PIXEL = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+_TOOL = {
+    "type": "function",
+    "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+class Sum(BaseModel):
+    """What the structured try asks for."""
+
+    total: int
+
+
+def probe(settings: ModelSettings, model: str | None) -> dict[str, Any]:
+    """What works: `models` (names), `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`.
+
+    Each is {"ok": bool, "detail": str}; without a model only the list is asked for. Nothing is open meanwhile.
+    """
+    found: dict[str, Any] = {"model": model}
+    names: list[str] = []
+    found["models"] = _try(lambda: names.extend(_names(settings)) or f"{len(names)} models")
+    found["names"] = names[:MOST_NAMES]
+    wanted = model or (names[0] if names else None)
+    if wanted is None:
+        return found
+    found["model"] = wanted
+    with_model = CompletionClient(settings, Capabilities())
+    try:
+        found["chat"] = _try(lambda: with_model.complete_text(_say("Say hi."), model=wanted, timeout=SECONDS).model)
+        if found["chat"]["ok"]:
+            found["streaming"] = _try(lambda: _stream(settings, wanted))
+            found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
+            found["structured"] = _try(lambda: _structured(with_model, wanted))
+            picture = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": _PIXEL}}]
+            found["images"] = _try(lambda: _raw(settings, wanted, messages=[{"role": "user", "content": picture}]))
+        found["embeddings"] = _try(lambda: _embed(settings))
+    finally:
+        with_model.close()
+    return found
+
+
+def capabilities_of(result: dict[str, Any] | None) -> list[str]:
+    """What a test found to work."""
+    kinds = ("chat", "streaming", "tools", "structured", "images")
+    return [kind for kind in kinds if ((result or {}).get(kind) or {}).get("ok")]
+
+
+def _try(work: Callable[[], Any]) -> dict[str, Any]:
+    try:
+        return {"ok": True, "detail": str(work() or "")[:200]}
+    except ModelError as error:
+        return {"ok": False, "detail": error.detail}
+    except Exception as error:  # whatever a foreign server answers; never its text, which may tell keys
+        return {"ok": False, "detail": from_exception(error).detail}
+
+
+def _say(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text}]
+
+
+def _names(settings: ModelSettings) -> list[str]:
+    with sync_client(settings) as client:
+        return sorted(model.id for model in client.with_options(timeout=SECONDS).models.list())
+
+
+def _stream(settings: ModelSettings, model: str) -> str:
+    with sync_client(settings) as client:
+        pieces = client.with_options(timeout=SECONDS).chat.completions.create(
+            model=model,
+            messages=[{"role": "user", "content": "Count to three."}],
+            stream=True,
+        )
+        count = sum(1 for _ in pieces)
+    return f"{count} pieces"
+
+
+def _raw(settings: ModelSettings, model: str, **more: Any) -> str:
+    body = {"model": model, "messages": _say("Hi")} | more
+    with sync_client(settings) as client:
+        client.with_options(timeout=SECONDS).chat.completions.create(**body)
+    return ""
+
+
+def _structured(client: CompletionClient, model: str) -> str:
+    ask = _say("What is 2 + 3? Answer with the total.")
+    _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
+    return {"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"}[completion.mode]
+
+
+def _embed(settings: ModelSettings) -> str:
+    vectors = OpenAIEmbedder(settings, Capabilities()).embed_passages(["hello"])
+    return json.dumps({"dimensions": len(vectors[0])})

@@ -1,0 +1,168 @@
+"""What comes in and goes out about connections and models."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from webapp.models.models import ModelConnection, ModelOffer
+from webapp.validation import Flag, Id, Instant, Line
+
+_OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
+
+
+def _address(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must begin with http:// or https://")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError("holds only a host and a path; keys and headers have fields of their own")
+    return value.rstrip("/")
+
+
+def _headers(value: dict[str, str]) -> dict[str, str]:
+    for name, content in value.items():
+        if not name.isascii() or not name.replace("-", "").isalnum() or name.lower() in _OURS:
+            raise ValueError(f"{name!r} is not a header that can be set here")
+        if not content.isprintable() or not content.isascii():
+            raise ValueError(f"the value of {name} has characters that a header cannot hold")
+    return value
+
+
+Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(_address)]
+Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
+Name = Annotated[Line, Field(min_length=1, max_length=100)]
+ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
+
+
+class ConnectionPath(BaseModel):
+    connection_id: Id
+
+
+class Parameters(BaseModel):
+    """What is sent with each request to a model; what is left out is the server's to choose."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_tokens: int | None = Field(None, ge=16, le=1_000_000)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+
+
+class OfferFields(BaseModel):
+    """A model that people can choose."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    model: ModelName = Field(description="Its name on the server.")
+    label: Line | None = Field(None, max_length=100, description="Its name here.")
+    audience: Literal["everyone", "admins"] = "everyone"
+    context_window: int | None = Field(None, ge=512, le=100_000_000)
+    parameters: Parameters = Parameters()
+    input_price: float | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
+    output_price: float | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens out.")
+    is_default: Flag = Field(False, description="Chosen where nobody chose; the environment's model comes before it.")
+    fallback_rank: int | None = Field(None, ge=1, le=100, description="Its turn when the chosen model fails.")
+
+
+class NewConnection(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    base_url: Address
+    api_key: Line = Field("", max_length=2_000)
+    headers: Headers = {}
+    is_enabled: Flag = True
+    models: list[OfferFields] = Field([], max_length=200)
+
+
+class ConnectionChanges(BaseModel):
+    """Only the fields that are given are changed. An empty key removes it; `models` replaces all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name | None = None
+    base_url: Address | None = None
+    api_key: Line | None = Field(None, max_length=2_000)
+    headers: Headers | None = None
+    is_enabled: Flag | None = None
+    models: list[OfferFields] | None = Field(None, max_length=200)
+
+
+class OfferOut(OfferFields):
+    id: str = Field(description="What `model` in other requests names.")
+
+    @classmethod
+    def of_row(cls, row: ModelOffer) -> OfferOut:
+        return cls(
+            id=offer_id(row.connection_id, row.model),
+            model=row.model,
+            label=row.label,
+            audience=row.audience,  # type: ignore[arg-type]  # an ENUM of these two
+            context_window=row.context_window,
+            parameters=Parameters(**row.parameters),
+            input_price=row.input_price,
+            output_price=row.output_price,
+            is_default=row.is_default,
+            fallback_rank=row.fallback_rank,
+        )
+
+
+class ConnectionOut(BaseModel):
+    connection_id: int
+    name: str
+    base_url: str
+    key_set: bool = Field(description="Whether there is a key. It never goes out.")
+    header_names: list[str]
+    is_enabled: bool
+    models: list[OfferOut]
+    test_result: dict[str, Any] | None
+    tested_at: Instant | None
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: ModelConnection, offers: list[ModelOffer]) -> ConnectionOut:
+        return cls(
+            connection_id=row.connection_id,
+            name=row.name,
+            base_url=row.base_url,
+            key_set=row.key_set,
+            header_names=row.header_names,
+            is_enabled=row.is_enabled,
+            models=[OfferOut.of_row(offer) for offer in offers],
+            test_result=row.test_result,
+            tested_at=row.tested_at,
+            created_at=row.created_at,
+        )
+
+
+class ConnectionList(BaseModel):
+    connections: list[ConnectionOut]
+    next_cursor: str | None
+
+
+class Price(BaseModel):
+    input: float | None = Field(description="Dollars a million tokens in.")
+    output: float | None = Field(description="Dollars a million tokens out.")
+
+
+class ModelOut(BaseModel):
+    id: str
+    name: str
+    connection_id: int | None
+    context_window: int | None
+    capabilities: list[str]
+    price: Price | None
+    is_default: bool
+
+
+class ModelList(BaseModel):
+    models: list[ModelOut]
+
+
+def offer_id(connection_id: int, model: str) -> str:
+    """The id by which a model of a connection is chosen."""
+    return f"{connection_id}/{model}"

@@ -1,0 +1,129 @@
+"""Connections to model servers, as admins keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from webapp.database import after_commit, db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.models.catalogue import catalogue
+from webapp.models.models import ModelConnection, ModelOffer
+from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
+from webapp.models.vault import Secrets, seal, unseal
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+MOST_CONNECTIONS = 100
+
+
+def get_connection(connection_id: int) -> ModelConnection:
+    """A connection. Raises NotFound."""
+    row = db.session.get(ModelConnection, connection_id)
+    if row is None:
+        raise NotFound("There is no such connection.")
+    return row
+
+
+def offers_of(connection_id: int) -> list[ModelOffer]:
+    """The models of a connection in their order."""
+    mine = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
+    return list(db.session.scalars(mine))
+
+
+def list_connections(query: PageQuery) -> Page[ModelConnection]:
+    """All connections, oldest first. Raises Invalid for a foreign cursor."""
+    statement = select(ModelConnection).order_by(ModelConnection.connection_id).limit(query.limit + 1)
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(ModelConnection.connection_id > min(last_id, MAX_ID))
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.connection_id,))
+
+
+def create_connection(fields: NewConnection) -> ModelConnection:
+    """A new connection with its models. Raises Conflict, Invalid for a model named twice."""
+    there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
+    if len(there) >= MOST_CONNECTIONS:
+        raise Conflict(f"There are {MOST_CONNECTIONS} connections already.")
+    row = ModelConnection(
+        name=fields.name,
+        base_url=fields.base_url,
+        secrets=seal(Secrets(fields.api_key, fields.headers)),
+        key_set=bool(fields.api_key),
+        header_names=sorted(fields.headers),
+        is_enabled=fields.is_enabled,
+    )
+    db.session.add(row)
+    db.session.flush()
+    _set_offers(row.connection_id, fields.models)
+    after_commit(catalogue.forget)
+    return row
+
+
+def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
+    """Change the given fields only. Raises NotFound, Invalid."""
+    row = get_connection(connection_id)
+    given = changes.model_fields_set
+    for name in ("name", "base_url", "is_enabled"):
+        value: Any = getattr(changes, name)
+        if name in given and value is not None:
+            setattr(row, name, value)
+    secrets = unseal(row.secrets)
+    if "base_url" in given and changes.base_url and "api_key" not in given and row.key_set:
+        raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
+    if changes.api_key is not None:
+        secrets = Secrets(changes.api_key, secrets.headers)
+    if changes.headers is not None:
+        secrets = Secrets(secrets.api_key, changes.headers)
+    row.secrets, row.key_set, row.header_names = seal(secrets), bool(secrets.api_key), sorted(secrets.headers)
+    if changes.models is not None:
+        _set_offers(connection_id, changes.models)
+    row.updated_at = now()
+    db.session.flush()
+    after_commit(catalogue.forget)
+    return row
+
+
+def delete_connection(connection_id: int) -> None:
+    """Delete a connection with its models. Raises NotFound."""
+    get_connection(connection_id)
+    db.session.execute(delete(ModelOffer).where(ModelOffer.connection_id == connection_id))
+    db.session.execute(delete(ModelConnection).where(ModelConnection.connection_id == connection_id))
+    db.session.expire_all()
+    after_commit(catalogue.forget)
+
+
+def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
+    """Keep what a test of a connection found out. Raises NotFound."""
+    row = get_connection(connection_id)
+    row.test_result, row.tested_at = result, now()
+    db.session.flush()
+    return row
+
+
+def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
+    """Make these the models of a connection; ids of those that stay do not change, for they are made of names."""
+    names = [fields.model for fields in models]
+    if len(set(names)) < len(names):
+        raise Invalid.field("models", "names a model twice")
+    if any(fields.is_default for fields in models):
+        for other in db.session.scalars(select(ModelOffer).where(ModelOffer.is_default)):
+            other.is_default = False
+    known = {offer.model: offer for offer in offers_of(connection_id)}
+    for name, offer in known.items():
+        if name not in names:
+            db.session.delete(offer)
+    for fields in models:
+        row = known.get(fields.model) or ModelOffer(connection_id=connection_id, model=fields.model)
+        row.label = fields.label or fields.model[:100]
+        row.audience, row.context_window = fields.audience, fields.context_window
+        row.parameters = fields.parameters.model_dump(exclude_none=True)
+        row.input_price, row.output_price = fields.input_price, fields.output_price
+        row.is_default, row.fallback_rank = fields.is_default, fields.fallback_rank
+        db.session.add(row)
+    db.session.flush()

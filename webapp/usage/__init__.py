@@ -1,0 +1,1 @@
+"""Tokens and prices by reply and by background work, and what people may spend."""
