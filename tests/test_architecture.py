@@ -20,8 +20,10 @@ LEVELS = {"public", "user", "admin", "service"}
 DOMAINS = [
     "accounts",
     "audit",
+    "models",
     "spaces",
     "conversations",
+    "usage",
     "prompts",
     "memories",
     "retrieval",

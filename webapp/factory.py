@@ -66,6 +66,8 @@ from webapp.memories.api import blueprint as memories_api
 from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
+from webapp.models.api import blueprint as models_api
+from webapp.models.pages import blueprint as models_pages
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
 from webapp.retrieval.api import blueprint as retrieval_api
@@ -82,6 +84,8 @@ from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Environment
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.pages import blueprint as transfer_pages
+from webapp.usage.api import blueprint as usage_api
+from webapp.usage.pages import blueprint as usage_pages
 from webapp.web import BoundedRequest, Problem
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -211,9 +215,18 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api):
+    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api, models_api, usage_api):
         app.register_api(api)
-    for pages in (spaces_pages, documents_pages, legacies_pages, sharing_pages, organising_pages, transfer_pages):
+    for pages in (
+        spaces_pages,
+        documents_pages,
+        legacies_pages,
+        sharing_pages,
+        organising_pages,
+        transfer_pages,
+        models_pages,
+        usage_pages,
+    ):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)

@@ -19,6 +19,11 @@ _context: ContextVar[dict[str, object] | None] = ContextVar("log_context", defau
 _STANDARD = set(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
+def context() -> dict[str, object]:
+    """The fields of every line that is logged here."""
+    return dict(_context.get() or {})
+
+
 def set_context(**fields: object) -> None:
     """Give every line logged from here on, in this thread or task, these fields."""
     _context.set(fields)

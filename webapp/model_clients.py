@@ -9,11 +9,13 @@ from redis import Redis
 
 from webapp.config import Settings
 from webapp.extensions import Part, redis
+from webapp.llm.background import BackgroundClient
 from webapp.llm.capabilities import Capabilities
-from webapp.llm.chat import ChatClient
-from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.local import LocalEmbedder
+from webapp.llm.pool import ChatPool
+from webapp.models.catalogue import background_target
+from webapp.usage.recording import record_background
 
 _CAPABILITY_SECONDS = 86_400
 
@@ -35,9 +37,9 @@ class RedisCapabilities:
 
 
 # The client for background work.
-completions: Part[CompletionClient] = Part("completions")
+completions: Part[BackgroundClient] = Part("completions")
 # Makes a client for the event loop that asks for one.
-chat_client: Part[Callable[[], ChatClient]] = Part("chat_client")
+chat_client: Part[Callable[[], ChatPool]] = Part("chat_client")
 # What makes vectors: the model server, or this process.
 embedder: Part[Embedder] = Part("embedder")
 
@@ -45,7 +47,7 @@ embedder: Part[Embedder] = Part("embedder")
 def init_models(app: Flask, settings: Settings) -> None:
     """Make the clients; none connects before it is used."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, CompletionClient(settings.model, capabilities))
-    chat_client.put(app, lambda: ChatClient(settings.model, capabilities))
+    completions.put(app, BackgroundClient(settings.model, capabilities, background_target, record_background))
+    chat_client.put(app, lambda: ChatPool(settings.model, capabilities))
     local = settings.embedder == "local"
     embedder.put(app, LocalEmbedder() if local else OpenAIEmbedder(settings.model, capabilities))

@@ -32,9 +32,11 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
+from webapp.llm.target import Target
 from webapp.memories.always import NEW
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import MemoryVersion
+from webapp.models.catalogue import targets_for
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -52,7 +54,7 @@ class Assembled:
     """
 
     messages: list[dict[str, Any]]
-    model: str | None
+    targets: Sequence[Target]
     prompt_version: str
     step: Step
     waits_for: int | None = None
@@ -61,6 +63,7 @@ class Assembled:
     retrieval: Step | None = None
     seen: Seen = Seen()
     offers: bool = False
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +97,18 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         history = _history(reply, after=closed)
     waits_for = next((message.id for message in history if message.status == "streaming"), None)
     if waits_for is not None:
-        return Assembled([], reply.model, "", Step("context", {}), waits_for)
+        return Assembled([], [], "", Step("context", {}), waits_for)
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
-    model = reply.model
+    targets = targets_for(reply.model or conversation.model)
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
     made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction)
     label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
-        model=model,
+        targets=targets,
         prompt_version=f"{label}, {opening.label}" if opening else label,
         step=Step(
             "context",
@@ -117,6 +120,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
+        tokens=made.context.tokens,
     )
 
 

@@ -27,6 +27,7 @@ from webapp.queueing import enqueue_after_commit
 from webapp.retrieval import changes, receipts
 from webapp.retrieval.changes import Change
 from webapp.summaries import service as summaries
+from webapp.usage.recording import record_reply
 from webapp.validation import MAX_TEXT_BYTES
 
 FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
@@ -72,6 +73,9 @@ class Outcome:
     seen: Seen = Seen()
     offer: Offer = field(default_factory=Offer)
     filtered: bool = False
+    target: str | None = None
+    cached_tokens: int | None = None
+    estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +132,16 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
+    record_reply(
+        conversation.user_id,
+        row.conversation_id,
+        turn_id,
+        target=outcome.target,
+        model=outcome.model,
+        tokens=(outcome.prompt_tokens, outcome.cached_tokens, outcome.completion_tokens),
+        prompt_tokens=outcome.estimated_tokens,
+        text=outcome.text,
+    )
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]

@@ -34,6 +34,7 @@ from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
+from webapp.models.choosing import check_choice
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
@@ -84,7 +85,10 @@ def start() -> ViewResult:
     except Invalid as error:
         return _refused(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
-    new = NewConversation(is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona)
+    check_choice(body.model)
+    new = NewConversation(
+        is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona, model=body.model
+    )
     started = service.start_turn(current_user_id(), body.content, new=new)
     return launched(started, is_new=True)
 
@@ -100,7 +104,9 @@ def send(conversation_id: int) -> ViewResult:
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
-    return launched(service.start_turn(current_user_id(), body.content, conversation_id=conversation_id))
+    return launched(
+        service.start_turn(current_user_id(), body.content, conversation_id=conversation_id, model=body.model)
+    )
 
 
 @blueprint.get("/c/<int:conversation_id>/news")

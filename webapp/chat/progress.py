@@ -11,6 +11,7 @@ from webapp.chat.finish import Outcome, Step
 from webapp.chat.offers import Offer
 from webapp.chat.unsaying import Seen
 from webapp.llm.chat import Finish, Usage
+from webapp.llm.target import Target
 from webapp.validation import MAX_TEXT_BYTES
 
 
@@ -22,6 +23,7 @@ class Progress:
     text: str = ""
     size: int = 0
     model: str | None = None
+    target: str | None = None
     finish: Finish | None = None
     truncated: bool = False
     first_text_ms: int | None = None
@@ -47,6 +49,10 @@ class Progress:
         self.text += text
         return text
 
+    def switch(self, target: Target) -> None:
+        """Note that another model answers than the one asked first."""
+        self.model, self.target = target.model, target.id
+
     def note(self, finish: Finish) -> None:
         """Note the end of a model call; a reply with tools takes several."""
         self.finish = finish
@@ -61,6 +67,9 @@ class Progress:
         return replace(
             outcome,
             model=model,
+            target=self.target,
+            estimated_tokens=assembled.tokens if assembled else 0,
+            cached_tokens=usage.cached_tokens if usage else None,
             prompt_tokens=usage.prompt_tokens if usage else None,
             completion_tokens=usage.completion_tokens if usage else None,
             prompt_version=assembled.prompt_version if assembled else None,

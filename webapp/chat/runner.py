@@ -28,7 +28,7 @@ from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
-from webapp.llm.chat import ChatClient
+from webapp.llm.pool import ChatPool
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ LONG_TEXT = 65_536
 class TurnRunner:
     """Starts its loop with the first turn, in the process that runs it (never before a fork)."""
 
-    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatClient], hub: Hub):
+    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatPool], hub: Hub):
         self._app = app
         self._settings = settings
         self._make_chat = chat

@@ -23,7 +23,9 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
 from webapp.journeys.guides import heed
+from webapp.models.choosing import check_choice
 from webapp.retrieval.service import anticipate
+from webapp.usage import service as usage
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +71,12 @@ def start_turn(
 ) -> Started:
     """A user message and the reply to be written, in a new conversation when none is named.
 
-    Raises NotFound, and Unavailable when this process takes no more turns.
+    Raises NotFound, TooMany past a quota, Invalid for a model that cannot be chosen, and Unavailable when this process
+    takes no more turns.
     """
     runtime().runner.require_room()
+    usage.require_room(user_id)
+    check_choice(model)
     embedded = anticipate(user_id, content)
     if conversation_id is None:
         conversation = create_conversation(user_id, new or NewConversation(), messages=2, first_words=content)

@@ -7,7 +7,7 @@ import concurrent.futures
 import logging
 import time
 from asyncio import Future
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -22,8 +22,10 @@ from webapp.chat.progress import Progress
 from webapp.chat.tools import ToolRun
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
-from webapp.llm.chat import ChatClient, Finish, TextDelta, ToolCall
+from webapp.llm.chat import Finish, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
+from webapp.llm.pool import ChatPool, Switched
+from webapp.llm.target import Target
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ class Workshop:
     """What all turns of a process work with."""
 
     tables: Tables
-    chat: ChatClient
+    chat: ChatPool
     writer: TurnWriter
     max_tokens: int
 
@@ -114,7 +116,8 @@ class Turn:
                 log.info("turn is run elsewhere", extra={"turn_id": self.id})
                 self.shop.writer.drop(self.id)
                 return None
-            progress.model = assembled.model or self.shop.chat.settings.chat_model
+            progress.model = assembled.targets[0].model if assembled.targets else self.shop.chat.settings.chat_model
+            progress.target = assembled.targets[0].id if assembled.targets else None
             await self._stream(assembled)
             return Outcome("complete", progress.text)
         except TurnGone:
@@ -174,7 +177,7 @@ class Turn:
         follows = bool(progress.text)
         trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
-            prompt, model=assembled.model, max_tokens=self.shop.max_tokens, tools=assembled.tools or None
+            prompt, targets=self._targets(assembled), max_tokens=self.shop.max_tokens, tools=assembled.tools or None
         )
         async with aclosing(events):
             async for event in events:
@@ -188,11 +191,19 @@ class Turn:
                         return []
                 elif isinstance(event, ToolCall):
                     calls.append(event)
+                elif isinstance(event, Switched):
+                    progress.switch(event.target)
                 elif isinstance(event, Finish):
                     progress.note(event)
         if trailer:
             self._end(trailer, follows)
         return calls
+
+    def _targets(self, assembled: Assembled) -> Sequence[Target]:
+        """The models to ask, the chosen one first; once one has stood in for it, that one goes on."""
+        ids = [target.id for target in assembled.targets]
+        start = ids.index(self.progress.target) if self.progress.target in ids else 0
+        return assembled.targets[start:]
 
     def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
         """Say what the trailer held back, and note what it offers."""

@@ -19,6 +19,7 @@ from webapp.conversations.schemas import (
     NewConversation,
 )
 from webapp.database import db
+from webapp.models.choosing import check_choice
 from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("conversations_api", __name__, tag="Conversations")
@@ -39,6 +40,7 @@ def list_conversations(query: ConversationQuery) -> ViewResult:
 @idempotency.idempotent
 def create_conversation(body: NewConversation) -> ViewResult:
     """Create a conversation."""
+    check_choice(body.model)
     row = service.create_conversation(current_user_id(), body)
     return idempotency.commit(ConversationOut.of(row).model_dump(mode="json"), 201), 201
 
@@ -70,6 +72,7 @@ def get_conversation(path: ConversationPath, query: ConversationLimit) -> ViewRe
 @signed_in
 def update_conversation(path: ConversationPath, body: ConversationChanges) -> ViewResult:
     """Change title, archive state or metadata."""
+    check_choice(body.model)
     row = service.update_conversation(current_user_id(), path.conversation_id, body)
     answer = ConversationOut.of(row).model_dump(mode="json")
     db.session.commit()

@@ -81,6 +81,9 @@ class Conversation(Base):
     folder_id: Mapped[int | None]
     tag_lines: Mapped[str | None] = mapped_column("tags", Text)
 
+    # The id of the model that was chosen for it (webapp/models); without one the default answers.
+    model: Mapped[str | None] = mapped_column(String(220))
+
     # Until when a live link shows others what is added here; kept by webapp/sharing, so that a page need not ask.
     shared_live_until: Mapped[datetime | None] = mapped_column(Timestamp)
 

@@ -13,9 +13,10 @@ from webapp.conversations.schemas import ConversationChanges, ConversationQuery,
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.forms import first_sentence, read_form, sentences
+from webapp.models.choosing import check_choice
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.validation import parse_id
-from webapp.web import PageQuery, wants_partial
+from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("organising_pages", __name__)
 
@@ -64,6 +65,19 @@ def pin(conversation_id: int) -> Any:
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
     db.session.commit()
     flash("Pinned to the top of the list." if pinned else "Unpinned.", "message")
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
+
+
+@blueprint.post("/c/<int:conversation_id>/model")
+@signed_in
+def choose_model(conversation_id: int) -> ViewResult:
+    """Choose the model that answers in a conversation from now on."""
+    wish = request.form.get("model", "").strip()[:220] or None
+    check_choice(wish)
+    service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=wish))
+    db.session.commit()
+    if wants_partial():
+        return "", 204
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 

@@ -90,6 +90,7 @@ class NewConversation(BaseModel):
     is_pinned: Flag = False
     folder_id: Id | None = None
     tags: Tags = []
+    model: Line | None = Field(None, max_length=220, description="The id of the model that answers in it.")
 
 
 class ConversationChanges(BaseModel):
@@ -104,6 +105,7 @@ class ConversationChanges(BaseModel):
     is_pinned: Flag | None = None
     folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, out of one.")
     tags: Tags | None = Field(None, description="All its tags from now on.")
+    model: Line | None = Field(None, max_length=220, description="The model that answers; null: the default.")
 
 
 class ConversationOut(BaseModel):
@@ -122,6 +124,7 @@ class ConversationOut(BaseModel):
     is_pinned: bool
     folder_id: int | None = None
     tags: list[str] = []
+    model: str | None = None
 
     @classmethod
     def of(cls, row: Conversation) -> ConversationOut:
@@ -141,6 +144,7 @@ class ConversationOut(BaseModel):
             is_pinned=row.is_pinned,
             folder_id=row.folder_id,
             tags=row.tags,
+            model=row.model,
         )
 
 

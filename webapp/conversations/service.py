@@ -63,6 +63,7 @@ def create_conversation(
         extra=fields.metadata,
         uses_memory=fields.uses_memory,
         is_pinned=fields.is_pinned,
+        model=fields.model or None,
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=at,
         updated_at=at,
@@ -102,6 +103,8 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.uses_memory = changes.uses_memory
     if "metadata" in given:
         row.extra = changes.metadata
+    if "model" in given:
+        row.model = changes.model or None
     if "is_pinned" in given and changes.is_pinned is not None:
         row.is_pinned = changes.is_pinned
     if "folder_id" in given:

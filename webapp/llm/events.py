@@ -26,6 +26,7 @@ class Usage:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     requests: int = 1
+    cached_tokens: int | None = None
 
     def plus(self, other: Usage) -> Usage:
         """The sum of two calls."""
@@ -33,6 +34,7 @@ class Usage:
             _add(self.prompt_tokens, other.prompt_tokens),
             _add(self.completion_tokens, other.completion_tokens),
             self.requests + other.requests,
+            _add(self.cached_tokens, other.cached_tokens),
         )
 
 
@@ -256,7 +258,13 @@ def usage_of(usage: object) -> Usage:
     if not isinstance(usage, Mapping):
         return Usage()
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return Usage(prompt if isinstance(prompt, int) else None, completion if isinstance(completion, int) else None)
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else usage.get("prompt_cache_hit_tokens")
+    return Usage(
+        prompt if isinstance(prompt, int) else None,
+        completion if isinstance(completion, int) else None,
+        cached_tokens=cached if isinstance(cached, int) else None,
+    )
 
 
 def text_of_parts(parts: object) -> str:

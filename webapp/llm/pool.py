@@ -17,8 +17,6 @@ from .target import Target
 
 log = logging.getLogger(__name__)
 
-MOST_CLIENTS = 64
-
 
 @dataclass(frozen=True, slots=True)
 class Switched:
@@ -47,12 +45,12 @@ class ChatPool:
     ) -> AsyncGenerator[Event | Switched, None]:
         """As `ChatClient.stream`, from the first target that answers; without targets from the server at home.
 
-        A server that is away, overloaded or too slow before its first word gives way to the next target; `Switched` then
-        says so before that one's words.
+        A server that is away, overloaded or too slow before its first word gives way to the next target; `Switched`
+        then says so before that one's words.
         """
         queue: list[Target | None] = [*targets] or [None]
         for number, target in enumerate(queue):
-            client = await self._client(target)
+            client = self._client(target)
             delivered = False
             try:
                 events = client.stream(
@@ -79,13 +77,10 @@ class ChatPool:
         for client in (self._home, *self._others.values()):
             await client.aclose()
 
-    async def _client(self, target: Target | None) -> ChatClient:
+    def _client(self, target: Target | None) -> ChatClient:
         if target is None or target.settings == self.settings:
             return self._home
         client = self._others.get(target.server)
         if client is None:
-            if len(self._others) >= MOST_CLIENTS:  # keys that were changed leave clients behind
-                oldest = self._others.pop(next(iter(self._others)))
-                await oldest.aclose()
             client = self._others[target.server] = ChatClient(target.settings, self.capabilities)
         return client

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from webapp import idempotency
-from webapp.accounts.auth import admin_only, current_identity, signed_in
+from webapp.accounts.auth import admin_only, signed_in
 from webapp.database import db
 from webapp.extensions import app_settings, limiter
-from webapp.models import probing, service
-from webapp.models.catalogue import offered_to, server_settings
+from webapp.models import choosing, probing, service
+from webapp.models.catalogue import server_settings
 from webapp.models.models import ModelConnection
 from webapp.models.schemas import (
     ConnectionChanges,
@@ -35,8 +35,6 @@ def list_models() -> dict[str, Any]:
 
 def choices() -> list[ModelOut]:
     """The models that the caller can choose, with what a test of their connection found out."""
-    identity = current_identity()
-    found = offered_to(is_admin=bool(identity and identity.is_admin))
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     return [
         ModelOut(
@@ -50,7 +48,7 @@ def choices() -> list[ModelOut]:
             else Price(input=offered.input_price, output=offered.output_price),
             is_default=offered.is_default,
         )
-        for offered in found
+        for offered in choosing.choices()
     ]
 
 

@@ -10,7 +10,6 @@ from sqlalchemy import select, true
 
 from webapp.config import Settings
 from webapp.database import db
-from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
@@ -88,35 +87,41 @@ def offered_to(*, is_admin: bool) -> list[Offered]:
     return others if settings.offline_model and others else [home, *others]
 
 
-def check_choice(wish: str | None, *, is_admin: bool) -> None:
-    """Raise Invalid for the id of a model that is not there, or not for this person; other names are the server's."""
-    if wish and _is_id(wish) and not any(o.target.id == wish for o in offered_to(is_admin=is_admin)):
-        raise Invalid.field("model", "is not one of the models you can choose")
-
-
 def targets_for(wish: str | None) -> list[Target]:
-    """The model that was chosen, or the default, and those that stand in for it; empty for the environment's server.
+    """The model that was chosen, or the default, and those that stand in for it; empty for the server at home alone.
 
-    A chosen model that has gone since is stood in for by the default.
+    A name that is no id is one of the environment's server. A chosen model that has gone since is stood in for by the
+    default.
     """
+    settings = app_settings()
+    if wish and wish != HOME_ID and not is_offered_id(wish):
+        return [Target(wish, wish, settings.model)]
     found = catalogue.all()
     if not found:
         return []
     chosen = next((offered for offered in found if offered.target.id == wish), None)
-    if chosen is None and (home_wins(app_settings()) or wish == HOME_ID):
-        if wish not in (None, HOME_ID) and not _is_id(wish or ""):
-            return []  # a name that the environment's server may know
-        first = Target(HOME_ID, app_settings().model.chat_model, app_settings().model)
-    elif chosen is None:
-        default = next((offered for offered in found if offered.is_default), found[0])
-        first = default.target
-    else:
+    if chosen is not None:
         first = chosen.target
+    elif wish == HOME_ID or home_wins(settings):
+        first = Target(HOME_ID, settings.model.chat_model, settings.model)
+    else:
+        first = next((offered for offered in found if offered.is_default), found[0]).target
     chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
 
 
-def _is_id(wish: str) -> bool:
+def background_target() -> Target | None:
+    """The model for background work: the default's, unless the environment names a server, which then does it."""
+    if home_wins(app_settings()):
+        return None
+    found = catalogue.all()
+    default = next((offered for offered in found if offered.is_default), found[0] if found else None)
+    db.session.rollback()  # nothing may be open while the model is called
+    return default.target if default else None
+
+
+def is_offered_id(wish: str) -> bool:
+    """Whether a name is the id of a model of a connection, there or not."""
     return wish.partition("/")[0].isdecimal() and "/" in wish
 
 

@@ -18,7 +18,8 @@ from webapp.llm.settings import ModelSettings
 SECONDS = 20.0
 MOST_NAMES = 300
 _PIXEL = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 _TOOL = {
     "type": "function",
@@ -109,5 +110,9 @@ def _structured(client: CompletionClient, model: str) -> str:
 
 
 def _embed(settings: ModelSettings) -> str:
-    vectors = OpenAIEmbedder(settings, Capabilities()).embed_passages(["hello"])
+    embedder = OpenAIEmbedder(settings, Capabilities())
+    try:
+        vectors = embedder.embed_passages(["hello"])
+    finally:
+        embedder.close()
     return json.dumps({"dimensions": len(vectors[0])})

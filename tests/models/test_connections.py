@@ -1,0 +1,183 @@
+"""Connections: what admins keep, what people may choose, what answers, and that keys go nowhere."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from tests.support.people import post_form
+from webapp.database import db
+from webapp.models.catalogue import catalogue
+
+KEY = "sk-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    catalogue.forget()
+    yield
+    catalogue.forget()
+
+
+@pytest.fixture
+def admin(api, make_user):
+    """The client of an admin."""
+    return api(make_user(is_admin=True))
+
+
+def _connect(admin, model_server, **more):
+    body = {
+        "name": "Other",
+        "base_url": model_server.base_url,
+        "api_key": KEY,
+        "models": [{"model": "other-chat", "label": "Other chat"}],
+    } | more
+    answer = admin.post("/api/connections", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.get_json()
+
+
+def test_keys_go_in_and_never_come_out(app, admin, model_server, caplog):
+    made = _connect(admin, model_server, headers={"X-Team": "hush-hush-header"})
+    assert made["key_set"] is True and made["header_names"] == ["X-Team"]
+    place = f"/api/connections/{made['connection_id']}"
+    shown = admin.get(place).text + admin.get("/api/connections").text + admin.post(f"{place}/test", json={}).text
+    shown += str([record.__dict__ for record in caplog.records])
+    with app.app_context():
+        for table in db.metadata.sorted_tables:
+            shown += str(db.session.execute(text(f"SELECT * FROM {table.name}")).all())  # noqa: S608
+    assert KEY not in shown and "hush-hush" not in shown
+
+
+def test_connections_are_changed_and_deleted(admin, model_server):
+    made = _connect(admin, model_server)
+    place = f"/api/connections/{made['connection_id']}"
+    changed = admin.patch(place, json={"name": "Better", "is_enabled": False}).get_json()
+    assert (changed["name"], changed["is_enabled"], changed["key_set"]) == ("Better", False, True)
+    assert admin.patch(place, json={"base_url": "https://elsewhere.example/v1"}).status_code == 422
+    moved = admin.patch(place, json={"base_url": "https://elsewhere.example/v1", "api_key": ""}).get_json()
+    assert moved["key_set"] is False
+    assert admin.delete(place).status_code == 204
+    assert admin.get(place).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "x"},
+        {"name": "", "base_url": "https://a.example/v1"},
+        {"name": "x", "base_url": "ftp://a.example"},
+        {"name": "x", "base_url": "https://user:pass@a.example/v1"},
+        {"name": "x", "base_url": "https://a.example/v1?key=1"},
+        {"name": "x", "base_url": "https://a.example/v1", "headers": {"Authorization": "Bearer x"}},
+        {"name": "x", "base_url": "https://a.example/v1", "headers": {"X-A": "line\nbreak"}},
+        {"name": "x", "base_url": "https://a.example/v1", "models": [{"model": "a"}, {"model": "a"}]},
+        {"name": "x", "base_url": "https://a.example/v1", "models": [{"model": "a", "parameters": {"seed": 1}}]},
+    ],
+)
+def test_bad_connections_are_422(admin, body):
+    assert admin.post("/api/connections", json=body).status_code == 422
+
+
+def test_only_admins_see_connections(client, anonymous, admin, model_server):
+    made = _connect(admin, model_server)
+    place = f"/api/connections/{made['connection_id']}"
+    for path in ("/api/connections", place):
+        assert client.get(path).status_code == 403
+        assert anonymous.get(path).status_code == 401
+    assert client.post("/api/connections", json={}).status_code == 403
+    assert client.patch(place, json={}).status_code == 403
+    assert client.delete(place).status_code == 403
+    assert client.post(f"{place}/test", json={}).status_code == 403
+
+
+def test_a_test_says_what_works_and_what_does_not(admin, model_server):
+    made = _connect(admin, model_server)
+    found = admin.post(f"/api/connections/{made['connection_id']}/test", json={}).get_json()["test_result"]
+    assert found["chat"]["ok"] and found["streaming"]["ok"]
+    away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1")
+    found = admin.post(f"/api/connections/{away['connection_id']}/test", json={}).get_json()["test_result"]
+    assert found["models"]["ok"] is False and found["models"]["detail"]
+    assert "127.0.0.1" not in found["models"]["detail"]
+
+
+def test_people_choose_among_what_is_offered_to_them(client, admin, model_server):
+    made = _connect(
+        admin,
+        model_server,
+        models=[{"model": "other-chat", "label": "Other chat"}, {"model": "big", "audience": "admins"}],
+    )
+    number = made["connection_id"]
+    models = client.get("/api/models").get_json()["models"]
+    assert [(m["id"], m["is_default"]) for m in models] == [("default", True), (f"{number}/other-chat", False)]
+    assert f"{number}/big" in [m["id"] for m in admin.get("/api/models").get_json()["models"]]
+    for wish, status in ((f"{number}/other-chat", 201), (f"{number}/big", 422), ("99/none", 422)):
+        assert client.post("/api/conversations", json={"model": wish}).status_code == status
+
+
+def _reply(client, conversation_id, **more):
+    place = f"/api/conversations/{conversation_id}/messages"
+    sent = client.post(place, json={"content": "Hello", **more})
+    assert sent.status_code == 202, sent.text
+    number = sent.get_json()["message"]["message_id"]
+    return client.get(f"/api/messages/{number}/response?wait=20").get_json()
+
+
+def test_the_chosen_model_answers(client, admin, model, model_server):
+    made = _connect(admin, model_server, models=[{"model": "other-chat", "parameters": {"temperature": 0.3}}])
+    wish = f"{made['connection_id']}/other-chat"
+    talk = client.post("/api/conversations", json={"model": wish}).get_json()
+    assert talk["model"] == wish
+    assert _reply(client, talk["conversation_id"])["status"] == "complete"
+    assert model.calls()[-1]["model"] == "other-chat"
+    other = client.post("/api/conversations", json={}).get_json()
+    _reply(client, other["conversation_id"], model=wish)
+    assert sum("other-chat" in str(call) for call in model.calls()) == 2
+
+
+def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, model_server):
+    away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1", models=[{"model": "gone"}])
+    _connect(admin, model_server, models=[{"model": "spare", "fallback_rank": 1}])
+    talk = client.post("/api/conversations", json={"model": f"{away['connection_id']}/gone"}).get_json()
+    reply = _reply(client, talk["conversation_id"])
+    assert reply["status"] == "complete"
+    assert "spare" in str(model.calls())
+
+
+def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client, admin, login, user, model_server):
+    made = _connect(admin, model_server)
+    wish = f"{made['connection_id']}/other-chat"
+    talk = client.post("/api/conversations", json={"model": wish, "title": "T"}).get_json()
+    _connect(admin, model_server, name="Third", models=[{"model": "third"}])
+    admin.delete(f"/api/connections/{made['connection_id']}")
+    assert _reply(client, talk["conversation_id"])["status"] == "complete"
+    page = login(user).get(f"/c/{talk['conversation_id']}").text
+    assert "other-chat: gone, choose another" in page
+
+
+def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client):
+    browser = login(make_user(is_admin=True))
+    fields = {"name": "Mine", "base_url": model_server.base_url, "api_key": KEY}
+    made = post_form(browser, "/admin/models", page="/admin/models", **fields)
+    assert made.status_code == 303
+    place = made.location
+    page = browser.get(place).text
+    assert "Streaming" in page and KEY not in page
+    assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
+    assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
+    assert post_form(browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
+    assert "Ours" in browser.get("/admin/models").text
+    assert post_form(browser, "/admin/models", page="/admin/models", name="", base_url="x").status_code == 422
+    assert post_form(browser, f"{place}/delete", page=place).status_code == 303
+    assert "No connections yet" in browser.get("/admin/models").text
+
+
+def test_the_picker_changes_the_model_of_a_conversation(client, admin, login, user, model_server):
+    made = _connect(admin, model_server)
+    wish = f"{made['connection_id']}/other-chat"
+    talk = client.post("/api/conversations", json={"title": "T"}).get_json()["conversation_id"]
+    browser = login(user)
+    assert 'id="composer-model"' in browser.get(f"/c/{talk}").text
+    assert post_form(browser, f"/c/{talk}/model", model=wish).status_code == 303
+    assert client.get(f"/api/conversations/{talk}").get_json()["model"] == wish
+    assert post_form(browser, f"/c/{talk}/model", model="99/none").status_code == 422

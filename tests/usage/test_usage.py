@@ -1,0 +1,135 @@
+"""Usage: what replies and background work took, who sees it, what it costs, and limits."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.people import post_form
+from webapp.database import db, now, write_transaction
+from webapp.usage import service
+from webapp.usage.models import UsageRecord
+from webapp.usage.pricing import cost
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    service._forget()
+    yield
+    service._forget()
+
+
+def _spend(app, user, tokens=1_000, *, model="gpt-4o-mini", kind="chat", days_ago=0, **more):
+    with app.app_context(), write_transaction():
+        db.session.add(
+            UsageRecord(
+                user_id=user.user_id,
+                kind=kind,
+                model=model,
+                input_tokens=tokens,
+                output_tokens=100,
+                created_at=now() - timedelta(days=days_ago),
+                **more,
+            )
+        )
+
+
+def _talk(client):
+    sent = client.post("/api/chat/stream", json={"message": "Hello there"})
+    assert sent.status_code == 200 and sent.text
+    return sent
+
+
+def test_a_reply_is_counted_as_the_server_reports_it(app, client, model, run_jobs):
+    _talk(client)
+    run_jobs()
+    report = client.get("/api/usage?by=model").get_json()
+    assert report["total"]["chat_input_tokens"] > 0 and report["total"]["chat_output_tokens"] > 0
+    assert report["total"]["calls"] >= 1
+    assert report["usage"][0]["label"]
+
+
+def test_usage_is_grouped_by_day_model_and_conversation(app, client, user):
+    _spend(app, user, 1_000)
+    _spend(app, user, 500, model="gpt-4o", days_ago=1)
+    _spend(app, user, 200, kind="memory_operations", days_ago=1)
+    _spend(app, user, 9_999, days_ago=60)
+    days = client.get("/api/usage").get_json()
+    assert [line["chat_input_tokens"] for line in days["usage"]] == [500, 1_000]
+    assert days["usage"][0]["background_input_tokens"] == 200
+    models = client.get("/api/usage?by=model").get_json()["usage"]
+    assert {line["label"] for line in models} == {"gpt-4o", "gpt-4o-mini"}
+    assert days["total"]["dollars"] == pytest.approx(sum(line["dollars"] for line in models), abs=1e-5)
+    first = (now() - timedelta(days=1)).date().isoformat()
+    assert client.get(f"/api/usage?from={first}&to={first}").get_json()["total"]["chat_input_tokens"] == 500
+
+
+@pytest.mark.parametrize("query", ["by=planet", "from=2026-02-30", "from=2026-05-02&to=2026-05-01", "from=2001-01-01"])
+def test_bad_questions_are_422(client, query):
+    assert client.get(f"/api/usage?{query}").status_code == 422
+
+
+def test_own_for_people_and_everybodys_for_admins(app, client, user, api, make_user, anonymous):
+    _spend(app, user)
+    stranger, admin = api(make_user()), api(make_user(is_admin=True))
+    assert stranger.get("/api/usage").get_json()["usage"] == []
+    assert client.get("/api/usage?by=user").status_code == 403
+    assert anonymous.get("/api/usage").status_code == 401
+    (line,) = admin.get("/api/usage?by=user").get_json()["usage"]
+    assert (line["key"], line["label"]) == (str(user.user_id), user.name)
+
+
+def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, make_user):
+    browser = login(make_user(is_admin=True))
+    form = {"day_tokens": "1500", "month_tokens": "", "day_dollars": "", "month_dollars": ""}
+    assert post_form(browser, "/admin/usage/quotas", page="/admin/usage", **form).status_code == 303
+    _spend(app, user, 1_200)
+    state = client.get("/api/usage").get_json()["quotas"][0]
+    assert (state["tokens"], state["tokens_used"]) == (1_500, 1_300)
+    assert "close to the limit" in login(user).get("/usage").text
+    _spend(app, user, 200)
+    refused = client.post("/api/chat/stream", json={"message": "One more"})
+    assert refused.status_code == 429 and int(refused.headers["Retry-After"]) > 0
+    assert "not sent" in refused.get_json()["detail"]
+    assert client.get("/api/conversations").get_json()["conversations"] == []
+
+
+def test_own_limits_take_the_place_of_everybodys(app, client, user, login, make_user):
+    with app.app_context(), write_transaction():
+        service.set_quotas(None, [service.QuotaFields(period="day", tokens=0)])
+        service.set_quotas(user.user_id, [service.QuotaFields(period="month", dollars=5.0)])
+    _spend(app, user)
+    assert _talk(client)
+    assert client.get("/api/usage").get_json()["quotas"][0]["period"] == "month"
+
+
+def test_pages_and_table(app, client, user, login, make_user):
+    _spend(app, user, is_estimated=True)
+    browser = login(user)
+    page = browser.get("/usage?by=model").text
+    assert "gpt-4o-mini" in page and "≈" in page
+    table = browser.get("/usage.csv?by=model")
+    assert table.mimetype == "text/csv" and "gpt-4o-mini" in table.text
+    assert browser.get("/admin/usage").status_code == 403
+    assert user.name in login(make_user(is_admin=True)).get("/admin/usage?by=user").text
+
+
+def test_cells_are_no_formulas(app, user, login):
+    _spend(app, user, model="=cmd()")
+    assert "'=cmd()" in login(user).get("/usage.csv?by=model").text
+
+
+def test_prices():
+    assert cost("gpt-4o-mini", (1_000_000, 0, 0)) == pytest.approx(0.15)
+    assert cost("gpt-4o-mini", (1_000_000, 1_000_000, 0)) < 0.15
+    assert cost("nobody-knows-this", (1_000, 0, 1_000)) is None
+    assert cost("nobody-knows-this", (1_000_000, 0, 1_000_000), (2.0, 3.0)) == pytest.approx(5.0)
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7))
+def test_more_tokens_never_cost_less(given_tokens, cached, made):
+    tokens = (given_tokens, min(cached, given_tokens), made)
+    assert 0 <= cost("gpt-4o", tokens) <= cost("gpt-4o", (tokens[0] + 1_000, tokens[1], tokens[2]))

@@ -1,0 +1,176 @@
+"""The admin's pages of connections and models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import admin_only
+from webapp.database import db
+from webapp.errors import DomainError, Invalid
+from webapp.extensions import app_settings
+from webapp.forms import first_sentence, sentences
+from webapp.models import service
+from webapp.models.api import run_test
+from webapp.models.catalogue import home_wins
+from webapp.models.choosing import choices
+from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
+from webapp.problems import field_errors
+from webapp.web import PageQuery, ViewResult
+
+blueprint = Blueprint("models_pages", __name__)
+
+LABELS = {"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"}
+LOCAL = {
+    "Ollama": "http://127.0.0.1:11434/v1",
+    "llama.cpp": "http://127.0.0.1:8080/v1",
+    "LM Studio": "http://127.0.0.1:1234/v1",
+}
+
+
+@blueprint.app_context_processor
+def _picker() -> dict[str, Any]:
+    """What the composer of any page may ask for."""
+    return {"load_models": choices}
+
+
+@blueprint.get("/admin/models")
+@admin_only
+def index() -> ViewResult:
+    """Connections to model servers."""
+    return _page()
+
+
+@blueprint.post("/admin/models")
+@admin_only
+def create() -> ViewResult:
+    """Connect a server, and try it out at once."""
+    given = {name: request.form.get(name, "").strip() for name in ("name", "base_url", "api_key")}
+    try:
+        row = service.create_connection(NewConnection(**given, headers=_headers()))
+    except ValidationError as error:
+        return _page(errors=_said(Invalid("", errors=field_errors(error))), values=given), 422
+    except DomainError as error:
+        return _page(errors={"name": error.detail}, values=given), error.status
+    db.session.commit()
+    run_test(row.connection_id)
+    return redirect(url_for(".show", connection_id=row.connection_id), 303)
+
+
+@blueprint.get("/admin/models/<int:connection_id>")
+@admin_only
+def show(connection_id: int) -> ViewResult:
+    """One connection: what works, and which of its models are offered."""
+    return _connection(connection_id)
+
+
+@blueprint.post("/admin/models/<int:connection_id>")
+@admin_only
+def change(connection_id: int) -> ViewResult:
+    """Change a connection."""
+    given: dict[str, Any] = {
+        "name": request.form.get("name", "").strip(),
+        "base_url": request.form.get("base_url", "").strip(),
+        "is_enabled": request.form.get("is_enabled") == "1",
+    }
+    row = service.get_connection(connection_id)
+    if request.form.get("api_key", "").strip() or "remove_key" in request.form:
+        given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
+    if given["base_url"] == row.base_url:
+        given.pop("base_url")
+    try:
+        service.update_connection(connection_id, ConnectionChanges(**given))
+    except ValidationError as error:
+        return _connection(connection_id, errors=_said(Invalid("", errors=field_errors(error)))), 422
+    except Invalid as error:
+        return _connection(connection_id, errors=_said(error)), 422
+    db.session.commit()
+    flash("Saved.", "message")
+    return redirect(url_for(".show", connection_id=connection_id), 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/offers")
+@admin_only
+def offer(connection_id: int) -> ViewResult:
+    """Say which models of a connection people can choose."""
+    try:
+        models = [_offer(name) for name in request.form.getlist("model") if name.strip()]
+        service.update_connection(connection_id, ConnectionChanges(models=models))
+    except ValidationError:
+        return _connection(connection_id, errors={"models": "Numbers only for windows, prices and temperature."}), 422
+    except Invalid as error:
+        return _connection(connection_id, errors={"models": error.detail}), 422
+    db.session.commit()
+    flash("Saved.", "message")
+    return redirect(url_for(".show", connection_id=connection_id) + "#offers", 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/test")
+@admin_only
+def test(connection_id: int) -> ViewResult:
+    """Try a connection out."""
+    run_test(connection_id)
+    return redirect(url_for(".show", connection_id=connection_id) + "#test", 303)
+
+
+@blueprint.post("/admin/models/<int:connection_id>/delete")
+@admin_only
+def delete(connection_id: int) -> ViewResult:
+    """Delete a connection."""
+    service.delete_connection(connection_id)
+    db.session.commit()
+    flash("Connection deleted.", "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _offer(name: str) -> OfferFields:
+    form = request.form
+
+    def value(field: str) -> str | None:
+        return form.get(f"{field}:{name}", "").strip() or None
+
+    return OfferFields.model_validate(
+        {
+            "model": name.strip(),
+            "label": value("label"),
+            "audience": value("audience") or "everyone",
+            "context_window": value("window"),
+            "parameters": Parameters.model_validate({"temperature": value("temperature")}),
+            "input_price": value("input"),
+            "output_price": value("output"),
+            "is_default": form.get("default") == name,
+            "fallback_rank": value("fallback"),
+        }
+    )
+
+
+def _headers() -> dict[str, str]:
+    lines = [line.partition(":") for line in request.form.get("headers", "").splitlines() if ":" in line]
+    return {name.strip(): content.strip() for name, _, content in lines}
+
+
+def _said(error: Invalid) -> dict[str, str]:
+    return sentences(error, LABELS, otherwise="name")
+
+
+def _page(*, errors: dict[str, str] | None = None, values: dict[str, str] | None = None) -> str:
+    rows = service.list_connections(PageQuery(limit=100)).items
+    return render_template(
+        "models/index.html",
+        connections=[(row, len(service.offers_of(row.connection_id))) for row in rows],
+        home=app_settings() if home_wins(app_settings()) else None,
+        local=LOCAL,
+        errors=errors or {},
+        values=values or {},
+    )
+
+
+def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> str:
+    row = service.get_connection(connection_id)
+    offers = service.offers_of(connection_id)
+    chosen = {offer.model for offer in offers}
+    names = [name for name in (row.test_result or {}).get("names", []) if name not in chosen]
+    error = first_sentence((errors or {}).values())
+    return render_template("models/connection.html", row=row, offers=offers, names=names, error=error)

@@ -1,0 +1,46 @@
+"""What each reply and each piece of background work cost in tokens, and what people may spend."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Boolean, Float, ForeignKey, Index, String, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+PERIODS = ("day", "month")
+
+
+class UsageRecord(Base):
+    """The tokens of one reply (`chat`) or one background call. It outlives its conversation: it was spent."""
+
+    __tablename__ = "usage_records"
+    __table_args__ = (Index("ix_usage_records_user", "user_id", "created_at"), Base.__table_args__)
+
+    usage_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    conversation_id: Mapped[int | None] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="SET NULL"), index=True
+    )
+    message_id: Mapped[int | None]
+    kind: Mapped[str] = mapped_column(Key(40))
+    target: Mapped[str | None] = mapped_column(String(220))
+    model: Mapped[str | None] = mapped_column(String(200))
+    input_tokens: Mapped[int] = mapped_column(default=0)
+    cached_tokens: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    output_tokens: Mapped[int] = mapped_column(default=0)
+    is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class Quota(Base):
+    """How much may be spent in a period: by one user, or, without one, by everybody who has none of their own."""
+
+    __tablename__ = "quotas"
+
+    quota_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    period: Mapped[str] = mapped_column(one_of(*PERIODS, name="quota_period"))
+    tokens: Mapped[int | None]
+    dollars: Mapped[float | None] = mapped_column(Float)

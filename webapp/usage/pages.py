@@ -1,0 +1,110 @@
+"""Pages of usage: one's own, and everybody's with quotas for admins."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts import service as accounts
+from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.problems import field_errors
+from webapp.usage import service
+from webapp.usage.schemas import QuotaFields, UsageQuery
+from webapp.validation import parse_id
+from webapp.web import ViewResult
+
+blueprint = Blueprint("usage_pages", __name__)
+
+BY = {"day": "By day", "model": "By model", "conversation": "By conversation"}
+BY_ALL = {"day": "By day", "model": "By model", "user": "By person"}
+
+
+@blueprint.get("/usage")
+@signed_in
+def index() -> ViewResult:
+    """What one has used."""
+    return _page("usage/index.html", BY, everyone=False)
+
+
+@blueprint.get("/admin/usage")
+@admin_only
+def everybody() -> ViewResult:
+    """What everybody has used, and what they may use."""
+    user_id = parse_id(request.args.get("user", ""))
+    person = accounts.get_user(user_id) if user_id else None
+    return _page("usage/everybody.html", BY_ALL, everyone=True, person=person, quotas=service.quotas_of(user_id))
+
+
+@blueprint.post("/admin/usage/quotas")
+@admin_only
+def set_quotas() -> ViewResult:
+    """Set the quotas of somebody, or of everybody."""
+    user_id = parse_id(request.form.get("user", ""))
+    if user_id:
+        accounts.get_user(user_id)
+    try:
+        quotas = [
+            QuotaFields(
+                period=period,
+                tokens=request.form.get(f"{period}_tokens") or None,
+                dollars=request.form.get(f"{period}_dollars") or None,
+            )  # type: ignore[arg-type]  # pydantic reads the numbers
+            for period in ("day", "month")
+        ]
+    except ValidationError as error:
+        raise Invalid(
+            "Limits are whole numbers of tokens and amounts of dollars.", errors=field_errors(error)
+        ) from None
+    service.set_quotas(user_id, quotas)
+    db.session.commit()
+    flash("Limits saved.", "message")
+    return redirect(url_for(".everybody", user=user_id) + "#limits", 303)
+
+
+@blueprint.get("/usage.csv")
+@signed_in
+def as_csv() -> ViewResult:
+    """What one has used, as a table for other programs."""
+    report = service.report(current_user_id(), _query(BY))
+    out = io.StringIO()
+    rows = csv.DictWriter(out, fieldnames=list(report.total.model_dump()))
+    rows.writeheader()
+    for line in report.usage:
+        rows.writerow({name: _cell(value) for name, value in line.model_dump().items()})
+    response = Response(out.getvalue(), mimetype="text/csv")
+    response.headers["Content-Disposition"] = "attachment; filename=usage.csv"
+    return response
+
+
+def _page(template: str, ways: dict[str, str], *, everyone: bool, **more: Any) -> str:
+    query = _query(ways)
+    report = service.report(current_user_id(), query, everyone=everyone)
+    most = max((_tokens(line) for line in report.usage), default=0)
+    bars = [(line, round(100 * _tokens(line) / most) if most else 0) for line in report.usage]
+    return render_template(template, report=report, bars=bars, by=query.by, ways=ways, **more)
+
+
+def _query(ways: dict[str, str]) -> UsageQuery:
+    by = request.args.get("by", "day")
+    dates = {name: request.args.get(name) or None for name in ("from", "to")}
+    try:
+        return UsageQuery.model_validate({"by": by if by in ways else "day", **dates})
+    except ValidationError:
+        return UsageQuery(by=by if by in ways else "day")  # type: ignore[arg-type]  # one of the ways
+
+
+def _tokens(line: Any) -> int:
+    return int(
+        line.chat_input_tokens + line.chat_output_tokens + line.background_input_tokens + line.background_output_tokens
+    )
+
+
+def _cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return "'" + value if isinstance(value, str) and value[:1] in "=+-@\t\r" else value

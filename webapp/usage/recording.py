@@ -1,0 +1,81 @@
+"""Writing down what was spent: a reply's with the reply, a background call's right after it."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from webapp.conversations.models import Conversation
+from webapp.database import db, now
+from webapp.llm.complete import Completion
+from webapp.logs import context
+from webapp.text.tokens import estimate_tokens
+from webapp.usage.models import UsageRecord
+
+log = logging.getLogger(__name__)
+
+
+def record_reply(
+    user_id: int,
+    conversation_id: int,
+    message_id: int,
+    *,
+    target: str | None,
+    model: str | None,
+    tokens: tuple[int | None, int | None, int | None],
+    prompt_tokens: int,
+    text: str,
+) -> None:
+    """Add what a reply cost to the open transaction: tokens in, cached and out, estimated where nothing was reported.
+
+    `prompt_tokens` is our own estimate of the prompt. A reply that no model was asked for costs nothing.
+    """
+    given, cached, made = tokens
+    if given is None and made is None and not (text and model):
+        return
+    values: dict[str, Any] = {
+        "user_id": user_id,
+        "conversation_id": conversation_id,
+        "message_id": message_id,
+        "kind": "chat",
+        "target": target,
+        "model": (model or "")[:200] or None,
+        "input_tokens": prompt_tokens if given is None else given,
+        "cached_tokens": cached or 0,
+        "output_tokens": estimate_tokens(text) if made is None else made,
+        "is_estimated": given is None or made is None,
+        "created_at": now(),
+    }
+    db.session.execute(insert(UsageRecord.__table__).values(**values))
+
+
+def record_background(kind: str, completion: Completion) -> None:
+    """Add what a background call cost, in a transaction of its own; it never breaks the work that it is about."""
+    found = context()
+    try:
+        owner, conversation_id = found.get("user_id"), found.get("conversation_id")
+        with db.engine.begin() as connection:
+            if owner is None and conversation_id is not None:
+                mine = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
+                owner = connection.scalar(mine)
+            if owner is None:
+                return
+            usage = completion.usage
+            values: dict[str, Any] = {
+                "user_id": owner,
+                "conversation_id": conversation_id,
+                "kind": kind[:40],
+                "model": completion.model[:200],
+                "input_tokens": usage.prompt_tokens or 0,
+                "cached_tokens": usage.cached_tokens or 0,
+                "output_tokens": estimate_tokens(completion.text)
+                if usage.completion_tokens is None
+                else usage.completion_tokens,
+                "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
+                "created_at": now(),
+            }
+            connection.execute(insert(UsageRecord.__table__).values(**values))
+    except Exception:
+        log.warning("usage not recorded", exc_info=True)

@@ -1,0 +1,54 @@
+"""What comes in and goes out about usage."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+By = Literal["day", "model", "conversation", "user"]
+
+
+class UsageQuery(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+
+    first: date | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
+    last: date | None = Field(None, alias="to", description="The last day, UTC; today by default.")
+    by: By = "day"
+    everyone: bool = Field(False, description="All users', for admins; `by=user` asks for that, too.")
+
+
+class UsageLine(BaseModel):
+    key: str = Field(description="The day, model, conversation id or user id.")
+    label: str
+    chat_input_tokens: int
+    chat_output_tokens: int
+    background_input_tokens: int
+    background_output_tokens: int
+    cached_tokens: int
+    calls: int
+    dollars: float | None = Field(description="None where no price is known; a part may be missing then.")
+    is_estimated: bool = Field(description="Whether some of it was estimated, because a server reported nothing.")
+
+
+class QuotaState(BaseModel):
+    period: str
+    tokens: int | None
+    tokens_used: int
+    dollars: float | None
+    dollars_used: float
+
+
+class UsageReport(BaseModel):
+    usage: list[UsageLine]
+    total: UsageLine
+    quotas: list[QuotaState]
+
+
+class QuotaFields(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    period: Literal["day", "month"]
+    tokens: int | None = Field(None, ge=0, le=2_000_000_000)
+    dollars: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
