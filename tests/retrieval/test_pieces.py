@@ -8,11 +8,14 @@ import numpy as np
 from flask import Flask
 from sqlalchemy import select
 
-from tests.support.people import Person
+from tests.chat.helpers import wait_for_end
+from tests.support.people import ApiClient, Person
+from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, write_transaction
+from webapp.llm.offline.testing import ServerHandle
 from webapp.retrieval import indexing
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.models import MessageEmbedding
@@ -53,6 +56,27 @@ def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_
     assert [row.piece for row in stored] == list(range(len(stored)))
     db.session.rollback()
     assert indexing.index_user(user.user_id).total == 0
+
+
+def test_a_receipt_shows_the_excerpts_that_the_reply_was_given(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle
+) -> None:
+    with app.app_context():
+        (long_id,) = _say(user.user_id, LONG)
+        indexing.index_user(user.user_id)
+        db.session.remove()
+    conversation_id = client.post("/api/conversations", json={}).json["conversation_id"]
+    model.script(match="spare key", reply="There it is.")
+    sent = client.post(f"/api/conversations/{conversation_id}/messages", json={"content": "Where is the spare key?"})
+    reply_id = sent.json["response_id"]
+    wait_for_end(app, reply_id)
+    lines = client.get(f"/api/messages/{reply_id}/receipt").json["items"]
+    (line,) = [line for line in lines if line["id"] == long_id and line["injected"]]
+    assert "The spare key lies under the blue flowerpot." in line["content"]
+    assert line["content"].startswith("… ") and len(line["content"]) < len(LONG) / 3
+    with app.app_context():
+        kept = db.session.scalars(select(PipelineStep.data).where(PipelineStep.message_id == reply_id)).all()
+        assert "blue flowerpot" not in str(kept), "the account of a reply names places and keeps no words"
 
 
 def test_pieces_of_a_message_go_together() -> None:

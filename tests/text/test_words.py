@@ -2,12 +2,11 @@
 
 from datetime import date
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.text.words import STOP, DateWords, Vocabulary, asks, date_columns, date_words, words
+from webapp.text.words import DateWords, asks, date_columns, date_words, words
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,40 +40,6 @@ def test_words_take_any_text_and_are_stable(text: str) -> None:
     found = words(text)
     assert all(word and not word.isspace() for word in found)
     assert words(" ".join(found)) == words(" ".join(words(" ".join(found))))
-
-
-@pytest.mark.parametrize(
-    "forms",
-    [("runs", "running", "ran"), ("buy", "bought"), ("child", "children's"), ("January", "jan"), ("l'année", "année")],
-)
-def test_forms_of_a_word_share_a_term(forms: tuple[str, ...]) -> None:
-    vocabulary = Vocabulary()
-    assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
-
-
-def test_vocabulary_leaves_out_stop_words_and_finds_without_adding() -> None:
-    vocabulary = Vocabulary()
-    (numbers,) = vocabulary.number(["What is the weather in Oslo, and why?"])
-    assert len(numbers) == 2
-    assert vocabulary.find("the") == STOP and vocabulary.find("unknown") is None
-    size = len(vocabulary)
-    assert vocabulary.find("weathers") == vocabulary.find("weather") == 0
-    assert len(vocabulary) == size
-
-
-def test_vocabulary_completes_prefixes() -> None:
-    vocabulary = Vocabulary()
-    vocabulary.number(["workshop workshops work worm the"])
-    assert vocabulary.starting_with("work") == [vocabulary["work"], vocabulary["workshop"]]
-    assert vocabulary.starting_with("th") == []
-
-
-def test_vocabulary_forgets_unused_terms() -> None:
-    vocabulary = Vocabulary()
-    vocabulary.number(["alpha secret beta the"])
-    vocabulary.keep(np.array([True, False, True]))
-    assert (vocabulary.find("alpha"), vocabulary.find("secret"), vocabulary.find("beta")) == (0, None, 1)
-    assert "secret" not in vocabulary and vocabulary.size == 2
 
 
 def test_dates_in_queries() -> None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.weights import Weights
-from webapp.text.words import STOP, DateWords, Vocabulary, date_columns, date_words, words
+from webapp.text.vocabulary import Vocabulary, query_language
+from webapp.text.words import DateWords, date_columns, date_words, words
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
@@ -80,6 +81,10 @@ class KeywordIndex:
         )
         arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + self._buffer.nbytes
         return arrays + sum(column.nbytes for column in columns) + self._vocabulary.nbytes + 4 * len(self)
+
+    def reweigh(self, weights: Weights) -> None:
+        """Score by other weights from now on."""
+        self.weights, self._inverse_norms = weights, None
 
     def append(self, texts: Sequence[str], dates: Sequence[date | None]) -> range:
         """Index texts under the next rows and return those; a row without neighbours until `link` is called."""
@@ -194,15 +199,15 @@ class KeywordIndex:
         """Return for each different query word its terms: one, none if only its date counts, many for a prefix."""
         terms: dict[str, list[int]] = {}
         seen: set[int] = set()
+        language = query_language(asked)
         for index, word in enumerate(asked):
             last = prefix and index == len(asked) - 1
-            number = self._vocabulary.find(word)
+            numbers = self._vocabulary.find(word, language)
             found = self._vocabulary.starting_with(word) if last else []
-            if number is not None and number != STOP and number not in found:
-                found.insert(0, number)
+            found = [*(number for number in numbers or () if number not in found), *found]
             found = [term for term in found if term not in seen]
             seen.update(found)
-            if found or number is None:
+            if found or numbers is None:
                 terms.setdefault(word, found)
         if len(terms) <= 2 * self.weights.query_terms:
             return terms

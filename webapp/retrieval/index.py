@@ -72,6 +72,12 @@ class UserIndex:
             vectors = sum(store.nbytes for store in self._vectors.values())
             return self._keywords.nbytes + columns + vectors + self._groups.nbytes + 200 * len(self._rows)
 
+    def reweigh(self, keyword: Weights, fusion: FusionWeights) -> None:
+        """Rank by other weights from now on."""
+        with self._lock:
+            self._fusion = fusion
+            self._keywords.reweigh(keyword)
+
     def add(self, passages: Sequence[Passage]) -> None:
         """Index passages; one whose key is known is replaced, and loses its vectors."""
         with self._lock:

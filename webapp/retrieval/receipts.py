@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -63,6 +63,14 @@ class Item(Protocol):
     def injected(self) -> bool:
         """Whether the model saw it."""
 
+    @property
+    def from_char(self) -> int | None:
+        """Where the part begins that the model saw; None where it saw all of it."""
+
+    @property
+    def to_char(self) -> int | None:
+        """Where that part ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -105,6 +113,8 @@ def store(message_id: int, items: Iterable[Item]) -> None:
             "score": float(item.score),
             "reason": item.reason[:200],
             "injected": item.injected,
+            "from_char": item.from_char,
+            "to_char": item.to_char,
         }
         for item in items
         if item.injected or (item.kind, item.id) not in shown
@@ -130,7 +140,18 @@ def receipt_of(user_id: int, message_id: int) -> list[Line]:
             )
         )
     }
-    return [_line(row, found, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows]
+    return _joined([_line(row, found, remembered, verdicts.get((row.kind, row.passage_id))) for row in rows])
+
+
+def _joined(lines: Iterable[Line]) -> list[Line]:
+    """Lines with the excerpts of one passage made one, in the order of the first."""
+    joined: dict[tuple[str, int, str, bool], Line] = {}
+    for line in lines:
+        key = (line.kind, line.id, line.stage, line.injected)
+        before = joined.setdefault(key, line)
+        if before is not line and before.content and line.content and line.content not in before.content:
+            joined[key] = replace(before, content=f"{before.content}\n{line.content}")
+    return list(joined.values())
 
 
 def judge(user_id: int, message_id: int, kind: str, passage_id: int, verdict: str) -> dict[str, Any]:
@@ -210,6 +231,12 @@ def _as_it_was(user_id: int, rows: Sequence[TurnReceipt]) -> dict[tuple[int, int
     }
 
 
+def _excerpt(text: str, start: int, end: int) -> str:
+    """The part of a message that a reply was given, with marks where the message goes on."""
+    before, after = "… " if start > 0 else "", " …" if end < len(text) else ""
+    return f"{before}{text[start:end].strip()}{after}"
+
+
 def _line(
     row: TurnReceipt,
     found: dict[Key, Found],
@@ -222,6 +249,8 @@ def _line(
         content, current, in_use = remembered[row.passage_id, row.revision]
         changed = present is not None and present.content != content and current != row.revision
         state = "closed" if not in_use else "changed" if changed else "current"
+    elif content is not None and row.from_char is not None and row.to_char is not None:
+        content = _excerpt(content, row.from_char, row.to_char)
     elif present is not None and present.revision != row.revision:
         state = "changed"  # somebody else's: what it said before is theirs
     return Line(

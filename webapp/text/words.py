@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
 from Stemmer import Stemmer
 
-STOP = -1
-"""Term number of a word that is not indexed."""
+from webapp.text.languages import ENGLISH, STOP_WORDS
+
 MONTHS = (
     "january",
     "february",
@@ -43,7 +40,7 @@ _ENGLISH = """
     what's when when's where where's which while who who's whom why why's will with won't would wouldn't you you'd
     you'll you're you've your yours yourself yourselves s t d m ll re ve
 """
-_STOP_WORDS = frozenset(_ENGLISH.split())
+ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 # What a stemmer cannot see; forms that are common words of another meaning ("left", "found") included.
 _FORMS = """
     become became; begin began begun; break broke broken; bring brought; build built; buy bought; catch caught;
@@ -112,6 +109,8 @@ def words(text: str) -> list[str]:
     else:
         # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
         text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
+        # The short i of Cyrillic is a letter of its own, on which its endings turn.
+        text = text.replace("\u0438\u0306", "й")
         text = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
         text, pattern = _PAIRED.sub(_in_pairs, text), _word_pattern()
         if text.isascii():
@@ -122,18 +121,22 @@ def words(text: str) -> list[str]:
     return pattern.findall(text)
 
 
-def _stem_of(stemmer: Callable[[str], str], word: str) -> str:
-    """Return the term of a folded word, "" if it is a stop word."""
-    if word in _STOP_WORDS:
+def term_of(stemmer: Callable[[str], str], word: str, language: str = ENGLISH) -> str:
+    """Return the term of a folded word of a language, "" if it is a stop word."""
+    stop_words = STOP_WORDS.get(language, ENGLISH_STOP_WORDS)
+    if word in stop_words:
         return ""
     before, apostrophe, after = word.partition("'")
     if apostrophe:
         # "Anna's" and "can't" lose their endings, "l'année" its article.
         word = after if len(before) <= 2 and len(after) > 2 else before
-        if word in _STOP_WORDS:
+        if word in stop_words:
             return ""
-    word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
-    return stemmer(word) if word.isascii() else word
+    if language == ENGLISH:
+        word = _IRREGULAR.get(word) or _DATE_WORDS.get(word, word)
+        return stemmer(word) if word.isascii() else word
+    # Numbers and words of other scripts are the same in every language; the ends of pairs are no endings.
+    return stemmer(word) if len(word) > 2 and not word.isdigit() else word
 
 
 @lru_cache(maxsize=8_192)
@@ -146,66 +149,8 @@ def stem(word: str) -> str:
 def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
     """Return the terms of folded words; those of stop words are "" if kept, in place, and else left out."""
     stem = Stemmer("english", 0).stemWord
-    terms = [_stem_of(stem, word[:64]) for word in folded]
+    terms = [term_of(stem, word[:64]) for word in folded]
     return terms if keep_stop_words else [term for term in terms if term]
-
-
-class Vocabulary(dict[str, int]):
-    """Folded word → term number; words of one stem share it, unknown ones are added on look-up."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._terms: dict[str, int] = {}
-        stemmer = Stemmer("english", 0)
-        self._stem = stemmer.stemWord
-
-    def __missing__(self, word: str) -> int:
-        """Number a word seen for the first time."""
-        term = _stem_of(self._stem, word[:64])
-        number = self._terms.setdefault(term, len(self._terms)) if term else STOP
-        self[word] = number
-        return number
-
-    @property
-    def size(self) -> int:
-        """Number of terms."""
-        return len(self._terms)
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes held."""
-        return sys.getsizeof(self) + sys.getsizeof(self._terms) + 90 * (len(self) + len(self._terms))
-
-    def number(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
-        """Return the term numbers of each text, stop words left out."""
-        numbered = []
-        look_up = self.__getitem__
-        for text in texts:
-            row = np.fromiter(map(look_up, words(text)), dtype=np.int32)
-            numbered.append(row[row >= 0])
-        return numbered
-
-    def keep(self, used: NDArray[np.bool_]) -> None:
-        """Forget the terms (by number) that are not used and number the others anew, in the same order."""
-        numbers = np.cumsum(used) - 1
-        self._terms = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
-        kept = {
-            word: old if old == STOP else int(numbers[old]) for word, old in self.items() if old == STOP or used[old]
-        }
-        self.clear()
-        self.update(kept)
-
-    def find(self, word: str) -> int | None:
-        """Return the number of a query word's term: STOP, or None if no text has it. Adds nothing."""
-        if (number := self.get(word)) is not None:
-            return number
-        term = _stem_of(self._stem, word[:64])
-        return self._terms.get(term) if term else STOP
-
-    def starting_with(self, prefix: str, limit: int = 24) -> list[int]:
-        """Return the numbers of terms that have a word starting with a prefix, shortest words first."""
-        matching = sorted((word for word in self if word.startswith(prefix)), key=len)
-        return list(dict.fromkeys(self[word] for word in matching if self[word] != STOP))[:limit]
 
 
 @dataclass(frozen=True, slots=True)

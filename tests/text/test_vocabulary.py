@@ -1,0 +1,81 @@
+"""Terms of words, in every language."""
+
+import numpy as np
+import pytest
+
+from webapp.text.vocabulary import Vocabulary, query_language
+from webapp.text.words import words
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [("runs", "running", "ran"), ("buy", "bought"), ("child", "children's"), ("January", "jan"), ("l'année", "année")],
+)
+def test_forms_of_a_word_share_a_term(forms: tuple[str, ...]) -> None:
+    vocabulary = Vocabulary()
+    assert len({int(number[0]) for number in vocabulary.number(forms)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "language"),
+    [
+        ("Ich habe zwei Hunde und eine Katze.", "Was weißt du über meinen Hund?", "german"),
+        ("J'ai commencé à apprendre le violon.", "Quand est-ce que j'ai commencé les violons ?", "french"),
+        ("Mis hermanas viven en Sevilla.", "¿Dónde vive mi hermana?", "spanish"),
+        ("As minhas irmãs moram em Braga.", "Onde mora a minha irmã?", "portuguese"),
+        ("Le mie sorelle vivono a Torino.", "Dove vive mia sorella?", "italian"),
+        ("Ik heb gisteren met onze honden gewandeld.", "Wat weet je over mijn hond?", "dutch"),
+        ("Моя сестра живёт в Казани с собаками.", "Что ты знаешь о моей собаке?", "russian"),
+        ("Kardeşim kitapları çok seviyor.", "Kardeşim hangi kitap için ne dedi?", "turkish"),
+    ],
+)
+def test_forms_meet_in_their_own_language(told: str, asked: str, language: str) -> None:
+    vocabulary = Vocabulary()
+    (numbers,) = vocabulary.number([told])
+    assert query_language(words(told)) == query_language(words(asked)) == language
+    found = {number for word in words(asked) for number in vocabulary.find(word, language) or ()}
+    assert found & set(numbers.tolist())
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("متى ولدت ابنتي؟", "arabic"),
+        ("मेरी बेटी का जन्म कब हुआ?", "hindi"),
+        ("我女儿什么时候出生的？", "english"),
+        ("", "english"),
+    ],
+)
+def test_scripts_say_the_language(text: str, language: str) -> None:
+    assert query_language(words(text)) == language
+
+
+def test_a_word_is_found_whatever_the_language_of_the_question() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["Ich fahre mit dem Zug nach Berlin und dann weiter.", "The train to Berlin was late."])
+    assert vocabulary.find("berlin", "english") == vocabulary.find("berlin", "german") != []
+
+
+def test_vocabulary_leaves_out_stop_words_and_finds_without_adding() -> None:
+    vocabulary = Vocabulary()
+    (numbers,) = vocabulary.number(["What is the weather in Oslo, and why?"])
+    assert len(numbers) == 2
+    assert vocabulary.find("the") == [] and vocabulary.find("unknown") is None
+    size = vocabulary.size
+    assert vocabulary.find("weathers") == vocabulary.find("weather") == [0]
+    assert vocabulary.size == size
+
+
+def test_vocabulary_completes_prefixes() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["workshop workshops work worm the"])
+    assert vocabulary.starting_with("work") == [*vocabulary.find("work"), *vocabulary.find("workshop")]
+    assert vocabulary.starting_with("th") == []
+
+
+def test_vocabulary_forgets_unused_terms() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.number(["alpha secret beta the"])
+    vocabulary.keep(np.array([True, False, True]))
+    assert (vocabulary.find("alpha"), vocabulary.find("secret"), vocabulary.find("beta")) == ([0], None, [1])
+    assert vocabulary.starting_with("sec") == [] and vocabulary.size == 2

@@ -1,0 +1,114 @@
+"""Words as numbers: those of one stem share one, in every language."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from Stemmer import Stemmer
+
+from webapp.text.languages import ENGLISH, language_of
+from webapp.text.words import ENGLISH_STOP_WORDS, term_of, words
+
+STOP = -1
+"""Term number of a word that is not indexed."""
+
+
+class _Terms(dict[str, int]):
+    """Folded word of one language → term number; unknown ones are added to `terms` on look-up."""
+
+    def __init__(self, language: str, terms: dict[str, int]) -> None:
+        super().__init__()
+        self.language = language
+        self._terms = terms
+        self._stem = Stemmer(language, 0).stemWord
+
+    def term(self, word: str) -> str:
+        """What the word is indexed as, "" if it is not."""
+        return term_of(self._stem, word[:64], self.language)
+
+    def __missing__(self, word: str) -> int:
+        """Number a word seen for the first time."""
+        term = self.term(word)
+        number = self._terms.setdefault(term, len(self._terms)) if term else STOP
+        self[word] = number
+        return number
+
+
+class Vocabulary:
+    """Folded words → term numbers, by the language of the text they stand in; words of one stem share a number."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, int] = {}
+        self._words: dict[str, _Terms] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of terms."""
+        return len(self._terms)
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes held."""
+        known = sum(len(held) for held in self._words.values())
+        tables = sum(map(sys.getsizeof, self._words.values()))
+        return tables + sys.getsizeof(self._terms) + 90 * (known + len(self._terms))
+
+    def number(self, texts: Iterable[str]) -> list[NDArray[np.int32]]:
+        """Return the term numbers of each text, stop words left out."""
+        numbered = []
+        for text in texts:
+            folded = words(text)
+            look_up = self._of(language_of(folded, ENGLISH_STOP_WORDS)).__getitem__
+            row = np.fromiter(map(look_up, folded), dtype=np.int32)
+            numbered.append(row[row >= 0])
+        return numbered
+
+    def keep(self, used: NDArray[np.bool_]) -> None:
+        """Forget the terms (by number) that are not used and number the others anew, in the same order."""
+        numbers = np.cumsum(used) - 1
+        kept = {term: int(numbers[old]) for term, old in self._terms.items() if used[old]}
+        self._terms.clear()
+        self._terms.update(kept)
+        for held in self._words.values():
+            renumbered = {
+                word: old if old == STOP else int(numbers[old])
+                for word, old in held.items()
+                if old == STOP or used[old]
+            }
+            held.clear()
+            held.update(renumbered)
+
+    def find(self, word: str, language: str = ENGLISH) -> list[int] | None:
+        """Return the numbers of a query word's terms, in every language that was seen; empty for a stop word of the
+        query's `language`, None if no text has it. Adds nothing."""
+        if not self._of(language).term(word):
+            return []
+        terms = {held.term(word) for held in self._words.values()}
+        return sorted({self._terms[term] for term in terms if term in self._terms}) or None
+
+    def starting_with(self, prefix: str, limit: int = 24) -> list[int]:
+        """Return the numbers of terms that have a word starting with a prefix, shortest words first."""
+        matching = sorted(
+            (
+                (word, number)
+                for held in self._words.values()
+                for word, number in held.items()
+                if word.startswith(prefix)
+            ),
+            key=lambda pair: len(pair[0]),
+        )
+        return list(dict.fromkeys(number for _, number in matching if number != STOP))[:limit]
+
+    def _of(self, language: str) -> _Terms:
+        held = self._words.get(language)
+        if held is None:
+            held = self._words[language] = _Terms(language, self._terms)
+        return held
+
+
+def query_language(folded: Sequence[str]) -> str:
+    """The language of a query's folded words."""
+    return language_of(folded, ENGLISH_STOP_WORDS)
