@@ -29,7 +29,7 @@ def init_oidc(app: Flask, settings: Settings) -> None:
     if not settings.oidc_issuer:
         return
     # Megabytes that few installations need; and it has no types.
-    from authlib.integrations.flask_client import OAuth  # type: ignore[import-untyped]  # noqa: PLC0415
+    from authlib.integrations.flask_client import OAuth  # noqa: PLC0415
 
     oauth = OAuth(app)
     oauth.register(

@@ -26,6 +26,7 @@ class Excerpt:
     def line(self, number: int) -> Line:
         """The item of a prompt. Where it comes from is not kept: a conversation's title goes with the conversation."""
         first = self.parts[0]
+        said: Sequence[Segment]
         if first.group:
             said = joined("\n", (_said(part) for part in _merged(self.parts)))
             return [Segment("<said"), Segment(f' on="{attribute(first.source)}"', ""), Segment(">"), *said, _SAID_END]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from webapp.chat.sections import escape
+from webapp.chat.blocks import escape
 
 MOST = 6_000
 """Characters of a context that are shown; the rest is cut with a mark."""
