@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job, report
+from webapp.journeys.meaning import embed_points
 from webapp.journeys.report_making import make_report
 
 
@@ -13,3 +14,9 @@ def make_journey_report(conversation_id: int) -> bool:
     if made:
         report("summary_complete", {"conversation_id": conversation_id, "report": True})
     return made
+
+
+@job("point_vectors")
+def embed_journey_points() -> int:
+    """Embed what points ask for, as far as that has not been done."""
+    return embed_points()

@@ -274,3 +274,20 @@ def test_the_page_offers_the_next_point(guided: int, client: ApiClient, user: Pe
     say(client, guided, "Good morning.")
     page = browser.get(f"/c/{guided}").text
     assert "Next: The place" in page and 'value="later"' in page
+
+
+def test_a_memory_is_offered_for_what_it_means_and_closes_nothing(
+    app: Flask, client: ApiClient, run_jobs: Callable
+) -> None:
+    load(app)
+    run_jobs()  # the points are embedded
+    for words in ("Loves the children's book Momo", "Sleeps badly because of the pain"):
+        client.post("/api/memories", json={"memory_type": "fact", "content": words})
+    run_jobs()
+    conversation_id = begin(client, "backpain")
+    days = points(client, conversation_id)["by"]["daily-life"]
+    (offered,) = days["prefilled"]
+    assert offered["content"] == "Sleeps badly because of the pain"
+    after = do(client, conversation_id, "daily-life", "answer", answer="yes", memory_id=offered["memory_id"])
+    assert (after["is_addressed"], len(after["evidence"])) == (False, 1)
+    assert 0 < after["confidence_score"] < after["confidence_threshold"]

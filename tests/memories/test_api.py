@@ -271,9 +271,12 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
     empty = {"name": None, "preferred_name": None, "birthday": None, "updated_at": None, "source": None}
     assert client.get("/api/profile").json == empty
     told = client.put("/api/profile", json={"name": "Ada", "birthday": "1815-12-10"}).json
-    assert told["name"] == "Ada" and told["source"] == "user" and told["updated_at"]
+    assert told["name"] == "Ada" and told["source"] == "user_input" and told["updated_at"]
     assert client.put("/api/profile", json={"name": "Ada Lovelace"}).json["birthday"] == "1815-12-10"
-    assert client.put("/api/profile", json={"birthday": None}).json["birthday"] is None
+    assert client.put("/api/profile", json={"birthday": None}).json["birthday"] == "1815-12-10", "null leaves it"
+    for wrong in ("soon", "1990-13-01", "2999-01-01", "19900514"):
+        assert client.put("/api/profile", json={"birthday": wrong}).status_code == 422
+    assert client.put("/api/profile", json={"birthday": ""}).json["birthday"] is None
     assert client.put("/api/profile", json={"shoe_size": 4}).status_code == 422
     # What the user wrote is not overwritten by what a model makes of a conversation.
     talk = converse(app, user.user_id, "My name is Augusta")

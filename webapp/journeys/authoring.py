@@ -19,6 +19,7 @@ from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
 from webapp.journeys.loading import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion
 from webapp.journeys.points import points_of
+from webapp.queueing import enqueue_after_commit
 
 MAX_OWN = 50
 TRIES = 50
@@ -153,6 +154,7 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     write_journey(row, fixture, digest_of(fixture), row.position)
     write_points(row, fixture.points)
     row.published_version, row.draft, row.is_archived = number, None, False
+    enqueue_after_commit("point_vectors")
     db.session.flush()
     return work_on(user_id, slug)
 

@@ -18,6 +18,7 @@ from webapp.database import db, now
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
 from webapp.journeys.models import ConversationPoint, Journey
+from webapp.queueing import enqueue_after_commit
 from webapp.validation import Line
 
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
@@ -206,6 +207,8 @@ def load_journeys(*folders: Path, force: bool = False) -> Loaded:
                 row.updated_at = now()
                 archived.append(row.slug)
     db.session.flush()
+    if created or updated:
+        enqueue_after_commit("point_vectors")
     return Loaded(created, updated, unchanged, differing, archived)
 
 

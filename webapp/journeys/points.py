@@ -14,6 +14,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise, now
 from webapp.errors import NotFound
 from webapp.journeys.matching import bearing_on
+from webapp.journeys.meaning import bearing
 from webapp.journeys.merging import PointState, as_it_stands, is_settled
 from webapp.journeys.models import ConversationPoint, Journey, PointEvidence, PointMemory
 from webapp.journeys.point_views import Former, JourneyView, PointView, Prefilled, Quote
@@ -205,24 +206,27 @@ def _prefilled(
         .order_by(Memory.importance.desc(), Memory.memory_id.desc())
         .limit(MEMORIES_LOOKED_AT)
     ).all()
-    found: dict[int, list[Memory]] = {}
+    by_id = {memory.memory_id: memory for memory in memories}
+    hits: dict[int, dict[int, int]] = {}
     for point in points:
         row = rows.get(point.point_id)
-        if row is not None and is_settled(
-            as_it_stands(state_of(row), sum(item.retired_at is None for item in evidence.get(row.point_memory_id, ()))),
-            point.confidence_threshold,
-        ):
+        there = [item for item in evidence.get(row.point_memory_id, ()) if item.retired_at is None] if row else []
+        if row is not None and is_settled(as_it_stands(state_of(row), len(there)), point.confidence_threshold):
             continue
         passed_over = set(row.dismissed_memory_ids or ()) if row is not None else set()
-        if row is not None:
-            passed_over |= {item.memory_id for item in evidence.get(row.point_memory_id, ()) if item.memory_id}
-        scored = [
-            (score, memory)
+        passed_over |= {item.memory_id for item in there if item.memory_id is not None}
+        counted = {
+            memory.memory_id: count
             for memory in memories
-            if memory.memory_id not in passed_over and (score := bearing_on(memory.content, point.semantic_keywords))
-        ]
-        scored.sort(key=lambda item: -item[0])
-        found[point.point_id] = [memory for _, memory in scored[: 2 * PREFILLED]]
+            if memory.memory_id not in passed_over and (count := bearing_on(memory.content, point.semantic_keywords))
+        }
+        best = sorted(counted, key=lambda memory_id: -counted[memory_id])[: 4 * PREFILLED]
+        hits[point.point_id] = {memory_id: counted[memory_id] for memory_id in best}
+    near = bearing(points, hits)
+    found = {
+        point_id: [by_id[memory_id] for memory_id in sorted(scores, key=lambda memory_id: -scores[memory_id])]
+        for point_id, scores in near.items()
+    }
     sources = _sources({memory.memory_id for items in found.values() for memory in items})
     here = conversation.conversation_id
     return {point_id: _from_elsewhere(items, sources, here) for point_id, items in found.items()}

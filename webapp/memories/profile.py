@@ -15,6 +15,8 @@ from webapp.memories.schemas import MemoryFields, ProfileChanges
 from webapp.memories.service import create_memory
 
 KEYS = {"name": "identity/name", "preferred_name": "identity/preferred_name", "birthday": "identity/birthday"}
+SOURCES = {"user": "user_input", "extraction": "llm_extraction", "tool": "llm_extraction", "import": "system"}
+"""The documented sources of a profile, by the origin of its newest fact."""
 _SAYS = {
     "name": "The user's name is {}.",
     "preferred_name": "The user prefers to be called {}.",
@@ -40,16 +42,19 @@ def get_profile(user_id: int) -> Profile:
     values = {field: (rows[key].fact_value or rows[key].content) for field, key in KEYS.items() if key in rows}
     if newest is None:
         return Profile()
-    source = "user" if newest.edited_by_user else newest.origin
-    return Profile(**values, updated_at=newest.updated_at, source=source)
+    origin = "user" if newest.edited_by_user else newest.origin
+    return Profile(**values, updated_at=newest.updated_at, source=SOURCES[origin])
 
 
 def update_profile(user_id: int, changes: ProfileChanges) -> Profile:
-    """Change the given fields only. What is cleared is closed, not forgotten. Raises Invalid for a secret."""
+    """Change the given fields only; null leaves one. What is cleared is closed, not forgotten. Raises Invalid for a
+    secret."""
     versions.hold(user_id)
     present = _facts(user_id)
     for field in sorted(changes.model_fields_set):
         value, row = getattr(changes, field), present.get(KEYS[field])
+        if value is None:
+            continue  # as documented: what is not known leaves what is
         if not value:
             if row is not None:
                 _close(user_id, row)

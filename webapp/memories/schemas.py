@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from webapp.database import now
 from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.verdicts import Decision
 from webapp.text.canonical import plain_text
@@ -164,11 +165,26 @@ class ExtractRequest(BaseModel):
     sync: Flag = False
 
 
+def _birthday(value: str) -> str:
+    """An ISO date in the past, or nothing."""
+    if not value:
+        return value
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        raise ValueError("must be a date such as 1990-05-14") from None
+    if day > now().date() or len(value) != len("1990-05-14"):
+        raise ValueError("must be a date in the past, such as 1990-05-14")
+    return value
+
+
 class ProfileChanges(BaseModel):
-    """Only the fields that are given are changed; null or an empty text clears one."""
+    """Only the fields that are given are changed: null leaves one as it is, an empty text clears it."""
 
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[Line, Field(max_length=200)] | None = None
     preferred_name: Annotated[Line, Field(max_length=200)] | None = None
-    birthday: Annotated[Line, Field(max_length=100)] | None = None
+    birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
+        None, description="A date in the past, as 1990-05-14."
+    )
