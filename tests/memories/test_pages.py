@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from tests.memories.conversing import answers, converse, memories_of, operation
 from tests.support.people import csrf_token, post_form
-from webapp.database import write_transaction
+from webapp.database import db, now, write_transaction
 from webapp.memories import history, service
+from webapp.memories.always import context_memories
 from webapp.memories.learning import extraction
+from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 
 HTMX = {"HX-Request": "true"}
@@ -394,3 +398,31 @@ def test_a_panel_that_was_not_looked_at_yet_follows_the_conversation(browser, us
     assert 'hx-target="#memory-here"' in moved and f"/c/{other}/memory/extract" in moved
     assert 'hx-target="#used-here"' in moved and f"/c/{other}/used" in moved
     assert "I own a" not in moved
+
+
+def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_prompt(app, browser, client, user):
+    kind = {"memory_type": "fact"}
+    ids = [
+        client.post("/api/memories", json=kind | {"content": f"Planning trip number {n}"}).json["memory_id"]
+        for n in range(6)
+    ]
+    client.post("/api/memories", json=kind | {"content": "Lives in Lisbon"})
+
+    def told() -> set[str]:
+        return {item.content for item in context_memories(user.user_id)}
+
+    with app.app_context():
+        assert len(told()) == 7
+        with write_transaction():
+            old = now() - timedelta(days=120)
+            db.session.execute(update(Memory).values(updated_at=old, created_at=old))
+        assert told() == {"Lives in Lisbon"}
+    page = browser.get("/memories/health").text
+    assert page.count(">Still true</button>") == 4, "a few at a time"
+    assert "Still true" in post_form(browser, f"/memories/{ids[0]}/still-true", headers=HTMX, answer="yes").text
+    assert "No longer true" in post_form(browser, f"/memories/{ids[1]}/still-true", headers=HTMX, answer="no").text
+    with app.app_context():
+        assert told() == {"Planning trip number 0", "Lives in Lisbon"}
+        assert db.session.get(Memory, ids[1]).valid_to is not None
+        assert db.session.get(Memory, ids[2]).valid_to is None, "what was not answered is still remembered"
+    assert browser.get("/memories/health").text.count(">Still true</button>") == 4

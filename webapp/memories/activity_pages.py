@@ -15,7 +15,7 @@ from rq.serializers import JSONSerializer
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
-from webapp.database import db
+from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import redis
 from webapp.memories import change_sets, dependents, reviewing, service, switches
@@ -23,7 +23,7 @@ from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.pages import CHANGED
-from webapp.memories.schemas import ReviewDecision
+from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.memories.showing.change_lines import ChangeLine
 from webapp.rendering import reader_zone
@@ -194,6 +194,23 @@ def keep_one(memory_id: int) -> ViewResult:
     db.session.commit()
     flash(f"Kept one; {wording.counted(len(others), 'other')} archived.", "message")
     return redirect(url_for(".health"), 303)
+
+
+@blueprint.post("/memories/<int:memory_id>/still-true")
+@signed_in
+def still_true(memory_id: int) -> ViewResult:
+    """The answer to whether a memory still holds: it does, as of now, or it ended."""
+    user_id = current_user_id()
+    if request.form.get("answer") == "no":
+        service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
+    else:
+        service.confirm_memory(user_id, memory_id)
+    db.session.commit()
+    if not wants_partial():
+        flash("Noted.", "message")
+        return redirect(url_for(".health"), 303)
+    note = "No longer true" if request.form.get("answer") == "no" else "Still true"
+    return _fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
 
 
 @blueprint.get("/c/<int:conversation_id>/delete")

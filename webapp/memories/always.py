@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlalchemy import Row, Select, false, select
 
-from webapp.database import db
+from webapp.database import db, now
 from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.lifetimes import has_faded
 from webapp.memories.engine.policy import at_least
 from webapp.memories.engine.ranking import DEFAULT_RANKING, RankedMemory, always_known
 from webapp.memories.models import Memory
@@ -78,7 +79,8 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     seen = {row.memory_id for row in (*pinned, *facts)}
     newest = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc())
     recent = _rows(newest.limit(len(seen) + DEFAULT_RANKING.recent_count))
-    rows = {row.memory_id: row for row in (*pinned, *facts, *recent)}
+    at = now()
+    rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
     known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
     grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
@@ -105,6 +107,13 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
         Memory.created_at,
         Memory.updated_at,
     )
+
+
+def _is_over(row: Row[Any], at: datetime) -> bool:
+    """Whether a memory has faded from what every prompt holds; never one that is pinned, or who the user is."""
+    if row.is_pinned or row.fact_key in _PROFILE:
+        return False
+    return has_faded(row.content, row.updated_at, at)
 
 
 def _rows(statement: Select[Any]) -> Sequence[Row[Any]]:

@@ -38,7 +38,17 @@ def test_each_finding():
     assert health.unsupported == (4,)
     assert health.stale == (6,)
     assert health.never_used == (8,)
-    assert list(health.counts.values()) == [1, 1, 1, 1, 1] and list(health.counts) == list(Finding)
+    assert list(health.counts.values()) == [0, 1, 1, 1, 1, 1] and list(health.counts) == list(Finding)
+
+
+def test_what_was_for_a_time_is_asked_about_the_longest_past_first():
+    memories = [
+        memory(1, "Planning a trip to Norway"),
+        memory(2, "Has the flu"),
+        memory(3, "Likes tea"),
+        memory(4, "Planning a trip to Spain", updated_at=NOON + timedelta(days=99)),
+    ]
+    assert examine(memories, NOON + timedelta(days=100)).still_true == (2, 1)
 
 
 def test_near_duplicates_need_the_same_kind_and_no_difference_that_matters():

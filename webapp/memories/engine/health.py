@@ -10,6 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from webapp.memories.engine.lifetimes import ask_again_on
 from webapp.memories.engine.likeness import Likeness, compare
 from webapp.text.canonical import canonical_statement
 
@@ -17,6 +18,7 @@ from webapp.text.canonical import canonical_statement
 class Finding(StrEnum):
     """The kinds of finding, in the order of the view."""
 
+    STILL_TRUE = "still_true"
     DUPLICATES = "duplicates"
     AWAITING_REVIEW = "awaiting_review"
     UNSUPPORTED = "unsupported"
@@ -56,18 +58,21 @@ class HealthPolicy:
 
 @dataclass(frozen=True)
 class Health:
-    """Groups of duplicates (oldest first in each) and the ids of the other findings, each in order of id."""
+    """Groups of duplicates (oldest first in each) and the ids of the other findings, each in order of id; what may
+    be over (`still_true`) the longest past first."""
 
     duplicates: tuple[tuple[int, ...], ...]
     awaiting_review: tuple[int, ...]
     unsupported: tuple[int, ...]
     stale: tuple[int, ...]
     never_used: tuple[int, ...]
+    still_true: tuple[int, ...] = ()
 
     @property
     def counts(self) -> dict[Finding, int]:
         """How many of each kind, for the badges."""
         return {
+            Finding.STILL_TRUE: len(self.still_true),
             Finding.DUPLICATES: len(self.duplicates),
             Finding.AWAITING_REVIEW: len(self.awaiting_review),
             Finding.UNSUPPORTED: len(self.unsupported),
@@ -93,6 +98,7 @@ def examine(memories: Iterable[Checkup], now: datetime, policy: HealthPolicy = D
         unsupported=_refs(m for m in open_ones if m.evidence_count == 0 and m.origin != "user"),
         stale=_refs(memory for memory in loose if now - _last_sign(memory) > policy.stale_after),
         never_used=_refs(m for m in loose if m.access_count == 0 and now - m.created_at > policy.unused_after),
+        still_true=_refs(_longest_due(in_use, now)),
     )
 
 
@@ -140,6 +146,16 @@ def _near_pairs(memories: list[Checkup], similarity: float) -> Iterable[tuple[Ch
             left = start + int(row)
             if left < column:
                 yield memories[left], memories[int(column)], float(near[row, column])
+
+
+def _longest_due(memories: Iterable[Checkup], now: datetime) -> list[Checkup]:
+    """What has a natural end that is past, the longest past first."""
+    due = [
+        (day, memory)
+        for memory in memories
+        if (day := ask_again_on(memory.content, memory.updated_at)) is not None and day <= now
+    ]
+    return [memory for _, memory in sorted(due, key=lambda item: (item[0], item[1].ref))]
 
 
 def _last_sign(memory: Checkup) -> datetime:

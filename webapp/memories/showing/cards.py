@@ -30,6 +30,8 @@ COUNTED_TO = 1_000
 CATEGORIES = 100
 LOGGED = 8
 REVIEWED = 5
+AT_ONCE = 4
+"""Memories of which the health view asks at one time whether they are still true: a few, it is no chore."""
 
 
 class Filters(BaseModel):
@@ -235,6 +237,7 @@ def health(user_id: int, most: int = 50) -> list[Group]:
     """What may want tidying, each finding with at most `most` groups of memories."""
     found = admin_view.check_health(user_id)
     single = {
+        Finding.STILL_TRUE: found.still_true[:AT_ONCE],
         Finding.UNSUPPORTED: found.unsupported,
         Finding.STALE: found.stale,
         Finding.NEVER_USED: found.never_used,
@@ -243,7 +246,8 @@ def health(user_id: int, most: int = 50) -> list[Group]:
     ids.update(ref for refs in single.values() for ref in refs[:most])
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
     by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
-    groups = [Group(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
+    groups = [Group(Finding.STILL_TRUE, [[by_id[ref]] for ref in single.pop(Finding.STILL_TRUE)])]
+    groups += [Group(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
     groups += [Group(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
     return [group for group in groups if group.groups]
 

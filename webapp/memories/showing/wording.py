@@ -23,6 +23,8 @@ SHOWN = {
 
 _CAUSES = {
     "written": "You wrote one",
+    "confirmed": "You said it is still true",
+    "outdated": "You said it is no longer true",
     "edited": "You edited one",
     "pinned": "You pinned one",
     "unpinned": "You unpinned one",
