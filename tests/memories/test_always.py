@@ -23,7 +23,7 @@ from webapp.retrieval.scope import Scope
 
 def fill(user_id: int, count: int) -> None:
     """So many memories, every other a keyed fact, the older the further back."""
-    at = now() - timedelta(days=400)
+    at = now() - timedelta(days=100)
     rows = [
         {
             "user_id": user_id,

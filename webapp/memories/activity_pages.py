@@ -204,7 +204,7 @@ def still_true(memory_id: int) -> ViewResult:
     if request.form.get("answer") == "no":
         service.update_memory(user_id, memory_id, MemoryChanges(valid_to=now()), cause="outdated")
     else:
-        service.confirm_memory(user_id, memory_id)
+        reviewing.confirm_memory(user_id, memory_id)
     db.session.commit()
     if not wants_partial():
         flash("Noted.", "message")

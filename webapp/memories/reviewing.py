@@ -101,6 +101,17 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
     return get_memory(user_id, memory_id)
 
 
+def confirm_memory(user_id: int, memory_id: int) -> Memory:
+    """Note that a memory is still true as of now. Raises NotFound."""
+    versions.hold(user_id)
+    memory = get_memory(user_id, memory_id, lock=True)
+    memory.asserted_at = now()
+    journal = Journal(user_id, "confirmed")
+    journal.changed(memory)
+    journal.close({"merged": 1})
+    return memory
+
+
 def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
     """The memory that the decision is also about: the one named, contradicted, or holding the key now."""
     other = named or memory.contradicts_id

@@ -210,17 +210,6 @@ def update_memory(user_id: int, memory_id: int, changes: MemoryChanges, *, cause
     return memory
 
 
-def confirm_memory(user_id: int, memory_id: int) -> Memory:
-    """Note that a memory is still true as of now. Raises NotFound."""
-    versions.hold(user_id)
-    memory = get_memory(user_id, memory_id, lock=True)
-    memory.asserted_at = now()
-    journal = Journal(user_id, "confirmed")
-    journal.changed(memory)
-    journal.close({"merged": 1})
-    return memory
-
-
 def archive_memory(user_id: int, memory_id: int, archived: bool = True) -> Memory:
     """Set a memory aside, or take it up again. Raises NotFound, Conflict when its key is held by another now."""
     cause = "archived" if archived else "unarchived"
