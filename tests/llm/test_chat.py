@@ -44,6 +44,17 @@ def test_tokens_are_delivered_as_they_come_not_at_the_end(server, settings):
     assert asyncio.run(run()) == "one two "
 
 
+def test_a_call_written_as_text_is_made_and_never_shown(server, settings):
+    written = ["Sure. ", "\n<tool", '_call>{"name": "remem', 'ber", "arguments": {"content": "tea"}}', "</tool_call>"]
+    server.script(reply=written)
+    heard = listen(settings, tools=TOOLS)
+    assert heard.text.strip() == "Sure."
+    assert [(call.name, call.arguments) for call in heard.calls] == [("remember", '{"content": "tea"}')]
+    assert heard.events[-1] is heard.finish
+    server.script(reply=written)
+    assert "<tool_call>" in listen(settings).text  # where no tool is offered, text is text
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_characters_cut_across_reads_stay_whole(server, settings, size):
     text = 'naïve 🎉👩‍👩‍👧 漢字\u2028\u0085 end\r\n\t"quoted" \\ '

@@ -115,7 +115,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
             partial(_account, made.context),
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
-        tools=TOOLS if remembers and made.place.has_tools else [],
+        tools=TOOLS if remembers and made.place.has_tools and settings.model_tools else [],
         receipt=made.context.receipt,
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),

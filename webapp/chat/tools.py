@@ -14,7 +14,6 @@ from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.llm.errors import ModelError
-from webapp.memories.engine.kinds import MEMORY_TYPES
 from webapp.memories.learning import forget_tool
 from webapp.memories.learning import tools as toolbox
 from webapp.model_clients import embedder
@@ -24,48 +23,34 @@ log = logging.getLogger(__name__)
 EMBEDDING_SECONDS = 3.0
 MAX_ARGUMENTS = 8_000
 
-_TEXT = {"type": "string"}
-
-
-def _tool(name: str, description: str, required: list[str], **properties: Any) -> dict[str, Any]:
-    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
-
-
-TOOLS = [
-    _tool(
-        "remember",
-        "Keep something the user said of themselves for later conversations. Only when they ask you to remember it, or "
-        "state something that clearly matters later. Never for secrets, never for what only you or a document said.",
-        ["content", "quote"],
-        content={**_TEXT, "description": "One short statement, understandable by itself, in the user's language."},
-        quote={**_TEXT, "description": "The user's own words that say it, verbatim."},
-        memory_type={"type": "string", "enum": list(MEMORY_TYPES)},
-        fact_key={**_TEXT, "description": "`namespace/attribute` for what has one value at a time: identity/location."},
-        fact_value={**_TEXT, "description": "The value of fact_key."},
-        importance={"type": "number", "description": "0 to 1: how much it matters later."},
-        corrects={"type": "boolean", "description": "True when the user corrects something said before."},
-    ),
-    _tool(
-        "forget",
-        "Forget a memory for good. Only when the user asks for it in their last message. It cannot be undone.",
-        ["quote"],
-        quote={**_TEXT, "description": "The user's own words that ask for it, verbatim, from their last message."},
-        memory_id={"type": "integer", "description": "From search_memories."},
-        content={**_TEXT, "description": "The memory's statement, exactly as you know it, when you have no memory_id."},
-    ),
-    _tool(
-        "search_memories",
-        "Look for memories about the user by words, when what you know already does not answer.",
-        ["query"],
-        query={**_TEXT, "description": "A few words in the language of the memories."},
-    ),
-]
 _ARGUMENTS: dict[str, type[BaseModel]] = {
     "remember": toolbox.Remember,
     "forget": forget_tool.Forget,
     "search_memories": toolbox.Search,
 }
+_CHECKED_ANYWAY = ("title", "default", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum")
+
+
+def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
+    """A tool as the model is told of it: from the model that parses its arguments, with what costs tokens left out."""
+    schema = arguments.model_json_schema()
+    properties = {field: _short(value) for field, value in schema["properties"].items()}
+    parameters = {"type": "object", "properties": properties, "required": schema["required"]}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": (arguments.__doc__ or "").strip(), "parameters": parameters},
+    }
+
+
+def _short(value: dict[str, Any]) -> dict[str, Any]:
+    """A field's schema without what is checked when the call comes, and without the null that leaving it out means."""
+    kinds = [kind for kind in value.get("anyOf", ()) if kind.get("type") != "null"]
+    if len(kinds) == 1:
+        value = kinds[0] | {key: kept for key, kept in value.items() if key != "anyOf"}
+    return {key: kept for key, kept in value.items() if key not in _CHECKED_ANYWAY}
+
+
+TOOLS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_WORDS = 12
 FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
+
+
+def is_of(title: str, source: str) -> bool:
+    """Whether a title names no number that nobody said."""
+    return all(number in source for number in re.findall(r"\d+", title))
 
 
 def tidy(title: str) -> str:
@@ -14,6 +21,8 @@ def tidy(title: str) -> str:
         line = line[6:].strip()
     line = line.strip("\"'“”‘’«»*#` ").removesuffix(".").strip()
     words = line.split(" ")
+    if len(words) > MAX_WORDS:  # one that runs on is cut where a clause ends
+        words = re.split(r"(?<=\w)[,;:.!?–—]\s|\s-\s", line, maxsplit=1)[0].split(" ")
     return " ".join(words[:MAX_WORDS])[:120].strip()
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.naming import from_words, tidy
+from webapp.conversations.naming import from_words, is_of, tidy
 from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.parts import Part
@@ -77,8 +77,11 @@ def _title_of(exchange: Exchange, instructions: str) -> str:
         {"role": "user", "content": f"User:\n{asked[:EXCERPT]}\n\nAssistant:\n{answered[:EXCERPT]}"},
     ]
     try:
-        answer, _ = completions().complete_structured(messages, ConversationTitle, "conversation_title", max_tokens=200)
+        answer, _ = completions().complete_structured(
+            messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
+        )
         title = tidy(answer.title)
+        title = title if is_of(title, f"{asked} {answered}") else ""
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise

@@ -16,6 +16,7 @@ from .events import Event, Finish, StreamDecoder, TextDelta, ToolCall, Usage
 from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
+from .textual_calls import TextualCalls
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -54,16 +55,19 @@ class ChatClient:
         """
         body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
+        names = [tool["function"]["name"] for tool in tools or ()]
         attempt = 0
         while True:
             decoder = StreamDecoder()
+            written = TextualCalls(names) if names else None
             delivered = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
                 async with aclosing(self._attempt(body, decoder)) as events:
                     async for event in events:
                         delivered = True
-                        yield event
+                        for shown in _without_calls(event, written) if written else (event,):
+                            yield shown
                 return
             except ModelError as error:
                 delay = None if delivered else retry_delay(error, attempt, self.settings)
@@ -162,6 +166,13 @@ class ChatClient:
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
         return body
+
+
+def _without_calls(event: Event, written: TextualCalls) -> list[Event]:
+    """An event as it is to be seen: calls written into the text are calls, and come before the end."""
+    if isinstance(event, TextDelta):
+        return written.feed(event.text)
+    return [*written.end(), event]
 
 
 async def _send(client: AsyncOpenAI, body: dict[str, Any]) -> Any:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
+from webapp.llm.structured import complete_items
 from webapp.prompts.catalogue import default_text
+from webapp.summaries.faithful import whole_sentences
 
 NAME = "conversation_summary"
 INSTRUCTIONS = default_text("summaries")
@@ -18,6 +22,8 @@ CALL_CHARS = 36_000
 EARLIER_CHARS = 1_500
 SUMMARY_CHARS = 6_000
 MARK = " […] "
+SUMMARY_TOKENS = 900
+FACT_TOKENS = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +51,15 @@ class SummaryFact(BaseModel):
     quote: str = Field("", max_length=2_000)
 
 
+def _none_is_empty(value: object) -> object:
+    return [] if value is None else value
+
+
 class LegacySummary(ConversationSummary):
     """The model's answer in a legacy: the same single call returns facts about its person. One that is malformed costs
     only itself."""
 
-    facts: list[Any] = Field(
+    facts: Annotated[list[Any], BeforeValidator(_none_is_empty)] = Field(
         default_factory=list, max_length=100, json_schema_extra={"items": SummaryFact.model_json_schema()}
     )
 
@@ -91,6 +101,27 @@ def cut(text: str, limit: int) -> str:
         return text
     head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
     return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
+
+
+def answer_tokens(said: Sequence[Said], with_facts: bool) -> int:
+    """How long the answer may be: the summary, and in a legacy a fact or two for every message of the user's."""
+    return SUMMARY_TOKENS + (FACT_TOKENS * sum(item.role == "user" for item in said) if with_facts else 0)
+
+
+def salvaged(text: str, with_facts: bool) -> ConversationSummary | None:
+    """What there is of an answer that was cut off: its summary up to the last whole sentence, its whole facts."""
+    found = re.search(r'"summary"\s*:\s*"((?:[^"\\]|\\.)*)', text, re.DOTALL)
+    if found is None:
+        return None
+    try:
+        summary = whole_sentences(str(json.loads(f'"{found[1]}"', strict=False)))[:SUMMARY_CHARS]
+    except ValueError:
+        return None
+    if not summary.strip():
+        return None
+    if with_facts:
+        return LegacySummary(summary=summary, facts=complete_items(text, "facts")[:100])
+    return ConversationSummary(summary=summary)
 
 
 def tidy(summary: str) -> str:

@@ -21,7 +21,7 @@ from webapp.extensions import app_settings
 from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
-from webapp.llm.errors import MalformedOutput
+from webapp.llm.errors import CutOff, MalformedOutput
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.model_clients import completions, embedder
@@ -30,12 +30,21 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
+from webapp.summaries.faithful import completed
 from webapp.summaries.forgetting import init_summary_forgetting
-from webapp.summaries.prompt import NAME, ConversationSummary, LegacySummary, Said, build_messages, tidy
+from webapp.summaries.prompt import (
+    NAME,
+    SUMMARY_CHARS,
+    ConversationSummary,
+    LegacySummary,
+    Said,
+    answer_tokens,
+    build_messages,
+    salvaged,
+    tidy,
+)
 
 log = logging.getLogger(__name__)
-
-MAX_TOKENS = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,17 +132,28 @@ def _summarise(conversation_id: int) -> Closed | None:
         instructions += fact_task(found.subject) + found.known
     shape = LegacySummary if found.subject else ConversationSummary
     messages = build_messages(found.said, found.earlier, instructions=instructions)
-    answer, completion = completions().complete_structured(messages, shape, NAME, max_tokens=MAX_TOKENS)
+    model = ""
+    try:
+        answer, completion = completions().complete_structured(
+            messages, shape, NAME, max_tokens=answer_tokens(found.said, bool(found.subject)), temperature=0.0
+        )
+        model = completion.model
+    except CutOff as cut:
+        rest = salvaged(cut.text, bool(found.subject))
+        if rest is None:
+            raise
+        answer = rest
     text = tidy(answer.summary)
     if not text:
         raise MalformedOutput
+    text = completed(text, [item.content for item in found.said if item.role == "user"], SUMMARY_CHARS)
     vector = None if found.is_temporary else client.embed_passages([text])[0]
     facts = []
     if isinstance(answer, LegacySummary):
         facts = [Proposed(fact.category, fact.content, fact.quote, fact.message) for fact in answer.readable]
     vectors = vectors_of(facts)
     with write_transaction():
-        return _store(conversation_id, found, text, vector, client.model, completion.model, settings, facts, vectors)
+        return _store(conversation_id, found, text, vector, client.model, model, settings, facts, vectors)
 
 
 def owed(limit: int = 200) -> Sequence[int]:

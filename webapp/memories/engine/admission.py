@@ -156,9 +156,9 @@ def place_of(
 ) -> tuple[SourceMessage, Span] | Refusal:
     """Where the quote stands: in the message named, or in the only one that holds it; no more of it than says it."""
     named = next((message for message in messages if message.number == operation.message_number), None)
-    own = [message for message in messages if message.role == "user"]
+    own = {message.message_id: message for message in reversed(messages) if message.role == "user"}.values()
     found = [(message, span) for message in own if (span := find_quote(operation.quote, message.content))]
-    place = next(((message, span) for message, span in found if message is named), None)
+    place = next(((m, span) for m, span in found if named is not None and m.message_id == named.message_id), None)
     if place is None and len(found) == 1:
         place = found[0]
     if place is None:

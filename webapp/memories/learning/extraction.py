@@ -57,6 +57,7 @@ class Result:
     title: str | None = None
     read: bool = False
     more: bool = False
+    through: int = 0
     calls: int = 0
     summary_due: bool = False  # a guided conversation has covered its points
 
@@ -69,21 +70,26 @@ class Result:
             later.title or self.title,
             self.read or later.read,
             later.more,
+            max(self.through, later.through),
             self.calls + later.calls,
             self.summary_due or later.summary_due,
         )
 
 
-def extract(conversation_id: int, from_start: bool = False, *, on_start: Callable[[], None] | None = None) -> Result:
-    """Read what the user said in a conversation since the last time, or `from_start`, for memories.
+def extract(
+    conversation_id: int, from_start: bool = False, after: int = 0, *, on_start: Callable[[], None] | None = None
+) -> Result:
+    """Read what the user said in a conversation since the last time, or `from_start` (after a message), for memories.
+
+    A long backlog is not read to its end: `more` says so, and `through` from where to go on.
 
     No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
     memory. Raises ModelError with nothing stored and the watermark where it was.
     """
     total = Result()
-    after = 0 if from_start else None
+    place = after if from_start else None
     for _ in range(MAX_CALLS):
-        found = reading.read(conversation_id, after)
+        found = reading.read(conversation_id, place)
         db.session.remove()
         if found is None:
             return total
@@ -94,7 +100,7 @@ def extract(conversation_id: int, from_start: bool = False, *, on_start: Callabl
         total = total.plus(step)
         if not step.more or not step.read:
             return total
-        after = found.call.covers_through if from_start else None
+        place = step.through if from_start else None
     return total
 
 
@@ -123,7 +129,10 @@ def _step(found: Reading) -> Result:
 
 
 def _title(found: Reading, proposed: str | None) -> str | None:
-    title = naming.tidy(proposed or "") or naming.from_words(found.first_words)
+    title = naming.tidy(proposed or "")
+    said = [source.content for source in found.call.sources]
+    if not title or not naming.is_of(title, " ".join([*said, *found.call.context])):
+        title = naming.from_words(found.first_words)
     if not title:
         return None
     with write_transaction():
@@ -150,10 +159,23 @@ def _write(found: Reading, answer: Answer | None) -> Result:
             result = _apply(found, answer)
             if still_holds:  # what points say was written by the model; memories are asked for one by one
                 result = replace(result, summary_due=_store_points(conversation, found, answer))
-        through = max(found.watermark or 0, found.call.covers_through or 0)
+        reached = _reached(found, answer)
+        through = max(found.watermark or 0, reached or 0)
+        partial = found.call.is_partial or reached != found.call.covers_through
         conversation.extracted_through = through or None
-        conversation.extraction_due = found.call.is_partial or reading.has_newer(conversation, through)
-        return replace(result, more=found.call.is_partial)
+        conversation.extraction_due = partial or reading.has_newer(conversation, through)
+        return replace(result, more=partial, through=reached or 0)
+
+
+def _reached(found: Reading, answer: Answer | None) -> int | None:
+    """The message up to which a call has read: all it covers, or, cut off, all before the one it was cut in.
+
+    The first message counts as read in any case: the same call would be cut off at the same place again.
+    """
+    if answer is None or answer.cut_at is None:
+        return found.call.covers_through
+    ids = {source.number: source.message_id for source in found.call.sources}
+    return max((i for i in ids.values() if i < ids[answer.cut_at]), default=ids[answer.cut_at])
 
 
 def _store_points(conversation: Conversation, found: Reading, answer: Answer) -> bool:
@@ -165,7 +187,7 @@ def _store_points(conversation: Conversation, found: Reading, answer: Answer) ->
     grounded, rejected = ground_assessments(answer.points, said, len(found.points))
     if rejected:
         log.info("points rejected", extra={"conversation_id": found.conversation_id, "rejected": rejected})
-    return guide.store(conversation, found.points, grounded, len(said))
+    return guide.store(conversation, found.points, grounded, len({source.message_id for source in said}))
 
 
 def _apply(found: Reading, answer: Answer) -> Result:

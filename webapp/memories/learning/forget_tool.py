@@ -40,13 +40,13 @@ _DECLINES = re.compile(
 
 
 class Forget(BaseModel):
-    """Arguments of `forget`."""
+    """Forget a memory for good. Only when the user's last message asks for it."""
 
     model_config = ConfigDict(extra="ignore")
 
-    quote: str = Field(min_length=1, max_length=2_000)
-    memory_id: int | None = Field(None, ge=1, le=2**31 - 1)
-    content: str | None = Field(None, max_length=500)
+    quote: str = Field(min_length=1, max_length=2_000, description="The user's words that ask for it, verbatim")
+    memory_id: int | None = Field(None, ge=1, le=2**31 - 1, description="From search_memories")
+    content: str | None = Field(None, max_length=500, description="Or the memory as you know it")
 
 
 def forget(turn: Message, args: Forget) -> dict[str, Any]:

@@ -12,9 +12,11 @@ can pass for a heading or for another speaker:
     # Conversation
     {"context": "assistant", "text": "…"}
     {"message": 1, "role": "user", "text": "…"}
+    {"message": 2, "role": "user", "continued": true, "text": "…"}
 
-Empty sections are left out, `# Conversation` is always last. Numbers count from 1 within the call; database ids never
-appear. `read_sections` is the inverse, for the offline model and for tests.
+A message of several sentences is shown in parts, each with a number. Empty sections are left out, `# Conversation` is
+always last. Numbers count from 1 within the call; database ids never appear. `read_sections` is the inverse, for the
+offline model and for tests.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.memories.engine.state import KnownMemory, MemoryRef, SourceMessage
+from webapp.memories.learning.parted import parts_of
 from webapp.prompts.catalogue import default_text
 from webapp.text.tokens import Count, estimate_tokens
 
@@ -67,9 +70,9 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `sources` are the numbered user messages in full, `context` what others said: both go into the `State`.
-    `evidence_tokens` is what the numbered messages take.
-    `covers_through` is the message id to which the watermark may move; `is_partial` says that newer user messages
+    `sources` are the numbered user messages (or parts of them) with their text in full, `context` what others said:
+    both go into the `State`. `evidence_tokens` is what the numbered messages take. `covers_through` is the message id
+    to which the watermark may move; `is_partial` says that newer user messages
     wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
     """
 
@@ -130,8 +133,10 @@ def build_extraction(
     evidence = [line for line in lines if line.is_new and line.role == "user"]
     texts: dict[int, str] = {}
     shortened: list[int] = []
-    for number, line in enumerate(evidence, 1):
-        price = cost(_row(_spoken(number, line.content)))
+    number = 1
+    for line in evidence:
+        parts = parts_of(line.content)
+        price = sum(cost(_row(_spoken(number + n, part, n > 0))) for n, part in enumerate(parts))
         if price > left and not texts:
             texts[line.message_id] = _shorten(number, line.content, left, cost)
             shortened.append(line.message_id)
@@ -141,6 +146,7 @@ def build_extraction(
             break
         texts[line.message_id] = line.content
         left -= price
+        number += len(parts)
     is_partial = len(texts) < len(evidence)
     covers_through = max(texts, default=None) if is_partial else max((line.message_id for line in lines), default=None)
 
@@ -161,9 +167,11 @@ def build_extraction(
     sources: list[SourceMessage] = []
     for line in lines:
         if line.message_id in texts:
-            number = len(sources) + 1
-            rows.append(_row(_spoken(number, texts[line.message_id])))
-            sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at))
+            whole = line.message_id in shortened
+            for n, part in enumerate([texts[line.message_id]] if whole else parts_of(line.content)):
+                number = len(sources) + 1
+                rows.append(_row(_spoken(number, part, n > 0)))
+                sources.append(SourceMessage(number, line.message_id, "user", line.content, line.said_at))
         elif line.message_id in kept:
             rows.append(_row(_context(line)))
     body = _join(profile_rows, memory_rows, point_rows, rows)
@@ -229,8 +237,8 @@ def _ends(text: str, size: int) -> str:
     return text[: size - size // 3] + SHORTENED + (text[-(size // 3) :] if size >= 3 else "")
 
 
-def _spoken(number: int, text: str) -> dict[str, Any]:
-    return {"message": number, "role": "user", "text": text}
+def _spoken(number: int, text: str, continued: bool = False) -> dict[str, Any]:
+    return {"message": number, "role": "user", **({"continued": True} if continued else {}), "text": text}
 
 
 def _context(line: ConversationLine) -> dict[str, Any]:

@@ -38,21 +38,20 @@ _REFUSALS = {
 
 
 class Remember(BaseModel):
-    """Arguments of `remember`."""
+    """Keep something lasting that the user said of themselves, or asks you to remember. Never secrets."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"required": ["content", "quote"]})
 
-    content: str = Field(min_length=1, max_length=500)
-    quote: str = Field("", max_length=2_000)
+    content: str = Field(min_length=1, max_length=500, description="One short statement in the user's language")
+    quote: str = Field("", max_length=2_000, description="The user's words that say it, verbatim")
     memory_type: MemoryKind = "fact"
-    fact_key: str | None = Field(None, max_length=100)
+    fact_key: str | None = Field(None, max_length=100, description="namespace/attribute, if it has one value")
     fact_value: str | None = Field(None, max_length=255)
     importance: Unit = 0.7
-    corrects: bool = False
 
 
 class Search(BaseModel):
-    """Arguments of `search_memories`."""
+    """Look for memories about the user by words."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -78,7 +77,6 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
         fact_value=args.fact_value,
         confidence=CONFIDENCE,
         importance=args.importance,
-        explicit_correction=args.corrects,
     )
     ids = store.candidates(conversation.user_id, conversation.space_id, [operation], [s.message_id for s in sources])
     if vectors and model:

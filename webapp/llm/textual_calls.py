@@ -1,0 +1,141 @@
+"""Tool calls that a model writes into its text, as bare models do: taken out of it and made calls; pure.
+
+`<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]`, fenced or bare
+JSON. A block with a call that can be read becomes that call; one that names a tool and cannot be read is hidden; all
+else is text. What is held back is never more than may still turn out to be the beginning of such a block.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from .events import Event, TextDelta, ToolCall
+
+_TAGS = ("tools", "tool", "tool_call", "tool_calls", "function_call", "function_calls", "|tool_call|")
+_FENCES = ("", "```", "```json", "```tool_call", "```tool_code", "```python")
+_NAME_FIELDS = ("name", "tool", "tool_name", "function")
+_ARGUMENT_FIELDS = ("arguments", "parameters", "args", "input")
+_TRIGGERS = re.compile(r"[<`\[{]")
+_SPACE = re.compile(r"\s+")
+_LONGEST_BLOCK = 20_000
+_LONGEST_OPENER = 200
+_DECODER = json.JSONDecoder()
+
+
+class TextualCalls:
+    """A filter over the text of one answer in which only the tools of these names can be called."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = frozenset(names)
+        json_openers = [f'{{"{field}":"{name}"' for field in _NAME_FIELDS for name in sorted(self._names)]
+        # `{"type": "function", "function": {"name": …` too, as in the protocol itself.
+        json_openers += ['{"type":"function"']
+        self._openers = [f"<{tag}>" for tag in _TAGS] + ["<function=", "[TOOL_CALLS]"]
+        self._openers += [
+            f"{fence}{bracket}{start}" for fence in _FENCES for bracket in ("", "[") for start in json_openers
+        ]
+        self._held = ""
+        self._block = False
+        self._said = ""
+        self._calls = 0
+
+    def feed(self, text: str) -> list[Event]:
+        """What of the text so far may be shown, and the calls that are whole."""
+        if not self._held and not _TRIGGERS.search(text):
+            self._said = (self._said + text)[-2:]
+            return [TextDelta(text)]
+        self._held += text
+        return list(self._work(ended=False))
+
+    def end(self) -> list[Event]:
+        """What was held back, now that nothing more comes."""
+        return list(self._work(ended=True))
+
+    def _work(self, ended: bool) -> Iterator[Event]:
+        while self._held:
+            if not self._block:
+                start, opens = self._opening(ended)
+                if start:
+                    yield self._show(start)
+                if opens is None:
+                    return  # the rest may still be a beginning
+                if not opens:
+                    continue
+                self._block = True
+            size = self._size_of_block(ended)
+            if size is None:
+                return
+            block, self._held, self._block = self._held[:size], self._held[size:], False
+            calls = list(self._calls_in(block))
+            yield from calls
+            if not calls and not any(name in block for name in self._names):
+                yield TextDelta(block)
+                self._said = block[-2:]
+
+    def _show(self, size: int) -> TextDelta:
+        shown, self._held = self._held[:size], self._held[size:]
+        self._said = (self._said + shown)[-2:]
+        return TextDelta(shown)
+
+    def _opening(self, ended: bool) -> tuple[int, bool | None]:
+        """How much of what is held is text for sure, and whether a block opens behind it; None while that is open."""
+        for found in _TRIGGERS.finditer(self._held):
+            at = found.start()
+            tail = _SPACE.sub("", self._held[at : at + _LONGEST_OPENER])
+            before = (self._said + self._held[:at])[-1:]
+            if found[0] in "{[" and before not in ("", "\n"):
+                continue  # inside a line, a brace is a brace
+            if any(tail.startswith(opener) for opener in self._openers):
+                return at, True
+            if not ended and any(opener.startswith(tail) for opener in self._openers):
+                return at, None
+        return len(self._held), False
+
+    def _size_of_block(self, ended: bool) -> int | None:
+        """Where the block at the beginning of what is held ends; None while more of it is to come."""
+        held = self._held
+        if len(held) > _LONGEST_BLOCK:
+            return len(held)
+        if tag := re.match(r"<\|?\s*(\w+)", held):
+            close = re.search(rf"</\s*\|?{tag[1]}\|?\s*>|<\|?/{tag[1]}\|?>", held)
+            return close.end() if close else len(held) if ended else None
+        if held.startswith("```"):
+            close_at = held.find("```", 3)
+            return close_at + 3 if close_at >= 0 else len(held) if ended else None
+        start = re.match(r"\[TOOL_CALLS\]\s*", held)
+        try:
+            _, end = _DECODER.raw_decode(held, start.end() if start else 0)
+        except (ValueError, RecursionError):
+            return len(held) if ended else None
+        return end
+
+    def _calls_in(self, block: str) -> Iterator[ToolCall]:
+        named = re.match(r"<function=([\w-]+)\s*>", block)
+        at = 0
+        while (at := block.find("{", at)) >= 0:
+            try:
+                value, end = _DECODER.raw_decode(block, at)
+            except (ValueError, RecursionError):
+                at += 1
+                continue
+            at = end
+            call = self._call_of(value, named[1] if named else None)
+            if call is not None:
+                yield call
+
+    def _call_of(self, value: Any, named: str | None) -> ToolCall | None:
+        if not isinstance(value, dict):
+            return None
+        inner = value.get("function")
+        if isinstance(inner, dict):
+            value = inner
+        name = named or next((value[f] for f in _NAME_FIELDS if isinstance(value.get(f), str)), None)
+        if name not in self._names:
+            return None
+        given = value if named else next((value[f] for f in _ARGUMENT_FIELDS if f in value), {})
+        self._calls += 1
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        return ToolCall(f"written-{self._calls}", name, text)

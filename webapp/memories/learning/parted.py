@@ -1,0 +1,32 @@
+"""A message cut into a few parts for the extraction call, each with a number of its own; pure.
+
+Small models answer one thing for each number and then go on: of a long message they would read the end alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from webapp.memories.engine.speech import pasted_spans
+
+PART = 80
+"""Characters of which a quarter makes a part, if a sentence ends there."""
+MOST_PARTS = 40
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a message, in order, verbatim; cut between sentences, and never inside what is pasted."""
+    least = max(PART, len(text) // MOST_PARTS)
+    pasted = pasted_spans(text)
+    parts: list[str] = []
+    start = 0
+    for seam in _SENTENCE_END.finditer(text):
+        inside = any(span.start < seam.end() and seam.start() < span.end for span in pasted)
+        # The rest must be worth a number too: a last "Thanks!" stays with what it ends.
+        if inside or seam.start() - start < least // 4 or len(text) - seam.end() < least // 4:
+            continue
+        parts.append(text[start : seam.end()])
+        start = seam.end()
+    parts.append(text[start:])
+    return [part.strip() for part in parts if part.strip()]

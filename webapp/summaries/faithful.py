@@ -1,0 +1,59 @@
+"""What a summary must not lose: the numbers, dates and names that the user gave; pure.
+
+Models drop the very words that a summary is for. What is missing is looked for after the call and appended in the
+user's own sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from webapp.text.words import stems, words
+
+MOST_SENTENCES = 12
+MOST_CHARS = 220
+ALSO = "Also said:"
+_SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w))+[.!?…。！？]*[\"'”’)]*")
+_WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
+_NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll", "ok"))
+
+
+def particulars(text: str) -> dict[str, str]:
+    """The numbers and names of a text, each by the sentence that holds it; a capital at its beginning is no name."""
+    found: dict[str, str] = {}
+    for part in _SENTENCE.finditer(text):
+        sentence = part.group().strip()
+        if sentence.endswith(("?", "？", "؟")):
+            continue
+        start = len(sentence) - len(sentence.lstrip("\"'“„«("))
+        for match in _WORD.finditer(sentence):
+            word = match.group()
+            name = word[0].isupper() and match.start() > start and word.casefold() not in _NO_NAMES
+            if name or any(char.isdigit() for char in word):
+                found.setdefault(word, sentence)
+    return found
+
+
+def completed(summary: str, said: Iterable[str], limit: int) -> str:
+    """A summary, and behind it the sentences whose numbers and names it lost, as far as `limit` characters reach."""
+    kept = set(stems(words(summary), keep_stop_words=True)) | set(words(summary))
+    missing: dict[str, None] = {}
+    for text in said:
+        for word, sentence in particulars(text).items():
+            if not all(term in kept for term in words(word)) and len(sentence) <= MOST_CHARS:
+                missing.setdefault(sentence)
+    room = limit - len(summary) - len(ALSO) - 2
+    added: list[str] = []
+    for sentence in list(missing)[:MOST_SENTENCES]:
+        room -= len(sentence) + 1
+        if room < 0:
+            break
+        added.append(sentence if sentence[-1] in ".!…。！" else f"{sentence}.")
+    return f"{summary}\n{ALSO} {' '.join(added)}" if added else summary
+
+
+def whole_sentences(text: str) -> str:
+    """The beginning of a text that was cut off, up to the last sentence that ends; all of it when none does."""
+    ends = [match.end() for match in re.finditer(r"[.!?…。！？][\"'”’)]*(?=\s|$)", text)]
+    return text[: ends[-1]] if ends else text
