@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tests.memories.worlds import NOON
 from webapp.memories.engine.state import KnownMemory
+from webapp.memories.learning.parted import parts_of
 from webapp.memories.learning.prompt import (
     CONVERSATION,
     INSTRUCTIONS,
@@ -97,6 +98,19 @@ def test_the_oldest_context_goes_first():
     assert not call.is_partial
 
 
+def test_a_message_of_several_sentences_has_a_number_for_each():
+    text = (
+        "I prefer tabs over spaces. Oh, and please answer me in short bullet points. "
+        'They sent: "I live in Bergen. I am fluent in Japanese. I prefer early shifts." Is that any good?'
+    )
+    call = build_extraction(lines(text, "reply", "Short one."))
+    rows = [row for row in read_sections(call.messages[1]["content"])[CONVERSATION] if "message" in row]
+    assert [row["message"] for row in rows] == list(range(1, len(rows) + 1)) and len(rows) >= 4
+    assert [row.get("continued", False) for row in rows] == [False, *[True] * (len(rows) - 2), False]
+    assert any("I live in Bergen. I am fluent in Japanese. I prefer early shifts." in row["text"] for row in rows)
+    assert {source.content for source in call.sources} == {text, "Short one."}
+
+
 def test_a_budget_without_room_is_an_error():
     with pytest.raises(ValueError, match="no room"):
         build_extraction(lines("hi"), budget=100)
@@ -113,14 +127,20 @@ def test_the_budget_holds_and_no_user_message_is_lost(said, new_from, contents, 
     call = build_extraction(conversation, memories, {"name": "A" * 500}, [OpenPoint("p" * 300)] * 3, BASE + extra)
     assert call.tokens <= BASE + extra
     evidence = [line for line in conversation if line.is_new and line.role == "user"]
-    assert [s.message_id for s in call.sources] == [line.message_id for line in evidence[: len(call.sources)]]
+    read = list(dict.fromkeys(source.message_id for source in call.sources))
+    assert read == [line.message_id for line in evidence[: len(read)]]
     assert bool(call.sources) == bool(evidence)
-    assert call.is_partial == (len(call.sources) < len(evidence))
-    waiting = evidence[len(call.sources) :]
+    assert call.is_partial == (len(read) < len(evidence))
+    waiting = evidence[len(read) :]
     assert all(line.message_id > call.covers_through for line in waiting)
     sections = read_sections(call.messages[1]["content"])
     assert len(sections[MEMORIES]) == len(call.numbered) == len(memories) - call.dropped_memories
     shown = [row for row in sections[CONVERSATION] if "message" in row]
     for row, source in zip(shown, call.sources, strict=True):
-        assert row["text"] == source.content or source.message_id in call.shortened
+        assert row["text"] in source.content or source.message_id in call.shortened
+    for message in {source.message_id: source for source in call.sources}.values():
+        parts = [row["text"] for row, s in zip(shown, call.sources, strict=True) if s.message_id == message.message_id]
+        assert (
+            message.message_id in call.shortened or "".join(parts).split() == "".join(parts_of(message.content)).split()
+        )
     assert json.loads(json.dumps(call.messages))

@@ -159,7 +159,9 @@ CLOSE_SUBJECT = re.compile(
     rf"-)(?!\s+(?:and|und|et|y)\s+(?:i|ich|moi|yo)\b)",
     re.IGNORECASE,
 )
-OWNED = re.compile(rf"(?<!\w){CLOSE}(?!\w|-)[^.;!?]{{0,30}}$", re.IGNORECASE)
+OWNED = re.compile(
+    rf"(?<!\w){CLOSE}(?!\w|-)(?:(?!\b(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\b)[^.;!?]){{0,30}}$", re.IGNORECASE
+)
 MOOD = re.compile(
     r"(?<!\w)"
     + any_of(

@@ -29,4 +29,4 @@ def parts_of(text: str) -> list[str]:
         parts.append(text[start : seam.end()])
         start = seam.end()
     parts.append(text[start:])
-    return [part.strip() for part in parts if part.strip()]
+    return [part.strip() for part in parts if part.strip()] or [text]
