@@ -21,28 +21,17 @@ from webapp.extensions import app_settings
 from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
-from webapp.llm.errors import CutOff, MalformedOutput
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
-from webapp.model_clients import completions, embedder
+from webapp.model_clients import embedder
 from webapp.prompts import service as prompts
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
-from webapp.summaries.faithful import completed
+from webapp.summaries.asking import ask
 from webapp.summaries.forgetting import init_summary_forgetting
-from webapp.summaries.prompt import (
-    NAME,
-    SUMMARY_CHARS,
-    ConversationSummary,
-    LegacySummary,
-    Said,
-    answer_tokens,
-    build_messages,
-    salvaged,
-    tidy,
-)
+from webapp.summaries.prompt import LegacySummary, Said
 
 log = logging.getLogger(__name__)
 
@@ -130,23 +119,8 @@ def _summarise(conversation_id: int) -> Closed | None:
         client.embed_passages([found.said[0].content[:200] if found.said else "summary"])
     if found.subject:
         instructions += fact_task(found.subject) + found.known
-    shape = LegacySummary if found.subject else ConversationSummary
-    messages = build_messages(found.said, found.earlier, instructions=instructions)
-    model = ""
-    try:
-        answer, completion = completions().complete_structured(
-            messages, shape, NAME, max_tokens=answer_tokens(found.said, bool(found.subject)), temperature=0.0
-        )
-        model = completion.model
-    except CutOff as cut:
-        rest = salvaged(cut.text, bool(found.subject))
-        if rest is None:
-            raise
-        answer = rest
-    text = tidy(answer.summary)
-    if not text:
-        raise MalformedOutput
-    text = completed(text, [item.content for item in found.said if item.role == "user"], SUMMARY_CHARS)
+    answer, model = ask(found.said, found.earlier, instructions, with_facts=bool(found.subject))
+    text = answer.summary
     vector = None if found.is_temporary else client.embed_passages([text])[0]
     facts = []
     if isinstance(answer, LegacySummary):

@@ -1,0 +1,48 @@
+"""The model call of a summary: a cut-off answer counts as far as it goes, and what it lost of the facts is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.llm.errors import CutOff, MalformedOutput
+from webapp.model_clients import completions
+from webapp.summaries.faithful import completed
+from webapp.summaries.prompt import (
+    NAME,
+    SUMMARY_CHARS,
+    ConversationSummary,
+    LegacySummary,
+    Said,
+    answer_tokens,
+    build_messages,
+    salvaged,
+    tidy,
+)
+
+TEMPERATURE = 0.0
+
+
+def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bool) -> tuple[ConversationSummary, str]:
+    """The summary of these messages, in a legacy with its facts, and the model's name; no connection may be held.
+
+    Raises ModelError with nothing half-done.
+    """
+    messages = build_messages(said, earlier, instructions=instructions)
+    shape = LegacySummary if with_facts else ConversationSummary
+    model = ""
+    answer: ConversationSummary
+    try:
+        answer, completion = completions().complete_structured(
+            messages, shape, NAME, max_tokens=answer_tokens(said, with_facts), temperature=TEMPERATURE
+        )
+        model = completion.model
+    except CutOff as cut:
+        rest = salvaged(cut.text, with_facts)
+        if rest is None:
+            raise
+        answer = rest
+    text = tidy(answer.summary)
+    if not text:
+        raise MalformedOutput
+    whole = completed(text, [item.content for item in said if item.role == "user"], SUMMARY_CHARS)
+    return answer.model_copy(update={"summary": whole}), model
