@@ -161,3 +161,29 @@ def test_points_are_read_one_by_one():
     (read,) = read_points([point, {"point_number": 0}, "nonsense"])
     assert read.structured_data == {"noise": "low"}
     assert read_points(None) == () == read_points({"point_number": 1})
+
+
+def test_a_quote_of_two_things_is_two_statements():
+    twofold = GOOD | {
+        "quote": "My best half marathon is 1:42 and I run on Tuesdays and Thursdays",
+        "content": "Best half marathon is 1:42",
+        "key": "none",
+        "value": "",
+    }
+    first, second = read_statements([twofold]).operations
+    assert (first.quote, second.quote) == ("My best half marathon is 1:42", "I run on Tuesdays and Thursdays")
+    assert second.content == "I run on Tuesdays and Thursdays" and second.confidence == 0.7
+    told = GOOD | {
+        "quote": "I run on Tuesdays and Thursdays",
+        "content": "Runs on Tuesdays and Thursdays",
+        "key": "none",
+    }
+    assert len(read_statements([twofold, told]).operations) == 2
+    assert len(read_statements([GOOD | {"quote": "My name is Alex and I said so"}]).operations) == 1
+
+
+def test_what_quotes_words_that_the_answer_passes_over_sums_up_too_much():
+    wide = GOOD | {"quote": "Convert this: 2 cups of flour. I like metric units.", "content": "Converts flour"}
+    inner = {"message": 1, "quote": "2 cups of flour", "about": "question_or_task"}
+    found = read_statements([wide, inner])
+    assert found.operations == () and found.passed_over == {"question_or_task": 2}

@@ -125,6 +125,8 @@ def reworded(operation: MemoryOperation, quote: str) -> MemoryOperation:
         return operation
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
     kind, content = operation.memory_type, operation.content
+    if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
+        key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
     if key is not None and not key_holds(key, value, quote):
         # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
         if key in NAME_KEYS or about_somebody_close(quote, value):

@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.leftovers import with_leftovers
 from webapp.memories.engine.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
 from webapp.text.canonical import plain_text
 
@@ -176,7 +177,7 @@ def read_statements(items: Sequence[Any]) -> Extraction:
             operations.append(operation)
         else:
             reasons[inner.about.value] += 1
-    return Extraction(tuple(operations), malformed, max(0, len(items) - MOST), dict(reasons))
+    return Extraction(tuple(with_leftovers(operations)), malformed, max(0, len(items) - MOST), dict(reasons))
 
 
 def _holds(statement: Statement, passed: Statement) -> bool:

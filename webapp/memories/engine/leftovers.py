@@ -1,0 +1,67 @@
+"""What a statement quotes and does not say: "my best half marathon is 1:42 and I run on Tuesdays" is two things; pure.
+
+Small models quote two statements and reword one. The other is kept in the user's own words, as a statement of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from webapp.memories.engine.operations import Action, MemoryOperation
+from webapp.memories.engine.phrases import SUBJECT_I
+from webapp.memories.engine.soundness import is_said, own_words, telling
+from webapp.text.words import stems, words
+
+LEAST_WORDS = 4
+_AND = re.compile(
+    r",?\s+(?:and|und|et|y|e|en)\s+(?=(?:i|i['’]\w+|my|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|io|eu|ik)\b)",
+    re.IGNORECASE,
+)
+CONFIDENCE = 0.7
+
+
+def with_leftovers(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
+    """The operations, each quoting what it says; followed by what else its quote said, unless another tells that."""
+    found: list[MemoryOperation] = []
+    for operation in operations:
+        clauses = [clause.strip() for clause in _AND.split(operation.quote) if clause.strip()]
+        others = [other for other in operations if other is not operation]
+        said = [clause for clause in clauses if _says(operation, clause)]
+        if operation.action is Action.RETRACT or len(clauses) < 2 or len(said) != 1:
+            found.append(operation)
+            continue
+        found.append(operation.model_copy(update={"quote": said[0]}))
+        for clause in clauses:
+            if clause not in said and _is_statement(clause) and not any(_tells(other, clause) for other in others):
+                found.append(_own(operation, clause))
+    return found
+
+
+def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
+    return operation.model_copy(
+        update={
+            "action": Action.ADD,
+            "memory_number": None,
+            "quote": clause,
+            "content": own_words(clause),
+            "fact_key": None,
+            "fact_value": None,
+            "confidence": min(CONFIDENCE, operation.confidence),
+        }
+    )
+
+
+def _is_statement(clause: str) -> bool:
+    return len(clause.split()) >= LEAST_WORDS and SUBJECT_I.match(clause) is not None and len(telling(clause)) >= 2
+
+
+def _says(operation: MemoryOperation, clause: str) -> bool:
+    terms = set(stems(words(clause)))
+    return any(is_said(term, terms) for term in telling(operation.content))
+
+
+def _tells(other: MemoryOperation, clause: str) -> bool:
+    """Whether another statement quotes or says what a clause does."""
+    terms, folded, quote = set(stems(words(clause))), clause.casefold(), other.quote.casefold()
+    return folded in quote or quote in folded or sum(is_said(term, terms) for term in telling(other.content)) >= 2
