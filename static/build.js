@@ -19,11 +19,12 @@ const SCRIPTS = {
 
 // Latin is fetched by everyone; the other ranges only by pages that contain such letters.
 const FONTS = {
-  "literata": ["index.css"],
-  "source-sans-3": ["index.css", "wght-italic.css"],
-  "source-code-pro": ["index.css"],
+  // Headings and names only: one weight of it is a third of the variable font.
+  "@fontsource/literata": ["500.css"],
+  "@fontsource-variable/source-sans-3": ["index.css", "wght-italic.css"],
+  "@fontsource-variable/source-code-pro": ["index.css"],
 };
-const RANGES = /-(latin|latin-ext|cyrillic|greek|vietnamese)-wght-/;
+const RANGES = /-(latin|latin-ext|cyrillic|greek|vietnamese)-(wght|500)-/;
 
 const ICONS = `archive archive-restore arrow-down arrow-right arrow-up check chevron-down chevron-left chevron-right circle-alert
   circle-help columns-2 copy diamond ellipsis eraser feather file-text flask-conical folder history hourglass info key-round
@@ -57,13 +58,13 @@ function copyKatex() {
 function copyFonts() {
   let css = "";
   for (const [family, sheets] of Object.entries(FONTS)) {
-    const home = join(modules, "@fontsource-variable", family);
+    const home = join(modules, family);
     for (const sheet of sheets) {
       for (const [block] of readFileSync(join(home, sheet), "utf8").matchAll(/@font-face \{[^}]*\}/g)) {
         const file = block.match(/url\(\.\/files\/([^)]+)\)/)[1];
         if (!RANGES.test(file)) continue;
         copyFileSync(join(home, "files", file), join(vendor, "fonts", file));
-        css += block.replace("./files/", "") + "\n";
+        css += block.replaceAll("./files/", "").replace(/, url\([^)]*\.woff\) format\('woff'\)/, "") + "\n";
       }
     }
   }

@@ -37,6 +37,7 @@ from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
 from webapp.chat.start_pages import blueprint as start_pages
+from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
 from webapp.conversations.folders_api import blueprint as folders_api
@@ -176,6 +177,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_audit()
     init_oidc(app, settings)
     rendering.init_rendering(app)
+    init_compression(app)
     init_chat(app, settings)
 
 

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from webapp import dates
 from webapp.accounts.auth import current_identity
+from webapp.compression import read_asset, reads_gzip
 from webapp.markdown import render_stored
 from webapp.templating import asset, init_templating
 
@@ -95,7 +96,17 @@ def _page_state() -> dict[str, Any]:
 
 
 def _serve_asset(version: str, filename: str) -> Response:
-    response = send_from_directory(current_app.static_folder or "static", filename)
+    folder = current_app.static_folder or "static"
+    asset_read = read_asset(Path(folder), filename, version if version == current_app.config["STATIC_VERSION"] else "")
+    if asset_read is None:
+        response = send_from_directory(folder, filename)
+    else:
+        text, packed, media_type = asset_read
+        is_packed = packed is not None and reads_gzip()
+        response = Response(packed if is_packed else text, mimetype=media_type)
+        response.headers.update({"Vary": "Accept-Encoding", "Cache-Control": "no-cache"})
+        if is_packed:
+            response.headers["Content-Encoding"] = "gzip"
     if version == current_app.config["STATIC_VERSION"]:
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
     return response

@@ -33,7 +33,7 @@ def test_the_second_account_is_no_admin(anonymous, make_user):
     [
         ({"email": "no address"}, "The e-mail address is not an e-mail address."),
         ({"password": "short"}, "The password must have at least 8 characters"),
-        ({"password": "password1"}, "The password is one of those that are tried first"),
+        ({"password": "password1"}, "The password is too common"),
         ({"email": "taken@example.org"}, "The e-mail address already has an account."),
         ({"name": "x" * 201}, "The name must have at most 200 characters."),
     ],
@@ -106,7 +106,7 @@ def test_a_new_password_ends_the_other_sessions(login, user):
     wrong = post_form(here, "/settings/password", "/settings", current_password="no", new_password="another tide mill")
     assert wrong.status_code == 422 and "This is not your present password." in wrong.text
     weak = post_form(here, "/settings/password", "/settings", current_password=user.password, new_password="12345678")
-    assert weak.status_code == 422 and "tried first" in weak.text
+    assert weak.status_code == 422 and "too common" in weak.text
     right = {"current_password": user.password, "new_password": "another tide mill"}
     done = post_form(here, "/settings/password", "/settings", **right)
     assert done.status_code == 303

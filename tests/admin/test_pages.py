@@ -64,7 +64,7 @@ def test_overview_tells_the_state(browser, user, app):
     assert re.search(r"<dt>Users</dt><dd>2</dd>", text)
     assert re.search(r"<dt>Admins</dt><dd>1</dd>", text)
     assert "test-chat" in text
-    assert "No worker gives a sign of life" in text
+    assert "No worker is running" in text
     assert "queue “upkeep”: 0 waiting" in text
     assert app.extensions["settings"].secret_key not in text
 
@@ -96,7 +96,7 @@ def test_users_are_found_by_address_and_name(browser, make_user):
     found = browser.get("/admin/users?q=%25").text
     assert "100%@example.org" in found
     assert "heron@example.org" not in found
-    assert "Nobody has" in browser.get("/admin/users?q=nobody-like-that").text
+    assert "No user matches" in browser.get("/admin/users?q=nobody-like-that").text
 
 
 def test_users_come_in_pages_and_as_rows_for_htmx(browser, make_user, monkeypatch):

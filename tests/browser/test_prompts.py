@@ -50,7 +50,7 @@ def test_everything_on_the_page_of_a_prompt(open_tab, planted, device, colour):
     page.locator("#versions").get_by_role("link", name="Compare").click()
     expect(page.locator(".diff-added mark, .diff-added").first).to_be_visible()
     page.locator("#message_id").fill(str(reply_id))
-    page.get_by_role("button", name="Make both").click()
+    page.get_by_role("button", name="Run both").click()
     expect(page.locator(".version-reply strong")).to_have_text(["drives", "drives"])
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)

@@ -28,7 +28,7 @@ def complaint(password: str, email: str = "") -> str | None:
     if len(password) > MAX_PASSWORD:
         return f"must have at most {MAX_PASSWORD} characters"
     if folded in _common() or _is_run(folded):
-        return "is one of those that are tried first; choose another one"
+        return "is too common; choose another one"
     local, _, domain = email.casefold().partition("@")
     if email and folded in {email.casefold(), local, domain, local + domain}:
         return "must not be the e-mail address or a part of it"

@@ -48,7 +48,7 @@ def registration() -> ViewResult:
     is_open = _switch("open")
     service.set_registration_open(is_open)
     db.session.commit()
-    flash("Anyone can make an account now." if is_open else "Registration is closed.")
+    flash("Anyone can create an account now." if is_open else "Registration is closed.")
     return redirect(url_for(".overview") + "#registration", 303)
 
 
@@ -87,7 +87,7 @@ def user(user_id: int) -> ViewResult:
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
-    said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is not an admin any more."
+    said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is no longer an admin."
     return _changed(user_id, said)
 
 
@@ -97,7 +97,7 @@ def set_admin(user_id: int) -> ViewResult:
 def set_active(user_id: int) -> ViewResult:
     """Switch an account off or on."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
-    said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is switched off."
+    said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is deactivated."
     return _changed(user_id, said)
 
 

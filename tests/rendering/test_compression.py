@@ -1,0 +1,66 @@
+"""What goes over the wire: compressed for those who can read it, and only what is safe to compress."""
+
+from __future__ import annotations
+
+import gzip
+import re
+
+import pytest
+
+GZIP = {"Accept-Encoding": "gzip, br"}
+
+
+def test_a_page_is_compressed_for_those_who_read_it(user, login) -> None:
+    browser = login(user)
+    plain, packed = browser.get("/memory"), browser.get("/memory", headers=GZIP)
+    assert "Content-Encoding" not in plain.headers
+    assert packed.headers["Content-Encoding"] == "gzip" and "Accept-Encoding" in packed.headers["Vary"]
+    assert b"<title>" in gzip.decompress(packed.data)
+    assert len(packed.data) * 3 < len(plain.data)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [("/memory?q=guess", {}), ("/sidebar", {"HX-Request": "true"}), ("/api/conversations", {}), ("/healthz", {})],
+)
+def test_what_may_repeat_a_strangers_words_is_not(path: str, headers: dict[str, str], user, login) -> None:
+    assert "Content-Encoding" not in login(user).get(path, headers={**GZIP, **headers}).headers
+
+
+def test_style_sheets_come_in_one_answer(app, user, login) -> None:
+    browser = login(user)
+    sheets = re.findall(r'<link rel="stylesheet" href="([^"]*\+[^"]*)"', browser.get("/").text)
+    assert len(sheets) == 1
+    answer = browser.get(sheets[0], headers=GZIP)
+    text = gzip.decompress(answer.data).decode()
+    assert answer.mimetype == "text/css" and "immutable" in answer.headers["Cache-Control"]
+    assert "--paper:" in text and ".composer-box" in text and "Every colour, size" not in text
+    assert browser.get(sheets[0]).get_data(as_text=True) == text
+    version = sheets[0].split("/css/")[0]
+    for unknown in ("css/tokens+nothing.css", "css/tokens+..%2Fbase.css", "css/..%2F..%2Fpyproject.toml", "js/none.js"):
+        assert browser.get(f"{version}/{unknown}").status_code == 404
+
+
+def test_a_conversation_weighs_little(app, user, login) -> None:
+    """Page, style sheets, scripts, icons and the fonts that every page needs, as they are sent: under 150 kB."""
+    browser = login(user)
+    page = browser.get("/", headers=GZIP)
+    html = gzip.decompress(page.data).decode()
+    total = len(page.data)
+    links = set(re.findall(r'(?:href|src)="(/static/[^"#]+)', html))
+    scripts = {link for link in links if link.endswith("/js/app.js")}
+    folder = next(iter(scripts)).removesuffix("app.js")
+    waiting, modules = ["app.js"], set()
+    while waiting:
+        name = waiting.pop()
+        if name in modules:
+            continue
+        modules.add(name)
+        waiting += re.findall(r'(?:from|import) "\./([\w-]+\.js)"', browser.get(folder + name).text)
+    root = folder.removesuffix("js/")
+    for link in {*links, *(folder + name for name in modules), root + "vendor/fonts/literata-latin-500-normal.woff2"}:
+        answer = browser.get(link, headers=GZIP)
+        assert answer.status_code == 200, link
+        total += len(answer.data)
+        answer.close()
+    assert total < 150_000, total

@@ -1,0 +1,76 @@
+"""Less over the wire: style sheets in one answer, text files and whole pages compressed."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from flask import Flask, Response, request
+
+WORTH_IT = 2_000
+"""Bytes below which a text is sent as it is."""
+COMPRESSED = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".json": "application/json"}
+_SHEETS = re.compile(r"css/([a-z-]+(?:\+[a-z-]+)*)\.css")
+# A comment on lines of its own. Nothing else is taken away: that would ask for a parser.
+_COMMENT = re.compile(rb"^[ \t]*//.*\n|^[ \t]*/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n", re.MULTILINE)
+
+
+def init_compression(app: Flask) -> None:
+    """Compress whole pages for those who read gzip."""
+    app.after_request(_compress_page)
+
+
+def read_asset(folder: Path, filename: str, version: str) -> tuple[bytes, bytes | None, str] | None:
+    """A text file of the static folder: bytes, compressed bytes if that is worth it, and media type.
+
+    `css/a+b.css` are those style sheets one after the other. None for other kinds of files, and for what is not there.
+    """
+    media_type = COMPRESSED.get(Path(filename).suffix)
+    return _read(folder, filename, version, media_type) if media_type else None
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, filename: str, _version: str, media_type: str) -> tuple[bytes, bytes | None, str] | None:
+    sheets = _SHEETS.fullmatch(filename)
+    names = [f"css/{name}.css" for name in sheets.group(1).split("+")] if sheets else [filename]
+    root = folder.resolve()
+    paths = [(root / name).resolve() for name in names]
+    if not all(path.is_relative_to(root) and path.is_file() for path in paths):
+        return None
+    text = b"\n".join(path.read_bytes() for path in paths)
+    if not filename.startswith("vendor/"):
+        text = _COMMENT.sub(b"", text)
+    packed = gzip.compress(text, 9, mtime=0) if len(text) > WORTH_IT else None
+    return text, packed, media_type
+
+
+def reads_gzip() -> bool:
+    """Whether the caller takes a compressed answer."""
+    return "gzip" in request.accept_encodings.values()
+
+
+def _compress_page(response: Response) -> Response:
+    """Compress a whole page of HTML.
+
+    Not one whose address has a query: a page that repeats what a stranger put there, compressed together with what is
+    secret in it, would tell by its length how much the two are alike.
+    """
+    if (
+        request.method != "GET"
+        or request.query_string
+        or response.mimetype != "text/html"
+        or response.is_streamed
+        or response.direct_passthrough
+        or "Content-Encoding" in response.headers
+        or request.headers.get("HX-Request")
+        or not reads_gzip()
+    ):
+        return response
+    body = response.get_data()
+    if len(body) > WORTH_IT:
+        response.set_data(gzip.compress(body, 4, mtime=0))
+        response.headers["Content-Encoding"] = "gzip"
+        response.headers.add("Vary", "Accept-Encoding")
+    return response
