@@ -104,7 +104,7 @@ def test_the_theme_is_this_browsers_and_the_accounts(login, user):
 def test_a_new_password_ends_the_other_sessions(login, user):
     here, elsewhere = login(user), login(user)
     wrong = post_form(here, "/settings/password", "/settings", current_password="no", new_password="another tide mill")
-    assert wrong.status_code == 422 and "This is not your present password." in wrong.text
+    assert wrong.status_code == 422 and "This is not your current password." in wrong.text
     weak = post_form(here, "/settings/password", "/settings", current_password=user.password, new_password="12345678")
     assert weak.status_code == 422 and "too common" in weak.text
     right = {"current_password": user.password, "new_password": "another tide mill"}

@@ -180,7 +180,7 @@ def test_an_address_can_be_changed_to_a_free_one(people: People) -> None:
     people.user("eve")
     with pytest.raises(Invalid, match="already has an account"), write_transaction():
         service.change_email(ann, EmailChange(email="eve@example.com", password=PASSWORD))
-    with pytest.raises(Invalid, match="present password"), write_transaction():
+    with pytest.raises(Invalid, match="current password"), write_transaction():
         service.change_email(ann, EmailChange(email="new@example.com", password="wrong"))
     with write_transaction():
         service.change_email(ann, EmailChange(email="new@example.com", password=PASSWORD))

@@ -113,7 +113,8 @@ def test_hostile_markdown_does_nothing(tab, model):
 
 def test_too_long_a_message_is_kept_and_explained(tab):
     page = tab.page
-    page.get_by_label("Message", exact=True).fill("x" * 65_540)
+    page.locator("#composer").evaluate("form => { form.dataset.limit = '100' }")
+    page.get_by_label("Message", exact=True).fill("x" * 105)
     expect(page.get_by_text("5 characters too many")).to_be_visible()
     expect(page.get_by_role("button", name="Send")).to_be_disabled()
 
@@ -131,16 +132,16 @@ def test_settings(tab, user):
     expect(page.get_by_text("Saved.")).to_be_visible()
     expect(page.locator(".account-name")).to_have_text("Grace Hopper")
     page.get_by_label("Token name").fill("Script")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.locator("#new-token")).to_contain_text("cmpl_")
     page.get_by_role("button", name="Revoke “Script”").click()
     expect(page.get_by_role("button", name="Revoke “Script”")).to_have_count(0)
-    page.get_by_label("Present password").fill("wrong")
+    page.get_by_label("Current password").fill("wrong")
     page.get_by_label("New password").fill("another heron, another mill")
     page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("This is not your present password.")).to_be_visible()
+    expect(page.get_by_text("This is not your current password.")).to_be_visible()
     tab.forgive()
-    page.get_by_label("Present password").fill(user.password)
+    page.get_by_label("Current password").fill(user.password)
     page.get_by_label("New password").fill("another heron, another mill")
     page.get_by_role("button", name="Change password").click()
     expect(page.get_by_text("The password is changed.")).to_be_visible()
@@ -148,6 +149,6 @@ def test_settings(tab, user):
 
 def test_an_unknown_page_says_so(tab):
     page = tab.go("/c/999999")
-    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
     assert serious_findings(page) == []
     tab.forgive()

@@ -27,7 +27,7 @@ def test_the_database_goes_away_and_comes_back(tab, live_server, model):
     expect(notice).to_have_count(1)  # what is said again is not said twice
     assert page.context.request.get(page.url).status == 503
     page.reload()
-    expect(page.get_by_role("heading", name="Not available for the moment")).to_be_visible()
+    expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()
     assert serious_findings(page) == []
     live_server.start_database()
     page.get_by_role("link", name="Try again").click()

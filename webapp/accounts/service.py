@@ -251,7 +251,7 @@ def _keep_an_admin(user_id: int) -> None:
 def _prove(user_id: int, password: str, field: str) -> User:
     user = get_user(user_id)
     if not verify_password(password, user.password_hash):
-        raise Invalid.field(field, "is not your present password")
+        raise Invalid.field(field, "is not your current password")
     return user
 
 
