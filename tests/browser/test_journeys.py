@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -140,3 +141,78 @@ def test_an_ordinary_conversation_has_no_points(garden, tab):
     expect(replies(page)).to_have_count(1)
     expect(page.locator("#tab-points")).to_be_hidden()
     expect(page.get_by_role("button", name="Ask a question")).to_have_count(0)
+
+
+def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path):
+    page = tab.page
+    tab.go("/journeys")
+    page.get_by_role("link", name="Write your own").click()
+    page.get_by_role("link", name="Write a journey").click()
+    page.get_by_label("Title", exact=True).first.fill("My week")
+    page.get_by_label("What it is for").fill("A look back at a week.")
+    page.get_by_label("How the assistant should be").fill("Be brief.")
+    point = page.locator(".journey-point-form").first
+    point.get_by_label("Title", exact=True).fill("What went well")
+    point.get_by_label("What to find out").fill("One thing that went well")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_role("alert")).to_contain_text("points[0].completion_criteria")
+    tab.forgive()  # the browser notes the 422
+    point.get_by_label("When it is done").fill("One thing is named")
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.get_by_text("A draft, not on offer yet.")).to_be_visible()
+    model.script(match="Conversation Point: What went well", reply="What went well this week?")
+    page.get_by_role("button", name="Save and try").click()
+    expect(page.get_by_text("What went well this week?")).to_be_visible(**LATE)
+    assert not scrolls_sideways(page)
+    assert serious_findings(page) == []
+    shoot(page, "editor")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("On offer, version 1.")).to_be_visible()
+
+    page.get_by_label("Title", exact=True).nth(1).fill("What was good")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("On offer, version 2.")).to_be_visible()
+    page.get_by_role("button", name="Put back").click()
+    expect(page.get_by_text("On offer, version 1.")).to_be_visible()
+    expect(page.get_by_label("Title", exact=True).nth(1)).to_have_value("What went well")
+
+    tab.go("/journeys")
+    page.get_by_role("button", name="Begin", exact=True).first.click()
+    page.get_by_role("button", name="Begin with “What went well”").click()
+    expect(replies(page)).to_have_text(re.compile("What went well this week"))
+    expect(page.locator(".journey-begin")).to_be_hidden()
+    model.script(
+        match="memory_operations",
+        structured=extraction(assessment(1, "the talk on Thursday", says="The talk went well")),
+        times=1,
+    )
+    offered = (
+        '{"values": ["Thank you", "Go on"], "actions": [{"label": "Say more", "type": "send", "value": "Say more"}]}'
+    )
+    model.script(match="the talk on Thursday", reply=f"Good to hear.\n<suggestions>{offered}</suggestions>", times=1)
+    send(page, "I liked the talk on Thursday.")
+    offers = page.locator(".offers").last
+    expect(offers.get_by_role("link", name="Thank you")).to_be_visible(**LATE)
+    assert "<suggestions>" not in page.content()
+    expect(page.locator("#panel-points").get_by_text("1 of 1 points talked through")).to_be_visible(**LATE)
+    shoot(page, "conversation")
+    offers.get_by_role("link", name="Thank you").press("Enter")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")
+    offers.get_by_role("button", name="Say more").press("Enter")
+    expect(page.locator(".message-user").last).to_contain_text("Say more")
+    expect(page.locator(".offers").first).to_be_hidden()
+
+
+def shoot(page, name: str) -> None:
+    """Keep a picture of the page, in both themes and two widths, where SHOTS names a folder."""
+    folder = os.environ.get("SHOTS")
+    if not folder:
+        return
+    size = page.viewport_size
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.screenshot(path=f"{folder}/{name}-{theme}-{width}.png")
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme="light")
