@@ -78,7 +78,7 @@ class Settings(BaseModel):
     offline_model: bool = False
 
     # Embeddings: from the model server, from one of their own, or made in this process (about 200 MB of memory)
-    embedder: Literal["server", "local"] = "server"
+    embedder: Literal["server", "local", "multilingual"] = "server"
     embedding_base_url: str = ""
     embedding_api_key: str = ""
     embedding_query_seconds: float = Field(0.25, gt=0)

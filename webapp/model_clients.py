@@ -13,6 +13,7 @@ from webapp.llm.background import BackgroundClient
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.local import LocalEmbedder
+from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
 from webapp.models.catalogue import background_target
 from webapp.usage.recording import record_background
@@ -44,10 +45,16 @@ chat_client: Part[Callable[[], ChatPool]] = Part("chat_client")
 embedder: Part[Embedder] = Part("embedder")
 
 
+def packaged_embedder(name: str) -> Embedder | None:
+    """The embedding model in this process that a setting, or a stored vector, names; None where neither does."""
+    if name in ("local", LocalEmbedder.model):
+        return LocalEmbedder()
+    return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
+
+
 def init_models(app: Flask, settings: Settings) -> None:
     """Make the clients; none connects before it is used."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
     completions.put(app, BackgroundClient(settings.model, capabilities, background_target, record_background))
     chat_client.put(app, lambda: ChatPool(settings.model, capabilities))
-    local = settings.embedder == "local"
-    embedder.put(app, LocalEmbedder() if local else OpenAIEmbedder(settings.model, capabilities))
+    embedder.put(app, packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities))

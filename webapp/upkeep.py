@@ -20,7 +20,7 @@ from webapp.memories.known import flush_uses
 from webapp.memories.learning.extraction import owed_extractions
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
-from webapp.retrieval.indexing import owed_users
+from webapp.retrieval.indexing import notice_model, owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
 from webapp.transfer import exporting, importing
@@ -33,6 +33,8 @@ TEMPORARY_HOURS = 24
 def sweep() -> dict[str, int]:
     """Finish turns whose process died, queue what is owed, write counted uses and shipped prompts."""
     recovered = recover_all()
+    with write_transaction():
+        notice_model()
     owed = {
         "title": conversations.owed_titles(since=now() - timedelta(days=OWED_DAYS)),
         "extract": owed_extractions(),

@@ -173,3 +173,19 @@ def test_one_build_for_all_who_wait(app, user, tell, monkeypatch):
     for thread in threads:
         thread.join(30)
     assert found == [2] * 6 and len(builds) == 1
+
+
+def test_another_model_is_noticed_once_and_owes_everybody_vectors(app, user, tell, run_jobs, monkeypatch):
+    tell(user, [("user", "We sail on Sunday."), ("assistant", "Fine.")])
+    run_jobs()
+    with app.app_context():
+        assert indexing.notice_model() == 0, "the first time nothing is known to be of another model"
+        db.session.commit()
+        assert not indexing.owed_users()
+        with monkeypatch.context() as patched:
+            other = type("Other", (), {"model": "another"})()
+            patched.setattr(indexing, "embedder", lambda: other)
+            assert indexing.notice_model() == 1
+            db.session.commit()
+            assert indexing.owed_users() == [user.user_id]
+            assert indexing.notice_model() == 0

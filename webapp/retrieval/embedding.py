@@ -16,6 +16,7 @@ from webapp.config import Settings
 from webapp.extensions import Part
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
+from webapp.model_clients import packaged_embedder
 from webapp.retrieval.blocks import generation, model_of
 
 log = logging.getLogger(__name__)
@@ -156,7 +157,9 @@ def make_query_vectors(current: Embedder, settings: Settings) -> QueryVectors:
     """The query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
-        return OpenAIEmbedder(replace(settings.model, embedding_model=model)) if settings.embedder == "server" else None
+        if settings.embedder == "server":
+            return OpenAIEmbedder(replace(settings.model, embedding_model=model))
+        return packaged_embedder(model)
 
     return QueryVectors(current, settings.embedding_query_seconds, older)
 

@@ -13,6 +13,7 @@ import numpy as np
 from sqlalchemy import Row, Update, false, func, insert, or_, select, true, update
 
 from webapp.accounts.models import User
+from webapp.accounts.site import get_setting, set_setting
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, rows_changed, write_transaction
 from webapp.llm.embeddings import Embedder
@@ -25,6 +26,8 @@ from webapp.retrieval.message_vectors import message_pieces, store_message_vecto
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 
 BATCH = 64
+EMBEDDING_MODEL = "embedding_model"
+"""The site setting that says by which model vectors were owed last."""
 RUN = 2_000
 """Vectors made by one run; a longer backlog goes on with the next, so that other users' work comes in between."""
 MAX_CHARS = 8_000
@@ -256,6 +259,16 @@ def owe_all() -> int:
     )
     db.session.execute(update(PassageVersion).values(memories_through=None))
     return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
+
+
+def notice_model() -> int:
+    """Owe everybody vectors when the embedding model is another than the last time; how many users. The caller
+    commits. Until they are made, search uses those of both."""
+    before, present = get_setting(EMBEDDING_MODEL), embedder().model
+    if before == present:
+        return 0
+    set_setting(EMBEDDING_MODEL, present)
+    return owe_all() if before is not None else 0
 
 
 def counts() -> dict[str, dict[str, int]]:

@@ -1,0 +1,77 @@
+"""Facts told and asked in fourteen languages, and asked in English whatever they were told in: recall by language.
+
+`python -m bench languages [--embedder local|multilingual]`: one account a language, one conversation a fact, among as
+many other things that were said. The facts (`facts.tsv`) were written for this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bench.product import product
+from bench.report import table, verdict
+from webapp.accounts.models import User
+from webapp.conversations import messages
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation
+from webapp.database import db, write_transaction
+from webapp.retrieval.indexing import index_user
+from webapp.retrieval.service import search
+
+FACTS = Path(__file__).with_name("facts.tsv")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+OWN, ACROSS = 0.85, 0.70
+
+
+def main(arguments: Sequence[str] = ()) -> bool:
+    """Tell, ask and print; whether every language holds its recall."""
+    parser = argparse.ArgumentParser(prog="python -m bench languages")
+    parser.add_argument("--embedder", choices=("local", "multilingual"), default="multilingual")
+    options = parser.parse_args(list(arguments))
+    with FACTS.open(encoding="utf-8", newline="") as lines:
+        rows = {row["key"]: row for row in csv.DictReader(lines, delimiter="\t")}
+    languages = [name for name in next(iter(rows.values())) if name != "key"]
+    keys = [key for key in rows if not key.endswith("?")]
+    found = []
+    with product(embedder=options.embedder) as app, app.app_context():
+        for language in languages:
+            user_id, by_message = _tell(language, [(key, rows[key][language]) for key in keys])
+            own = [_rank(user_id, rows[f"{key}?"][language], key, by_message) for key in keys]
+            across = [_rank(user_id, rows[f"{key}?"]["en"], key, by_message) for key in keys]
+            found.append(
+                (language, *(sum(rank <= k for rank in ranks) / len(keys) for ranks in (own, across) for k in (1, 5)))
+            )
+    table(
+        f"{len(keys)} facts a language, embedder {options.embedder}",
+        ("", "own recall@1", "own recall@5", "asked in English @1", "@5"),
+        [(language, *(f"{value:.2f}" for value in values)) for language, *values in found],
+    )
+    held = verdict(f"recall@5 in each language at least {OWN}", all(row[2] >= OWN for row in found))
+    return verdict(f"asked in English at least {ACROSS}", all(row[4] >= ACROSS for row in found)) and held
+
+
+def _tell(language: str, facts: Sequence[tuple[str, str]]) -> tuple[int, dict[int, str]]:
+    with write_transaction():
+        user = User(email=f"{language}@example.org", name="", password_hash="-")
+        db.session.add(user)
+        db.session.flush()
+        user_id = user.user_id
+    by_message: dict[int, str] = {}
+    for place, (key, text) in enumerate(facts):
+        with write_transaction():
+            conversation = create_conversation(user_id, NewConversation())
+            (row,) = messages.add_past(conversation, [("user", text, START + timedelta(days=place))])
+            by_message[row.message_id] = key
+    while index_user(user_id).more:
+        pass
+    return user_id, by_message
+
+
+def _rank(user_id: int, question: str, key: str, by_message: dict[int, str]) -> int:
+    ranked = [by_message[item.id] for item in search(user_id, question, kinds=("message",), limit=20).items]
+    db.session.remove()
+    return ranked.index(key) + 1 if key in ranked else len(by_message) + 1
