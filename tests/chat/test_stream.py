@@ -244,7 +244,8 @@ def test_no_connection_is_held_while_a_reply_is_written_or_watched(
             with app.app_context():
                 held.append(db.engine.pool.checkedout())
     assert len(held) > 8
-    assert set(held[:-3]) == {0}, "but for the transaction at the end"
+    busy = [count for count in held[:-3] if count]
+    assert len(busy) <= 2, "but for the transaction at the end, and the moment in which what there is is stored"
 
 
 def test_waiting_for_a_response(app: Flask, client: ApiClient, model: ServerHandle) -> None:

@@ -11,6 +11,7 @@ from flask import Flask
 from redis.asyncio import Redis
 
 from webapp.chat import turnlog
+from webapp.chat import writer as writer_module
 from webapp.chat.turnlog import Entry
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
@@ -45,7 +46,48 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_a_turn_that_begins_does_not_hurry_the_others(writing: Callable[..., Handed]) -> None:
+def test_text_is_written_as_it_comes_while_there_is_time(writing: Callable[..., Handed]) -> None:
+    """With a few turns nobody waits for a batch; with many, text waits for more."""
+
+    async def work(writer: TurnWriter, handed: Handed) -> None:
+        writer.begin(1, {})
+        writer.delta(1, "first ")
+        await until(lambda: len(handed.get(1, ())) == 2)
+        for number in range(3, 6):
+            writer.delta(1, "at once ")
+            async with asyncio.timeout(1):
+                await until(lambda number=number: len(handed[1]) == number)
+        for turn_id in range(2, 100):
+            writer.begin(turn_id, {})
+            writer.delta(turn_id, "x")
+        await until(lambda: len(handed) == 99)
+        there = len(handed[1])
+        writer.delta(1, "later ")
+        await asyncio.sleep(0.3)
+        assert len(handed[1]) == there
+
+    writing(work, coalesce_ms=5_000)
+
+
+def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -> None:
+    async def work(writer: TurnWriter, _handed: Handed) -> None:
+        writer._open[1] = object()  # type: ignore[assignment]
+        assert writer._wait() == 0
+        writer._took = 0.02
+        assert writer._wait() == pytest.approx(0.04)
+        writer._took = 9
+        assert writer._wait() == pytest.approx(0.05)
+        writer._open.clear()
+
+    writing(work, coalesce_ms=50)
+
+
+def test_a_turn_that_begins_does_not_hurry_the_others(
+    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "FEW", -1)
+    monkeypatch.setattr(writer_module, "MANY", 0)
+
     async def work(writer: TurnWriter, handed: Handed) -> None:
         writer.begin(1, {})
         writer.delta(1, "first ")

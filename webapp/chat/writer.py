@@ -19,6 +19,11 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 0.5
 
+FEW, MANY = 8, 64
+"""Turns up to which text is written as it comes, and from which on it waits the whole of its time; in between, part."""
+LEISURE = 2.0
+"""How many times as long as the last write took passes before the next: a busy machine coalesces in any case."""
+
 HandOver = Callable[[int, Sequence[Entry]], None]
 MayWrite = Callable[[], Awaitable[None]]
 
@@ -67,6 +72,7 @@ class TurnWriter:
         self._dirty: set[int] = set()
         self._urgent: set[int] = set()
         self._due: float | None = None
+        self._took = 0.0
         self._work = asyncio.Event()
         self._hurry = asyncio.Event()
         self._flushed = asyncio.Condition()
@@ -136,7 +142,12 @@ class TurnWriter:
             self._urgent.add(turn_id)
             self._hurry.set()
         elif self._due is None:
-            self._due = time.monotonic() + self._pause
+            self._due = time.monotonic() + self._wait()
+
+    def _wait(self) -> float:
+        """Seconds that later text waits for more: none while there is time, all of them under load."""
+        share = min(1.0, max(0.0, (len(self._open) - FEW) / (MANY - FEW)))
+        return min(self._pause, max(self._pause * share, self._took * LEISURE))
 
     async def _run(self) -> None:
         while True:
@@ -146,9 +157,11 @@ class TurnWriter:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._hurry.wait(), wait)
             turns = self._next()
+            began = time.monotonic()
             try:
                 await self._may_write()
                 await self._write(turns)
+                self._took = time.monotonic() - began
             except RedisError as error:
                 log.warning("turn streams not written, retrying", extra={"error": type(error).__name__})
                 await asyncio.sleep(RETRY_SECONDS)

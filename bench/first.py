@@ -1,0 +1,164 @@
+"""How long the first word takes when nobody else asks: the model server directly, a bare relay, and the product."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+
+from bench import load
+from bench.fill import fill_memories
+from bench.report import percentile, table, verdict
+from bench.stack import MODEL, Stack, running
+from tests.support.processes import end, free_port, spawn, wait_until
+from webapp import create_app
+from webapp.accounts.models import User
+from webapp.accounts.schemas import NewToken
+from webapp.accounts.tokens import create_token
+from webapp.config import Settings
+from webapp.database import db, write_transaction
+
+ALONE = 60
+WARM_UP = 5
+PAUSE = 0.15
+MEMORIES = 10_000
+"""What the promises are about."""
+
+Before = Callable[[int], str]
+"""What happens before a turn, by its number; the token of whoever asks."""
+
+
+def first_tokens(database: str) -> bool:
+    """Measure every case on one database; whether the promises held."""
+    kept = []
+    with running(database=database) as stack:
+        remember(stack)
+        kept.append(_case(stack, f"{MEMORIES:,} memories", database, lambda _number: stack.token))
+    with running(database=database, worker=True) as stack:
+        people = _people(stack, ALONE + WARM_UP)
+        kept.append(_case(stack, "a new person each time, the jobs running", database, lambda number: people[number]))
+        remember(stack)
+        kept.append(
+            _case(
+                stack,
+                f"{MEMORIES:,} memories and one more each turn, the jobs running",
+                database,
+                _one_more(stack),
+            )
+        )
+    return all(kept)
+
+
+def remember(stack: Stack) -> None:
+    """Give the user so many memories, and let the web build its index of them."""
+    settings = Settings.from_env(stack.environment)
+    app = create_app(settings)
+    with app.app_context():
+        user_id = db.session.scalar(select(User.user_id).order_by(User.user_id))
+        db.session.rollback()
+        fill_memories(user_id, MEMORIES, model=settings.embedding_model, width=384)
+    stack.script(tokens=3, stamp=True)
+    for _ in range(20):  # every web process meets the user at least once
+        asyncio.run(load.run(stack.url, load.chat_request(stack.url, stack.token), 1, spread=0, limit=30, tokens=3))
+
+
+def _one_more(stack: Stack) -> Before:
+    """Before each turn something is added to what is remembered, as a turn before would have done."""
+
+    def add(number: int) -> str:
+        body = {
+            "memory_type": "fact",
+            "content": f"The {number}th heron was seen at the tide mill.",
+            "category": "birds",
+            "fact_key": f"birds/heron_{number}",
+            "importance": 0.7,
+        }
+        request = urllib.request.Request(
+            f"{stack.url}/api/memories",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json", "Authorization": f"Bearer {stack.token}"},
+        )
+        urllib.request.urlopen(request, timeout=10).read()
+        return stack.token
+
+    return add
+
+
+def _people(stack: Stack, count: int) -> list[str]:
+    """So many accounts, each with a token."""
+    app = create_app(Settings.from_env(stack.environment))
+    tokens = []
+    with app.app_context(), write_transaction():
+        for number in range(count):
+            row = User(email=f"newcomer{number}@example.com", name="Newcomer", password_hash="-", settings={})
+            db.session.add(row)
+            db.session.flush()
+            tokens.append(create_token(row.user_id, NewToken(name="bench"))[1])
+    return tokens
+
+
+def _case(stack: Stack, title: str, database: str, before: Before) -> bool:
+    """One new conversation after the other; what each way adds to the model's own first token."""
+    stack.script(tokens=3, stamp=True)
+    times: dict[str, list[float]] = {"direct": [], "relay": [], "product": []}
+    with _relay(stack) as relay_url:
+        for number in range(ALONE + WARM_UP):
+            time.sleep(PAUSE)  # alone means alone: the turn before has stored its reply and queued its jobs
+            token = before(number)
+            requests = {
+                "direct": (stack.model_url, load.model_request(stack.model_url, MODEL)),
+                "relay": (relay_url, load.model_request(relay_url, MODEL)),
+                "product": (stack.url, load.chat_request(stack.url, token)),
+            }
+            for name, (url, request) in requests.items():  # in turns, so that all see the same machine
+                stream = asyncio.run(load.run(url, request, 1, spread=0, limit=10, tokens=3))[0]
+                if number >= WARM_UP:
+                    times[name].append(stream.first_token if stream.first_token is not None else 10_000.0)
+    direct = times["direct"]
+    added = {
+        name: (percentile(found, 50) - percentile(direct, 50), percentile(found, 95) - percentile(direct, 95))
+        for name, found in times.items()
+    }
+    table(
+        f"First token with {title}, {database} (ms)",
+        ("", "p50", "p95", "added p50", "added p95"),
+        [
+            (label, percentile(times[name], 50), percentile(times[name], 95), *added[name])
+            for name, label in (
+                ("direct", "model server directly"),
+                ("relay", "through a bare relay"),
+                ("product", "through Commonplace"),
+            )
+        ],
+    )
+    half, most = added["product"]
+    return verdict(f"{database}, {title}: added p50 under 15 ms, p95 under 40 ms", half < 15 and most < 40)
+
+
+@contextmanager
+def _relay(stack: Stack) -> Iterator[str]:
+    """A bare relay to the model server; its URL."""
+    port, model = free_port(), urlsplit(stack.model_url)
+    log = stack.servers.directory / "bench.log"
+    process = spawn([sys.executable, "-m", "bench.bare", str(port), f"{model.hostname}:{model.port}"], log)
+    try:
+        wait_until(lambda: _listens(port), "the relay", process=process, log=log)
+        yield f"http://127.0.0.1:{port}{model.path}"
+    finally:
+        end(process)
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
