@@ -11,6 +11,18 @@ function followTheme() {
 followTheme();
 device.addEventListener("change", followTheme);
 
+/** The search box looks into paths, methods and what operations say of themselves, not only into tags. */
+function opsFilter(tagged, phrase) {
+  const wanted = phrase.toLowerCase();
+  const says = (operation, name) =>
+    [name, operation.get("method"), operation.get("path"), operation.getIn(["operation", "summary"], ""), operation.getIn(["operation", "description"], "")]
+      .join(" ")
+      .toLowerCase();
+  return tagged
+    .map((tag, name) => tag.set("operations", tag.get("operations").filter((operation) => says(operation, name).includes(wanted))))
+    .filter((tag) => tag.get("operations").size > 0);
+}
+
 window.SwaggerUIBundle({
   url: place.dataset.document,
   domNode: place,
@@ -19,6 +31,8 @@ window.SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   validatorUrl: null,
+  filter: true,
+  plugins: [() => ({ fn: { opsFilter } })],
   requestInterceptor(request) {
     const isOurs = new URL(request.url, location.href).origin === location.origin;
     if (isOurs && !SAFE.has((request.method || "GET").toUpperCase())) request.headers["X-CSRFToken"] = place.dataset.csrf;

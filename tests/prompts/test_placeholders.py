@@ -226,3 +226,17 @@ def test_a_block_keeps_to_its_budget_with_whole_lines(lines, budget):
 def test_text_without_placeholders_is_left_alone(text):
     if not find(text):
         assert fill(text, digest=MEMORY, blocks={"MEMORIES": ["a"]}) == text
+
+
+def test_a_digest_fits_into_its_budget() -> None:
+    digest = {"main_topics": ["tides", "moon", "harbours"], "action": ["look"], "typical_observation": "Asks why"}
+
+    def count(text: str) -> int:
+        return len(text.split())
+
+    whole = fill("{{CONVERSATION_MEMORY}}", digest=digest, count=count)
+    assert fill("{{CONVERSATION_MEMORY|100}}", digest=digest, count=count) == whole
+    short = fill("{{CONVERSATION_MEMORY|14}}", digest=digest, count=count)
+    assert count(short) <= 14 and '`main_topics` is "tides' in short and "harbours" not in short
+    few = fill("{{CONVERSATION_MEMORY__typical_observation|1}}", digest=digest, count=count)
+    assert few.endswith('`typical_observation` is "Asks…".')

@@ -58,7 +58,8 @@ class Held:
         )
         self.row.before_change = {
             "state": {name: _plain(value) for name, value in asdict(state_of(self.row)).items()},
-            "evidence": {str(evidence_id): retired or [] for evidence_id, retired in rows},
+            # How much of each was replaced: words are kept with the evidence alone, where forgetting finds them.
+            "evidence": {str(evidence_id): len(retired or ()) for evidence_id, retired in rows},
             "set_aside": self.row.set_aside,
             "settled_conflicts": self.row.settled_conflicts,
             "settled_for": self.row.settled_for,
@@ -256,7 +257,7 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     for row in rows:
         if str(row.evidence_id) in counted:
             row.retired_at = row.retired_why = None
-            row.retired = counted[str(row.evidence_id)] or None
+            row.retired = (row.retired or [])[: counted[str(row.evidence_id)]] or None
         elif row.evidence_id not in earlier:
             db.session.delete(row)
     write_state(held.row, PointState(**{name: _timed(name, value) for name, value in before["state"].items()}))

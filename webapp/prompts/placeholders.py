@@ -5,8 +5,9 @@ looked at again: a value that holds a placeholder stays as it is.
 
 `{{CONVERSATION_MEMORY}}` gives all keys, `{{CONVERSATION_MEMORY__action__main_topics}}` those named, in that order and
 once each; keys that do not exist are ignored, and a placeholder without any valid key gives what an absent memory
-gives. `{{CONVERSATION_MEMORY_JSON}}` is the memory as one JSON object. A block such as `{{MEMORIES}}` lists its items
-one a line; `{{MEMORIES|500}}` only as many of the first as fit into 500 tokens, each of them whole.
+gives; `{{CONVERSATION_MEMORY|20}}` takes at most 20 tokens. `{{CONVERSATION_MEMORY_JSON}}` is the memory as one JSON
+object. A block such as `{{MEMORIES}}` lists its items one a line; `{{MEMORIES|500}}` only as many of the first as fit
+into 500 tokens, each of them whole.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ MAX_BUDGET = 100_000
 
 _TOKEN = re.compile(
     r"\{\{(?:(?P<json>CONVERSATION_MEMORY_JSON)|CONVERSATION_MEMORY(?P<keys>(?:__[A-Za-z0-9_]*)?)"
+    r"(?:\|(?P<room>[0-9]{1,6}))?"
     r"|(?P<name>[A-Z][A-Z0-9_]*)(?:\|(?P<budget>[0-9]{1,6}))?)\}\}"
 )
 # What somebody who wrote it meant as a placeholder: a name in capitals after two braces, closed or not.
@@ -86,7 +88,7 @@ def pieces(
 
     def filling(found: Placeholder) -> str | None:
         if found.name == DIGEST:
-            return snippet(digest, found.keys)
+            return snippet(digest, found.keys, found.budget, count)
         if found.name == DIGEST_JSON:
             return as_json(digest)
         if found.name in texts:
@@ -106,12 +108,42 @@ def pieces(
     return [piece for piece in made if piece[0]]
 
 
-def snippet(digest: Mapping[str, Any] | None, keys: Sequence[str] = MEMORY_KEYS) -> str:
-    """A digest in one sentence for a prompt, as the guide words it."""
+def snippet(
+    digest: Mapping[str, Any] | None,
+    keys: Sequence[str] = MEMORY_KEYS,
+    budget: int | None = None,
+    count: Count = estimate_tokens,
+) -> str:
+    """A digest in one sentence for a prompt, as the guide words it.
+
+    Within a budget of tokens the longest list loses its last items first, then the last parts go, then words; a first
+    word of the first part is always there.
+    """
     if not digest or not keys:
         return NO_MEMORY
-    values = ", ".join(f'`{key}` is "{_escape(_value(digest.get(key)))}"' for key in keys)
-    return f"{LEAD} {values}."
+    values = {key: digest.get(key) for key in keys}
+    text = _sentence(values)
+    while budget is not None and count(text) > budget and (shorter := _shorter(values)):
+        values, text = shorter, _sentence(shorter)
+    return text
+
+
+def _sentence(values: Mapping[str, Any]) -> str:
+    said = ", ".join(f'`{key}` is "{_escape(_value(value))}"' for key, value in values.items())
+    return f"{LEAD} {said}."
+
+
+def _shorter(values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values with a little less in them; None when there is nothing to spare."""
+    lists = {key: value for key, value in values.items() if isinstance(value, list | tuple) and len(value) > 1}
+    if lists:
+        longest = max(lists, key=lambda key: len(lists[key]))
+        return {**values, longest: list(lists[longest][:-1])}
+    if len(values) > 1:
+        return dict(list(values.items())[:-1])
+    key, value = next(iter(values.items()))
+    words = _value(value).removesuffix("…").split()
+    return {key: f"{' '.join(words[:-1])}…"} if len(words) > 1 else None
 
 
 def as_json(digest: Mapping[str, Any] | None) -> str:
@@ -140,11 +172,12 @@ def _read(match: re.Match[str]) -> Placeholder:
         return Placeholder(match[0], DIGEST_JSON)
     if match["name"]:
         return Placeholder(match[0], match["name"], budget=int(match["budget"]) if match["budget"] else None)
+    room = int(match["room"]) if match["room"] else None
     if not match["keys"]:
-        return Placeholder(match[0], DIGEST, MEMORY_KEYS)
+        return Placeholder(match[0], DIGEST, MEMORY_KEYS, budget=room)
     asked = list(dict.fromkeys(match["keys"][2:].split("__")))
     valid = tuple(key for key in asked if key in MEMORY_KEYS)
-    return Placeholder(match[0], DIGEST, valid, tuple(key for key in asked if key not in MEMORY_KEYS))
+    return Placeholder(match[0], DIGEST, valid, tuple(key for key in asked if key not in MEMORY_KEYS), room)
 
 
 def _value(value: Any) -> str:
