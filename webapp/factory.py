@@ -64,6 +64,7 @@ from webapp.legacies.wiring import init_spaces
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
+from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
@@ -205,6 +206,7 @@ def _register(app: OpenAPI) -> None:
         chat_pages,
         memories_pages,
         memory_activity_pages,
+        memory_bulk_pages,
         retrieval_pages,
         inspector_pages,
         frames,

@@ -1,5 +1,6 @@
 // Everything the pages do beyond HTML and htmx. Each module looks after one thing and works through delegated events,
 // so that nothing has to be set up again after a swap.
+import "./choosing.js";
 import "./announce.js";
 import "./composer.js";
 import "./copy.js";

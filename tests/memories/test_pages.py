@@ -426,3 +426,43 @@ def test_what_was_for_a_time_is_asked_about_a_few_at_a_time_and_leaves_the_promp
         assert db.session.get(Memory, ids[1]).valid_to is not None
         assert db.session.get(Memory, ids[2]).valid_to is None, "what was not answered is still remembered"
     assert browser.get("/memories/health").text.count(">Still true</button>") == 4
+
+
+def test_many_at_once_from_the_compact_list(app, browser, client, user, make_user, api):
+    kind = {"memory_type": "fact"}
+    ids = [client.post("/api/memories", json=kind | {"content": f"Owns boat {n}"}).json["memory_id"] for n in range(4)]
+    page = browser.get("/memory?view=rows").text
+    assert page.count('name="ids"') == 4 and "Fact" in page
+    assert post_form(browser, "/memories/many", ids=ids[:2], action="archive").status_code == 303
+    assert post_form(browser, "/memories/many", ids=ids[2:], action="pin").status_code == 303
+    rows = {row.memory_id: row for row in memories_of(app, user.user_id)}
+    assert [bool(rows[number].is_archived) for number in ids] == [True, True, False, False]
+    assert [bool(rows[number].is_pinned) for number in ids] == [False, False, True, True]
+    asked = post_form(browser, "/memories/many", ids=ids[2:], action="forget")
+    assert asked.status_code == 200 and "Forget 2 memories for good?" in asked.text
+    assert len(memories_of(app, user.user_id)) == 4, "nothing is forgotten before it was asked"
+    assert post_form(browser, "/memories/many", ids=ids[2:], action="forget", confirm=1).status_code == 303
+    assert [row.memory_id for row in memories_of(app, user.user_id)] == ids[:2]
+    theirs = api(make_user()).post("/api/memories", json=kind | {"content": "Owns a barge"}).json["memory_id"]
+    for wrong, status in (({"ids": [theirs], "action": "archive"}, 404), ({"ids": [], "action": "pin"}, 422)):
+        assert post_form(browser, "/memories/many", **wrong).status_code == status
+    assert post_form(browser, "/memories/many", ids=ids[:1], action="sell").status_code == 422
+
+
+def test_several_in_review_are_decided_together_and_counted_in_the_navigation(app, browser, user, model):
+    talk = converse(app, user.user_id, "maybe I like jazz. maybe I like chess. maybe I like moss.")
+    answers(
+        model,
+        *(operation(f"maybe I like {what}", f"Likes {what}.", confidence=0.5) for what in ("jazz", "chess", "moss")),
+    )
+    with app.app_context():
+        extraction.extract(talk)
+    waiting = [row.memory_id for row in memories_of(app, user.user_id) if row.needs_review]
+    assert len(waiting) == 3
+    page = browser.get("/memories/review").text
+    assert re.search(r'To review <span class="mem-number">3</span>', page)
+    assert page.count('name="ids"') == 3
+    assert post_form(browser, "/memories/review", ids=waiting[:2], decision="accept").status_code == 303
+    assert post_form(browser, "/memories/review", ids=waiting[2:], decision="reject").status_code == 303
+    assert [row.needs_review for row in memories_of(app, user.user_id)] == [False, False]
+    assert post_form(browser, "/memories/review", ids=waiting[:1], decision="both").status_code == 422

@@ -38,9 +38,17 @@ def _panel() -> dict[str, Any]:
     return {
         "load_switches": lambda conversation=None: switches(current_user_id(), conversation),
         "remembered_under": remembered_under,
+        "review_count": review_count,
         "note_messages": note_messages,
         "panel_state": "closed" if request.cookies.get("panel") == "closed" else "open",
     }
+
+
+def review_count() -> int:
+    """How many memories wait for a decision; asked once a page."""
+    if "review_count" not in g:
+        g.review_count = cards.counts(current_user_id()).review
+    return int(g.review_count)
 
 
 def remembered_under(message: Any) -> list[change_sets.ChangeSetView]:
@@ -69,7 +77,10 @@ def note_messages(messages: list[Any]) -> None:
 @signed_in
 def page() -> ViewResult:
     """All of memory in full width."""
-    shown = cards.panel(current_user_id(), None, read_filters(), with_changes=False)
+    filters = read_filters()
+    if filters.view == "rows":
+        filters.limit = 100
+    shown = cards.panel(current_user_id(), None, filters, with_changes=False)
     has_any = bool(shown.cards.items) or cards.has_any(current_user_id())
     return render_template("memories/page.html", panel=shown, has_any=has_any)
 

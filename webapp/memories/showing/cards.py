@@ -46,6 +46,7 @@ class Filters(BaseModel):
     here: bool = False
     space: Id | None = None
     conversation: Id | None = None
+    view: Literal["cards", "rows"] = "cards"
     cursor: str | None = Field(None, max_length=500)
     limit: int = Field(12, ge=1, le=100)
 

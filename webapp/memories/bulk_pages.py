@@ -1,0 +1,82 @@
+"""Many memories at once: archived, pinned or forgotten from the compact list, decided together in review."""
+
+from __future__ import annotations
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Conflict, Invalid
+from webapp.memories import reviewing, service
+from webapp.memories.engine.verdicts import Decision
+from webapp.memories.keeping import forgetting
+from webapp.memories.schemas import ReviewDecision
+from webapp.memories.showing import cards, wording
+from webapp.validation import parse_id
+from webapp.web import ViewResult
+
+blueprint = Blueprint("memory_bulk", __name__)
+
+MOST = 100
+_DONE = {"archive": "archived", "unarchive": "back in use", "pin": "pinned", "unpin": "unpinned"}
+
+
+@blueprint.post("/memories/many")
+@signed_in
+def act() -> ViewResult:
+    """Archive, pin or forget the chosen memories; what is to be forgotten is shown first."""
+    user_id, ids, action = current_user_id(), _chosen(), request.form.get("action", "")
+    rows = [service.get_memory(user_id, number) for number in ids]
+    if action == "forget" and "confirm" not in request.form:
+        return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
+    if action == "forget":
+        done = f"{_counted(len(forgetting.forget(user_id, ids).memory_ids))} forgotten."
+    elif action in _DONE:
+        for number in ids:
+            if action.endswith("archive"):
+                service.archive_memory(user_id, number, action == "archive")
+            else:
+                service.pin_memory(user_id, number, action == "pin")
+        done = f"{_counted(len(ids))} {_DONE[action]}."
+    else:
+        raise Invalid.field("action", "is none of those offered")
+    db.session.commit()
+    flash(done, "message")
+    return redirect(url_for("memories.page", view="rows"), 303)
+
+
+@blueprint.post("/memories/review")
+@signed_in
+def review() -> ViewResult:
+    """Keep the chosen memories in review, or say that they are wrong; those that contradict another are left."""
+    user_id = current_user_id()
+    try:
+        decision = Decision(request.form.get("decision", ""))
+    except ValueError:
+        raise Invalid.field("decision", "is none of those offered") from None
+    if decision not in (Decision.ACCEPT, Decision.REJECT):
+        raise Invalid.field("decision", "is decided one at a time")
+    done = left = 0
+    for number in _chosen():
+        try:
+            with db.session.begin_nested():
+                reviewing.decide_review(user_id, number, ReviewDecision(decision=decision))
+            done += 1
+        except Conflict:
+            left += 1
+    db.session.commit()
+    said = f"{_counted(done)} {'kept' if decision is Decision.ACCEPT else 'forgotten'}."
+    flash(f"{said} {left} left: they contradict another." if left else said, "message")
+    return redirect(url_for("memory_activity.review"), 303)
+
+
+def _chosen() -> list[int]:
+    """The chosen ids. Raises Invalid for none, or for more than a page holds."""
+    ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
+    if not 0 < len(ids) <= MOST:
+        raise Invalid.field("ids", f"choose between one and {MOST}")
+    return ids
+
+
+def _counted(number: int) -> str:
+    return wording.counted(number, "memory", "memories")
