@@ -26,7 +26,7 @@ from webapp.database import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
-from webapp.llm.complete import CompletionClient
+from webapp.llm.background import BackgroundClient
 from webapp.llm.errors import ModelError
 from webapp.model_clients import completions
 from webapp.prompts import service as prompts
@@ -176,7 +176,7 @@ def _tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
 
 
-def _answer(client: CompletionClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
+def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:
     started = time.perf_counter()
     try:
         made = client.complete_text(messages, model=client.settings.chat_model, max_tokens=max_tokens)

@@ -45,7 +45,8 @@ class MultilingualEmbedder:
         """One vector (384,); about 13 ms once loaded, so `timeout` is not needed here."""
         with self._lock:
             _, engine, _, mean = self._load()
-            return _centred(engine.query([_clean(text)]), mean)[0]
+            vector: Vector = _centred(engine.query([_clean(text)]), mean)[0]
+        return vector
 
     def embed_passages(self, texts: Sequence[str]) -> Vector:
         """Rows (n, 384) in the order of `texts`; a long text is read in windows of 512 tokens."""

@@ -40,7 +40,12 @@ def probe(settings: ModelSettings, model: str | None) -> dict[str, Any]:
     """
     found: dict[str, Any] = {"model": model}
     names: list[str] = []
-    found["models"] = _try(lambda: names.extend(_names(settings)) or f"{len(names)} models")
+
+    def listed() -> str:
+        names.extend(_names(settings))
+        return f"{len(names)} models"
+
+    found["models"] = _try(listed)
     found["names"] = names[:MOST_NAMES]
     wanted = model or (names[0] if names else None)
     if wanted is None:

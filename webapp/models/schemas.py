@@ -101,7 +101,7 @@ class OfferOut(OfferFields):
             id=offer_id(row.connection_id, row.model),
             model=row.model,
             label=row.label,
-            audience=row.audience,  # type: ignore[arg-type]  # an ENUM of these two
+            audience=row.audience,
             context_window=row.context_window,
             parameters=Parameters(**row.parameters),
             input_price=row.input_price,

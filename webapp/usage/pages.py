@@ -54,7 +54,7 @@ def set_quotas() -> ViewResult:
                 period=period,
                 tokens=request.form.get(f"{period}_tokens") or None,
                 dollars=request.form.get(f"{period}_dollars") or None,
-            )  # type: ignore[arg-type]  # pydantic reads the numbers
+            )
             for period in ("day", "month")
         ]
     except ValidationError as error:
@@ -96,7 +96,7 @@ def _query(ways: dict[str, str]) -> UsageQuery:
     try:
         return UsageQuery.model_validate({"by": by if by in ways else "day", **dates})
     except ValidationError:
-        return UsageQuery(by=by if by in ways else "day")  # type: ignore[arg-type]  # one of the ways
+        return UsageQuery(by=by if by in ways else "day")
 
 
 def _tokens(line: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, now
+from webapp.database import db, now, table_of
 from webapp.llm.complete import Completion
 from webapp.logs import context
 from webapp.text.tokens import estimate_tokens
@@ -48,7 +48,7 @@ def record_reply(
         "is_estimated": given is None or made is None,
         "created_at": now(),
     }
-    db.session.execute(insert(UsageRecord.__table__).values(**values))
+    db.session.execute(insert(table_of(UsageRecord)).values(**values))
 
 
 def record_background(kind: str, completion: Completion) -> None:
@@ -76,6 +76,6 @@ def record_background(kind: str, completion: Completion) -> None:
                 "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
                 "created_at": now(),
             }
-            connection.execute(insert(UsageRecord.__table__).values(**values))
+            connection.execute(insert(table_of(UsageRecord)).values(**values))
     except Exception:
         log.warning("usage not recorded", exc_info=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import Select, delete, func, or_, select
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
@@ -119,7 +119,7 @@ def _sums(first: datetime, last: datetime, user_id: int | None, by: str) -> Any:
         "conversation": UsageRecord.conversation_id,
         "user": UsageRecord.user_id,
     }[by]
-    statement = (
+    statement: Select[*tuple[Any, ...]] = (
         select(
             key.label("key"),
             UsageRecord.model,
