@@ -24,6 +24,7 @@ DOMAINS = [
     "spaces",
     "conversations",
     "usage",
+    "files",
     "prompts",
     "memories",
     "retrieval",

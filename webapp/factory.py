@@ -49,6 +49,8 @@ from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis, redis_options
+from webapp.files.api import blueprint as files_api
+from webapp.files.pages import blueprint as files_pages
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -127,6 +129,7 @@ def _configure(app: Flask, settings: Settings) -> None:
             settings.sqlalchemy_url, settings.database_pool, settings.database_seconds
         ),
         MAX_CONTENT_LENGTH=settings.max_request_bytes,
+        MAX_FILE_BYTES=settings.max_file_bytes + 65_536,
         MAX_IMPORT_BYTES=settings.max_import_bytes,
         MAX_FORM_MEMORY_SIZE=settings.max_request_bytes,
         PERMANENT_SESSION_LIFETIME=timedelta(days=settings.session_days),
@@ -219,7 +222,7 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api, models_api, usage_api):
+    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api, models_api, usage_api, files_api):
         app.register_api(api)
     for pages in (
         spaces_pages,
@@ -230,6 +233,7 @@ def _register(app: OpenAPI) -> None:
         transfer_pages,
         models_pages,
         usage_pages,
+        files_pages,
     ):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):

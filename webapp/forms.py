@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from flask import request
 from pydantic import BaseModel, ValidationError
@@ -26,6 +26,8 @@ def read_form(model: type[M], names: Mapping[str, str] | None = None) -> M:
     names = names or {}
     given: dict[str, Any] = {}
     for field, info in model.model_fields.items():
+        if get_origin(info.annotation) is list:
+            continue  # a form's lists are its view's to read
         value = request.form.get(names.get(field, field))
         if value is not None:
             # A form has text only, for switches too, and without scripts sends line ends as CR LF.

@@ -24,7 +24,12 @@ from webapp.validation import MAX_ID
 T = TypeVar("T")
 V = TypeVar("V", bound=Callable[..., Any])
 
-UPLOADS = {"/api/imports": "MAX_IMPORT_BYTES", "/imports": "MAX_IMPORT_BYTES"}
+UPLOADS = {
+    "/api/imports": "MAX_IMPORT_BYTES",
+    "/imports": "MAX_IMPORT_BYTES",
+    "/api/files": "MAX_FILE_BYTES",
+    "/files": "MAX_FILE_BYTES",
+}
 """Addresses that large files are posted to, and the configuration that says how large."""
 
 # What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.

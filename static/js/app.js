@@ -6,6 +6,7 @@ import "./composer.js";
 import "./copy.js";
 import "./deleting.js";
 import "./drawers.js";
+import "./files.js";
 import "./keyboard.js";
 import "./list.js";
 import "./memory.js";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from flask import jsonify, request
@@ -14,6 +15,7 @@ from webapp.chat.follow import follow
 from webapp.chat.gate import starts_turn
 from webapp.chat.runtime import runtime
 from webapp.chat.schemas import (
+    AttachedFile,
     ChatRequest,
     EditedMessage,
     FollowOnly,
@@ -60,6 +62,14 @@ def limit_turns(view: View) -> View:
     return cast(View, starts_turn(_limit_rate(view)))
 
 
+def modes_of(files: Sequence[int | AttachedFile]) -> dict[int, str]:
+    """Attached files by id, with how each is to be used."""
+    return {
+        item if isinstance(item, int) else item.file_id: "whole" if isinstance(item, int) else item.mode
+        for item in files
+    }
+
+
 @blueprint.post("/conversations/<int:conversation_id>/messages", responses={202: MessageStarted})
 @signed_in
 @limit_turns
@@ -72,6 +82,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         conversation_id=path.conversation_id,
         model=body.model,
         custom_payload={"purpose": body.purpose} if body.purpose else None,
+        file_ids=modes_of(body.file_ids),
     )
     return _accepted(started)
 
@@ -89,6 +100,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         new=NewConversation(space_id=body.space_id),
         model=body.model,
         custom_payload={"context": body.context} if body.context else None,
+        file_ids=modes_of(body.file_ids),
     )
     idempotency.commit(started.header, 200)
     service.launch(started)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
-
-from sqlalchemy import Select, bindparam, select
-from sqlalchemy.orm import aliased, load_only
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
+from webapp.chat.beginning import PROMPT, beginning
 from webapp.chat.budget import Limits
 from webapp.chat.context import Context, ContextInput, build_context
 from webapp.chat.context_types import Chunk, ReceiptItem
@@ -30,19 +28,17 @@ from webapp.config import Settings
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.files.prompting import FileTexts, file_texts
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
 from webapp.llm.target import Target
 from webapp.memories.always import NEW
 from webapp.memories.known import memory_is_on
-from webapp.memories.models import MemoryVersion
 from webapp.models.catalogue import targets_for
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
 from webapp.summaries.service import chunks_of
-
-PROMPT = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,7 @@ class TurnGone(Exception):
 def assemble(turn_id: int, settings: Settings) -> Assembled:
     """The prompt of a reply. Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt."""
     started = time.perf_counter()
-    found = db.session.execute(_beginning(), {"turn": turn_id}).one_or_none()
+    found = db.session.execute(beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
     reply, conversation, owner, asked, request, memory_version, *active = found
@@ -102,9 +98,10 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model)
+    window = targets[0].context_window if targets else None
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
-    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction)
+    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction, window)
     label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
@@ -139,55 +136,6 @@ def _history(reply: Message, *, after: int) -> list[ContextMessage]:
     ]
 
 
-@cache
-def _beginning() -> Select[*tuple[Any, ...]]:
-    """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
-    and text."""
-    asked = aliased(Message)
-    memory_version = (
-        select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
-    )
-    return (
-        select(
-            Message,
-            Conversation,
-            User,
-            asked.content,
-            asked.custom_payload,
-            memory_version,
-            *prompts.active_columns(PROMPT),
-        )
-        .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
-        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .join(User, User.user_id == Conversation.user_id)
-        .where(Message.message_id == bindparam("turn"))
-        # What is not needed for most prompts is looked up where it is: to set up a column costs more than to read it.
-        .options(
-            load_only(
-                Message.conversation_id,
-                Message.status,
-                Message.superseded_by_id,
-                Message.model,
-                Message.role,
-                Message.reply_to_id,
-                Message.custom_payload,
-            ),
-            load_only(
-                Conversation.user_id,
-                Conversation.message_count,
-                Conversation.uses_memory,
-                Conversation.is_temporary,
-                Conversation.deleted_at,
-                Conversation.created_at,
-                Conversation.journey_id,
-                Conversation.space_id,
-                Conversation.persona,
-            ),
-            load_only(User.settings),
-        )
-    )
-
-
 def compose(
     conversation: Conversation,
     owner: User,
@@ -198,6 +146,7 @@ def compose(
     opening: Opening | None = None,
     request: dict[str, Any] | None = None,
     instruction: str = "",
+    window: int | None = None,
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
@@ -218,6 +167,12 @@ def compose(
     # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
     place = place_of(conversation, remembers=remembers, since=fixed_at, version=found.memory_version)
+    limits = Limits(
+        window=window or settings.context_tokens, reply=settings.reply_tokens, retrieved=settings.retrieved_tokens
+    )
+    files = FileTexts()
+    if conversation.has_files:
+        files = file_texts(conversation.conversation_id, question.text, limits.prompt)
     if place.opens:
         opens[0] = [Segment(place.opens)]
     offers = settings.suggestions and not place.opens and UserSettings.of(owner.settings).suggestions_enabled
@@ -237,7 +192,9 @@ def compose(
         facts_heading=place.facts_heading,
         chunks=chunks,
         retrieved=[*learned(place), *retrieved(found)],
-        limits=Limits(window=settings.context_tokens, reply=settings.reply_tokens, retrieved=settings.retrieved_tokens),
+        files=Segment(files.stable, files.stable_kept),
+        file_pages=Segment(files.excerpts, files.excerpts_kept),
+        limits=limits,
     )
     return Composed(build_context(source), found, place, offers)
 

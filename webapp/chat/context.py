@@ -24,6 +24,7 @@ from webapp.chat.context_types import (
 from webapp.chat.facts_section import fit_facts
 from webapp.chat.sections import (
     Part,
+    fit_files,
     fit_history,
     fit_instructions,
     fit_known,
@@ -31,7 +32,7 @@ from webapp.chat.sections import (
     fit_standing,
     split_messages,
 )
-from webapp.chat.segments import PromptMessage, Segment, joined
+from webapp.chat.segments import Line, PromptMessage, Segment, joined
 from webapp.chat.summaries_section import fit_summaries
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count, estimate_tokens
@@ -74,17 +75,17 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
     tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
     directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
     task = Segment(directive, source.directive_kept)
-    stable = [instructions, standing, known, facts, summaries]
+    stable = [instructions, standing, known, facts, fit_files(source, count), summaries]
 
     room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
-    room -= count(directive) + count(_missing_note(len(tail), len(source.chunks)))
+    room -= count(source.file_pages.text) + count(directive) + count(_missing_note(len(tail), len(source.chunks)))
     if limits.history is not None:
         room = min(room, limits.history)
     for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
         history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
         present = standing.injected | known.injected | facts.injected | summaries.injected | history.injected
         found = fit_retrieved(source, found_budget, present, count)
-        made_of = _assemble(stable, history, found, task, len(tail), len(summaries.left_out))
+        made_of = _assemble(stable, history, found, [source.file_pages, task], len(tail), len(summaries.left_out))
         messages = [message.sent() for message in made_of]
         tokens = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages)
         if tokens <= limits.prompt:
@@ -113,7 +114,7 @@ def _missing_note(messages: int, summaries: int) -> str:
 
 
 def _assemble(
-    stable: Sequence[Part], history: Part, found: Part, task: Segment, tail: int, summaries: int
+    stable: Sequence[Part], history: Part, found: Part, tasks: Line, tail: int, summaries: int
 ) -> list[PromptMessage]:
     """Make the chat messages: one system message, the history, and what was retrieved in the last user message."""
     system = [part.segments for part in stable]
@@ -126,7 +127,7 @@ def _assemble(
         PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to)
         for shown in history.shown
     ]
-    extra = joined("\n\n", (found.segments, [task]))
+    extra = joined("\n\n", (found.segments, *([segment] for segment in tasks)))
     if extra and history.shown and messages[-1].role == "user":
         messages[-1] = replace(messages[-1], segments=(*extra, Segment("\n\n")))
     elif extra:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from webapp.chat.budget import Limits
-from webapp.chat.segments import Line, PromptMessage
+from webapp.chat.segments import Line, PromptMessage, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,8 @@ class Retrieved:
 class ContextInput:
     """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
 
-    Of the directive the account of the reply keeps `directive_kept`.
+    Of the directive the account of the reply keeps `directive_kept`. `files` stands in the stable part, `file_pages`
+    with the question.
     """
 
     prompt: str | Line
@@ -119,6 +120,8 @@ class ContextInput:
     retrieved: Sequence[Retrieved] = ()
     directive: str = ""
     directive_kept: str | None = None
+    files: Segment = Segment("")
+    file_pages: Segment = Segment("")
     limits: Limits = field(default_factory=Limits)
 
 

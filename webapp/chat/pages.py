@@ -35,6 +35,7 @@ from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
 from webapp.models.choosing import check_choice
+from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
@@ -89,7 +90,7 @@ def start() -> ViewResult:
     new = NewConversation(
         is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona, model=body.model
     )
-    started = service.start_turn(current_user_id(), body.content, new=new)
+    started = service.start_turn(current_user_id(), body.content, new=new, file_ids=_files())
     return launched(started, is_new=True)
 
 
@@ -105,8 +106,20 @@ def send(conversation_id: int) -> ViewResult:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
     return launched(
-        service.start_turn(current_user_id(), body.content, conversation_id=conversation_id, model=body.model)
+        service.start_turn(
+            current_user_id(),
+            body.content,
+            conversation_id=conversation_id,
+            model=body.model,
+            file_ids=_files(),
+        )
     )
+
+
+def _files() -> dict[int, str]:
+    """The files that were attached in the composer."""
+    ids = (parse_id(value) for value in request.form.getlist("file_ids")[:50])
+    return {file_id: "whole" for file_id in ids if file_id is not None}
 
 
 @blueprint.get("/c/<int:conversation_id>/news")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -20,14 +20,26 @@ class VersionPath(BaseModel):
     version_id: Id
 
 
+class AttachedFile(BaseModel):
+    file_id: Id
+    mode: Literal["whole", "search"] = Field("whole", description="Put it into the prompt whole, or search it.")
+
+
+FileIds = Annotated[
+    list[Id | AttachedFile], Field(max_length=20, description="Files to go along: ids, or with a mode.")
+]
+
+
 class NewMessage(BaseModel):
     content: MessageText
+    file_ids: FileIds = []
     purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
     model: Line | None = Field(None, max_length=200)
 
 
 class ChatRequest(BaseModel):
     message: MessageText
+    file_ids: FileIds = []
     conversation_id: Id | None = Field(None, description="A new conversation is made without one.")
     space_id: Id | None = None
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")

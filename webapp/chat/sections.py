@@ -101,6 +101,14 @@ def split_messages(messages: Sequence[Message]) -> tuple[list[Message], list[Lef
     return current, excluded
 
 
+def fit_files(source: ContextInput, count: Count) -> Part:
+    """The files of the conversation, as far as they were put into the stable part; they were chosen within a budget."""
+    part = Part("files", source.limits.prompt // 2)
+    if source.files.text:
+        part.set_text([source.files], count)
+    return part
+
+
 def fit_instructions(source: ContextInput, count: Count) -> Part:
     """Join the prompt, the space's and the user's instructions; what is too long is shortened, last part first."""
     part = Part("instructions", source.limits.of("instructions"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.extensions import redis
+from webapp.files import service as files
 from webapp.journeys.guides import heed
 from webapp.models.choosing import check_choice
 from webapp.retrieval.service import anticipate
@@ -68,6 +69,7 @@ def start_turn(
     new: NewConversation | None = None,
     model: str | None = None,
     custom_payload: dict[str, Any] | None = None,
+    file_ids: Mapping[int, str] | None = None,
 ) -> Started:
     """A user message and the reply to be written, in a new conversation when none is named.
 
@@ -93,6 +95,10 @@ def start_turn(
         model=model or None,
         is_counted=conversation_id is None,
     )
+    if file_ids:
+        names = files.attach(user_id, conversation.conversation_id, asked.message_id, file_ids)
+        conversation.has_files = True
+        asked.custom_payload = {**(custom_payload or {}), "files": names}
     return Started(conversation, asked, reply, embedded=embedded)
 
 

@@ -84,6 +84,9 @@ class Conversation(Base):
     # The id of the model that was chosen for it (webapp/models); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
 
+    # Whether files were attached to any of its messages (webapp/files).
+    has_files: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
     # Until when a live link shows others what is added here; kept by webapp/sharing, so that a page need not ask.
     shared_live_until: Mapped[datetime | None] = mapped_column(Timestamp)
 

@@ -1,0 +1,322 @@
+"""Files: what is read and what is refused, whose they are, and what they put into prompts."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+import pytest
+from fpdf import FPDF
+
+from tests.support.people import post_form
+from webapp.database import db, write_transaction
+from webapp.files import kinds, service
+from webapp.files.models import File, FilePage
+from webapp.files.plain import text_of_html
+
+
+def pdf(*pages: str, password: str = "") -> bytes:
+    """A PDF of some pages."""
+    made = FPDF()
+    made.set_font("Helvetica", size=12)
+    for page in pages:
+        made.add_page()
+        if page:
+            made.multi_cell(0, 6, page)
+    if password:
+        made.set_encryption(owner_password=password, user_password=password)
+    return bytes(made.output())
+
+
+def office(folder: str, **files: str) -> bytes:
+    """A ZIP with the look of an Office file."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{folder}/document.xml", "<x/>")
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def docx(text: str) -> bytes:
+    """A Word document of one paragraph."""
+    main = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    rels = "http://schemas.openxmlformats.org/package/2006/relationships"
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    types = "http://schemas.openxmlformats.org/package/2006/content-types"
+    part = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(
+            "[Content_Types].xml",
+            f'<Types xmlns="{types}"><Default Extension="rels" '
+            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/word/document.xml" ContentType="{part}"/></Types>',
+        )
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{rels}"><Relationship Id="r1" Type="{kind}" '
+            'Target="word/document.xml"/></Relationships>',
+        )
+        archive.writestr(
+            "word/document.xml",
+            f'<w:document xmlns:w="{main}"><w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body></w:document>',
+        )
+    return out.getvalue()
+
+
+def _send(client, data, name="file.txt", **headers):
+    form = {"file": (io.BytesIO(data), name)}
+    return client.post("/api/files", data=form, content_type="multipart/form-data", headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "kind", "words"),
+    [
+        (pdf("Bees dance.", "They eat nectar."), "bees.pdf", kinds.PDF, "They eat nectar."),
+        (docx("Bees dance."), "bees.docx", kinds.DOCX, "Bees dance."),
+        (b"# Bees\n\nThey dance.", "bees.md", kinds.MARKDOWN, "They dance."),
+        ("Bienen tänzeln.".encode("cp1252"), "bees.txt", kinds.PLAIN, "Bienen tänzeln."),
+        ("Bienen".encode("utf-16"), "bees.txt", kinds.PLAIN, "Bienen"),
+        (b"name;count\nbees;3\n", "bees.csv", kinds.CSV, "bees | 3"),
+        (b"<html><script>alert(1)</script><p>Bees &amp; ants</p></html>", "b.html", kinds.HTML, "Bees & ants"),
+        (b"From: a@example.org\nSubject: Bees\n\nThey dance.", "b.eml", kinds.MAIL, "Subject: Bees"),
+        (b"def bees():\n    return 3\n", "bees.py", kinds.PLAIN, "return 3"),
+    ],
+)
+def test_what_can_be_read_is_read(client, data, name, kind, words):
+    made = _send(client, data, name)
+    assert made.status_code == 201, made.text
+    file = made.get_json()
+    assert (file["status"], file["media_type"], file["name"]) == ("ready", kind, name)
+    assert file["pages"] >= 1 and file["tokens"] > 0
+    place = f"/api/files/{file['file_id']}"
+    assert words in client.get(f"{place}/pages/{file['pages']}").get_json()["text"]
+    with client.get(f"{place}/content") as content:
+        assert content.data == data
+        assert content.headers["Content-Disposition"].startswith("attachment")
+        assert "sandbox" in content.headers["Content-Security-Policy"]
+    assert client.get(f"{place}/pages/99").status_code == 404
+
+
+def test_slides_and_sheets_are_read(client):
+    from pptx import Presentation
+    from xlsxwriter import Workbook
+
+    out = io.BytesIO()
+    deck = Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[5])
+    slide.shapes.title.text = "Bees dance"
+    deck.save(out)
+    file = _send(client, out.getvalue(), "bees.pptx").get_json()
+    assert "Bees dance" in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
+    out = io.BytesIO()
+    with Workbook(out) as book:
+        sheet = book.add_worksheet("Hive")
+        sheet.write_row(0, 0, ["name", "count"])
+        sheet.write_row(1, 0, ["bees", 3])
+    file = _send(client, out.getvalue(), "bees.xlsx").get_json()
+    assert "Sheet “Hive”" in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
+
+
+def _bomb() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b" " * (300 * 1024**2))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "words"),
+    [
+        (b"", "a.txt", "empty"),
+        (b"\x00\x01\x02binary", "a.bin", "cannot be read"),
+        (b"PK\x03\x04broken", "a.docx", "damaged"),
+        (office("other"), "a.zip", "ZIP"),
+        (office("word", **{"word/vbaProject.bin": "x"}), "a.docm", "macros"),
+        (b"\xd0\xcf\x11\xe0old", "a.doc", "Old or protected"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_plain_words(client, data, name, words):
+    refused = _send(client, data, name)
+    assert refused.status_code == 422
+    assert words in refused.get_json()["errors"][0]["msg"]
+    assert client.get("/api/files").get_json()["files"] == []
+
+
+def test_a_bomb_is_refused(client):
+    assert "unpacks to more" in _send(client, _bomb(), "a.docx").get_json()["errors"][0]["msg"]
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "words"),
+    [
+        (b"%PDF-1.7 broken", "a.pdf", "damaged"),
+        (pdf(""), "scan.pdf", "no text"),
+        (office("word"), "a.docx", "damaged"),
+        (
+            b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><x>&a;</x>',
+            "xxe.xml",
+            None,
+        ),
+    ],
+)
+def test_what_turns_out_unreadable_says_why_and_harms_nothing(client, data, name, words):
+    file = _send(client, data, name).get_json()
+    if words is None:
+        assert "root:" not in client.get(f"/api/files/{file['file_id']}/pages/1").get_json()["text"]
+        return
+    assert file["status"] == "unreadable" and words in file["reason"]
+
+
+def test_a_file_that_takes_too_long_is_given_up(client, monkeypatch):
+    monkeypatch.setattr(service, "SECONDS", 0.001)
+    file = _send(client, b"words", "a.txt").get_json()
+    assert (file["status"], file["reason"]) == ("unreadable", "It takes too long to read.")
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("../../etc/passwd", "passwd"), ("C:\\x\\a.txt", "a.txt"), ("\u202egpj.txt", "gpj.txt"), ("...", "file")],
+)
+def test_names_hold_no_paths(name, kept):
+    assert kinds.safe_name(name) == kept
+
+
+def test_pages_of_html_hold_no_scripts():
+    text = text_of_html("<style>x{}</style><script>y()</script><h2>A</h2><ul><li>b</ul><p>1<br>2")
+    assert text == "## A\n\n- b\n\n1\n2"
+
+
+def test_the_same_content_is_stored_once_and_goes_with_its_last_file(app, client, api, make_user):
+    other = api(make_user())
+    first, second = _send(client, b"same words").get_json(), _send(other, b"same words").get_json()
+    with app.app_context():
+        path = service.path_of(db.session.get(File, first["file_id"]))
+    assert client.delete(f"/api/files/{first['file_id']}").status_code == 204
+    assert path.exists()
+    assert other.delete(f"/api/files/{second['file_id']}").status_code == 204
+    assert not path.exists()
+
+
+def test_files_are_their_owners(client, api, make_user, anonymous, login):
+    file = _send(client, b"my words").get_json()["file_id"]
+    for person in (make_user(), make_user(is_admin=True)):
+        stranger = api(person)
+        for path in (f"/api/files/{file}", f"/api/files/{file}/content", f"/api/files/{file}/pages/1"):
+            assert stranger.get(path).status_code == 404
+        assert stranger.delete(f"/api/files/{file}").status_code == 404
+        talk = stranger.post("/api/conversations", json={}).get_json()["conversation_id"]
+        body = {"content": "Hi", "file_ids": [file]}
+        assert stranger.post(f"/api/conversations/{talk}/messages", json=body).status_code == 404
+        assert login(person).get(f"/files/{file}").status_code == 404
+    assert anonymous.get(f"/api/files/{file}").status_code == 401
+
+
+def test_large_files_and_empty_forms_are_refused(app, client, monkeypatch):
+    assert client.post("/api/files", data={}, content_type="multipart/form-data").status_code == 422
+    monkeypatch.setitem(app.config, "MAX_FILE_BYTES", 1_000)
+    assert _send(client, b"x" * 5_000).status_code == 413
+
+
+def _ask(client, content, conversation_id=None, **more):
+    if conversation_id is None:
+        conversation_id = client.post("/api/conversations", json={"title": "T"}).get_json()["conversation_id"]
+    place = f"/api/conversations/{conversation_id}/messages"
+    sent = client.post(place, json={"content": content, **more})
+    assert sent.status_code == 202, sent.text
+    number = sent.get_json()["message"]["message_id"]
+    assert client.get(f"/api/messages/{number}/response?wait=20").get_json()["status"] == "complete"
+    return conversation_id
+
+
+def _prompts(model):
+    return [call["messages"] for call in model.calls() if call["path"] == "chat" and call["stream"]]
+
+
+def test_a_file_that_fits_stands_whole_in_the_stable_part_once_and_stays(client, model):
+    file = _send(client, pdf("Bees dance.", "They eat nectar."), "bees.pdf").get_json()["file_id"]
+    talk = _ask(client, "What do they eat?", file_ids=[file])
+    _ask(client, "And when?", talk)
+    first, second = _prompts(model)[:2]
+    assert '<page n="2">\nThey eat nectar.' in first[0]["content"]
+    assert json.dumps(first).count("They eat nectar.") == 1
+    assert second[0] == first[0]  # the beginning is the same, so a provider's cache keeps it
+
+
+def _long(app, user, pages=60):
+    with app.app_context(), write_transaction():
+        row = File(
+            user_id=user.user_id,
+            digest="0" * 64,
+            name="long.pdf",
+            media_type=kinds.PDF,
+            size=1,
+            status="ready",
+            pages=pages,
+            tokens=pages * 900,
+        )
+        db.session.add(row)
+        db.session.flush()
+        for number in range(1, pages + 1):
+            words = "The zeppelin lands at noon." if number == 41 else f"Filler about topic{number}."
+            db.session.add(FilePage(file_id=row.file_id, page=number, text=words + " x" * 300, tokens=900))
+        return row.file_id
+
+
+def test_of_a_long_file_the_outline_and_the_pages_that_were_asked_for(app, client, user, model):
+    talk = _ask(client, "When does the zeppelin land?", file_ids=[_long(app, user)])
+    _ask(client, "And topic7?", talk)
+    first, second = _prompts(model)[:2]
+    assert 'shown="outline"' in first[0]["content"] and second[0] == first[0]
+    assert '<page file="long.pdf" n="41">' in first[-1]["content"]
+    assert '<page file="long.pdf" n="7">' in second[-1]["content"]
+    assert "zeppelin lands" not in json.dumps(second[1:-1])
+
+
+def test_a_file_may_be_searched_though_it_would_fit(client, model):
+    file = _send(client, pdf("Bees dance.", "Ants dig."), "bees.pdf").get_json()["file_id"]
+    _ask(client, "What do ants do?", file_ids=[{"file_id": file, "mode": "search"}])
+    prompt = _prompts(model)[0]
+    assert 'shown="outline"' in prompt[0]["content"] and '<page file="bees.pdf" n="2">' in prompt[-1]["content"]
+
+
+@pytest.mark.parametrize("wish", [[0], [2**40], ["a"], [{"file_id": 1, "mode": "eat"}], list(range(1, 30))])
+def test_bad_attachments_are_422(client, wish):
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    body = {"content": "Hi", "file_ids": wish}
+    assert client.post(f"/api/conversations/{talk}/messages", json=body).status_code == 422
+
+
+def test_what_a_file_says_is_no_memory_of_the_person(client, model, run_jobs):
+    file = _send(client, b"I live in Atlantis and my name is Zora.", "cv.txt").get_json()["file_id"]
+    _ask(client, "Please read this", file_ids=[file])
+    run_jobs()
+    background = [call for call in model.calls() if not call["stream"]]
+    assert "Atlantis" not in json.dumps([call["messages"] for call in background])
+
+
+def test_a_deleted_file_is_in_no_prompt(client, model):
+    file = _send(client, b"The password of the hive is honey.", "hive.txt").get_json()["file_id"]
+    talk = _ask(client, "Read it", file_ids=[file])
+    client.delete(f"/api/files/{file}")
+    _ask(client, "Again", talk)
+    assert "honey" not in json.dumps(_prompts(model)[-1])
+
+
+def test_the_composer_attaches_and_the_message_shows(client, login, user, model):
+    browser = login(user)
+    chips = post_form(
+        browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt"), (io.BytesIO(b"\x00"), "x.bin")]
+    )
+    assert chips.status_code == 200
+    assert 'name="file_ids"' in chips.text and "cannot be read" in chips.text
+    number = chips.text.split('name="file_ids" value="')[1].split('"')[0]
+    sent = post_form(browser, "/conversations", content="Read this", file_ids=[number])
+    assert sent.status_code == 303
+    assert "bees.txt" in browser.get(sent.location).text
+    assert "Bees dance." in browser.get(f"/files/{number}").text
+    assert "bees.txt" in browser.get("/files").text
+    assert post_form(browser, f"/files/{number}/delete", page="/files").status_code == 303
+    assert "No files yet" in browser.get("/files").text

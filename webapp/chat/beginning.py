@@ -1,0 +1,67 @@
+"""The rows that a prompt starts from."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, select
+from sqlalchemy.orm import aliased, load_only
+
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation, Message
+from webapp.memories.models import MemoryVersion
+from webapp.prompts import service as prompts
+
+PROMPT = "chat"
+
+
+@cache
+def beginning() -> Select[*tuple[Any, ...]]:
+    """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
+    and text."""
+    asked = aliased(Message)
+    memory_version = (
+        select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
+    )
+    return (
+        select(
+            Message,
+            Conversation,
+            User,
+            asked.content,
+            asked.custom_payload,
+            memory_version,
+            *prompts.active_columns(PROMPT),
+        )
+        .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .join(User, User.user_id == Conversation.user_id)
+        .where(Message.message_id == bindparam("turn"))
+        # What is not needed for most prompts is looked up where it is: to set up a column costs more than to read it.
+        .options(
+            load_only(
+                Message.conversation_id,
+                Message.status,
+                Message.superseded_by_id,
+                Message.model,
+                Message.role,
+                Message.reply_to_id,
+                Message.custom_payload,
+            ),
+            load_only(
+                Conversation.user_id,
+                Conversation.message_count,
+                Conversation.uses_memory,
+                Conversation.is_temporary,
+                Conversation.deleted_at,
+                Conversation.created_at,
+                Conversation.journey_id,
+                Conversation.space_id,
+                Conversation.persona,
+                Conversation.model,
+                Conversation.has_files,
+            ),
+            load_only(User.settings),
+        )
+    )

@@ -1,0 +1,87 @@
+"""JSON endpoints of files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import request, send_file
+
+from webapp import idempotency
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.extensions import limiter
+from webapp.files import service
+from webapp.files.schemas import FileList, FileOut, FilePath, PageOut, PagePath
+from webapp.web import PageQuery, accepts_files, api_blueprint
+
+blueprint = api_blueprint("files_api", __name__, tag="Files")
+
+limit_files = limiter.shared_limit("60 per minute", scope="files", key_func=lambda: f"user:{current_user_id()}")
+
+
+@blueprint.post("/files", responses={201: FileOut})
+@signed_in
+@limit_files
+@accepts_files
+@idempotency.idempotent
+def create_file() -> tuple[Any, int]:
+    """Take in a `file` as multipart form data; it is read at once."""
+    file = request.files.get("file")
+    if file is None:
+        raise Invalid.field("file", "is missing")
+    row = service.take_in(current_user_id(), file.filename or "file", file.stream.read())
+    return idempotency.commit(FileOut.of(row).model_dump(mode="json"), 201), 201
+
+
+@blueprint.get("/files", responses={200: FileList})
+@signed_in
+def list_files(query: PageQuery) -> dict[str, Any]:
+    """Your files, newest first."""
+    page = service.list_files(current_user_id(), query)
+    return FileList(files=[FileOut.of(row) for row in page.items], next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+@blueprint.get("/files/<int:file_id>", responses={200: FileOut})
+@signed_in
+def get_file(path: FilePath) -> dict[str, Any]:
+    """What is known of a file."""
+    return FileOut.of(service.get_file(current_user_id(), path.file_id)).model_dump(mode="json")
+
+
+@blueprint.get(
+    "/files/<int:file_id>/content",
+    responses={200: {"description": "The file", "content": {"application/octet-stream": {}}}},
+)
+@signed_in
+def file_content(path: FilePath) -> Any:
+    """The file as it came."""
+    return send_content(path.file_id)
+
+
+@blueprint.get("/files/<int:file_id>/pages/<int:number>", responses={200: PageOut})
+@signed_in
+def file_page(path: PagePath) -> dict[str, Any]:
+    """The text of one page."""
+    row = service.get_file(current_user_id(), path.file_id)
+    page = service.page_of(current_user_id(), path.file_id, path.number)
+    return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text).model_dump(mode="json")
+
+
+@blueprint.delete("/files/<int:file_id>", responses={204: None})
+@signed_in
+def delete_file(path: FilePath) -> tuple[str, int]:
+    """Delete a file; conversations it was attached to lose it."""
+    service.delete_file(current_user_id(), path.file_id)
+    db.session.commit()
+    return "", 204
+
+
+def send_content(file_id: int) -> Any:
+    """One of the caller's files, always as a download: nothing that people bring in is run as a page of ours."""
+    row = service.get_file(current_user_id(), file_id)
+    place, name, media_type = service.path_of(row), row.name, row.media_type
+    db.session.remove()  # a large file takes a while, and needs no connection
+    response = send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    return response

@@ -1,0 +1,73 @@
+"""What kind a file is: by its first bytes, which do not lie, then by its name; pure."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from pathlib import PurePosixPath
+
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MAIL = "message/rfc822"
+HTML = "text/html"
+CSV = "text/csv"
+MARKDOWN = "text/markdown"
+PLAIN = "text/plain"
+IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF8": "image/gif"}
+_OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
+_TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, ".csv": CSV, ".tsv": CSV, ".eml": MAIL}
+MOST_UNPACKED = 512 * 1024**2
+MOST_RATIO = 200
+
+
+class Refused(ValueError):
+    """The file is not taken; the message says why, to its owner."""
+
+
+def kind_of(name: str, data: bytes) -> str:
+    """The media type of a file. Raises Refused for what cannot be read as text or shown as a picture."""
+    if not data:
+        raise Refused("The file is empty.")
+    if b"%PDF-" in data[:1024]:
+        return PDF
+    for mark, kind in IMAGES.items():
+        if data.startswith(mark):
+            return kind
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data.startswith(b"PK\x03\x04"):
+        return _office_kind(data)
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise Refused(
+            "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
+        )
+    if b"\x00" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Refused("This kind of file cannot be read.")
+    return _TEXTS.get(PurePosixPath(name.lower()).suffix, PLAIN)
+
+
+def safe_name(name: str) -> str:
+    """A name without its path and without what no file system takes."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    cleaned = "".join(char for char in last if char.isprintable()).strip(". ")
+    return cleaned[-200:] or "file"
+
+
+def _office_kind(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            items = archive.infolist()
+            names = [item.filename for item in items]
+            size = sum(item.file_size for item in items)
+    except (zipfile.BadZipFile, ValueError, OSError):
+        raise Refused("The file is damaged.") from None
+    if size > MOST_UNPACKED or size > MOST_RATIO * max(len(data), 1024 * 1024):
+        raise Refused("The file unpacks to more than a document can be.")
+    for folder, kind in _OFFICE.items():
+        if any(name.startswith(folder) for name in names):
+            if any(name.lower().endswith("vbaproject.bin") for name in names):
+                raise Refused("Files with macros are not taken. Save it without them.")
+            return kind
+    raise Refused("ZIP files cannot be attached. Unpack it and attach what you need.")

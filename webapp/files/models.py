@@ -1,0 +1,64 @@
+"""Files of people, their pages as text, and the messages they are attached to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy.dialects.mysql import MEDIUMTEXT
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+STATUSES = ("ready", "unreadable")
+MODES = ("whole", "search")
+
+
+class File(Base):
+    """A file of one person. Its bytes lie in storage under `digest`, which files with the same content share."""
+
+    __tablename__ = "files"
+    __table_args__ = (
+        Index("ix_files_listing", "user_id", "file_id"),
+        Index("ix_files_digest", "digest"),
+        Base.__table_args__,
+    )
+
+    file_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    digest: Mapped[str] = mapped_column(Key(64))
+    name: Mapped[str] = mapped_column(String(255))
+    media_type: Mapped[str] = mapped_column(Key(100))
+    size: Mapped[int]
+    status: Mapped[str] = mapped_column(one_of(*STATUSES, name="file_status"))
+    reason: Mapped[str | None] = mapped_column(String(255))
+    pages: Mapped[int] = mapped_column(default=0)
+    tokens: Mapped[int] = mapped_column(default=0)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class FilePage(Base):
+    """The text of one page; of a file without pages the whole."""
+
+    __tablename__ = "file_pages"
+
+    file_id: Mapped[int] = mapped_column(ForeignKey("files.file_id", ondelete="CASCADE"), primary_key=True)
+    page: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    text: Mapped[str] = mapped_column(Text().with_variant(MEDIUMTEXT(), "mysql", "mariadb"))
+    tokens: Mapped[int]
+
+
+class MessageFile(Base):
+    """A file that was sent with a message, and whether it is put into prompts whole or searched for each question."""
+
+    __tablename__ = "message_files"
+    __table_args__ = (
+        Index("ix_message_files_conversation_id", "conversation_id"),
+        Index("ix_message_files_file_id", "file_id"),
+        Base.__table_args__,
+    )
+
+    message_id: Mapped[int] = mapped_column(ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True)
+    file_id: Mapped[int] = mapped_column(ForeignKey("files.file_id", ondelete="CASCADE"), primary_key=True)
+    conversation_id: Mapped[int] = mapped_column(ForeignKey("conversations.conversation_id", ondelete="CASCADE"))
+    mode: Mapped[str] = mapped_column(one_of(*MODES, name="file_mode"), default="whole", server_default="whole")

@@ -1,0 +1,72 @@
+"""Attaching files in the composer, and looking at their pages."""
+
+from __future__ import annotations
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import DomainError
+from webapp.files import service
+from webapp.files.api import limit_files, send_content
+from webapp.web import PageQuery, ViewResult
+
+blueprint = Blueprint("files_pages", __name__)
+
+
+@blueprint.post("/files")
+@signed_in
+@limit_files
+def attach() -> ViewResult:
+    """Take in the files that were chosen in the composer; each becomes a chip in it."""
+    rows, problems = [], []
+    for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
+        if not file.filename:
+            continue
+        try:
+            rows.append(service.take_in(current_user_id(), file.filename, file.stream.read()))
+            db.session.commit()
+        except DomainError as error:
+            db.session.rollback()
+            said = (error.errors or [{"msg": error.detail}])[0]["msg"]
+            problems.append((file.filename[-60:], said))
+    for row in rows:
+        db.session.refresh(row)
+    return render_template("files/_chips.html", files=rows, problems=problems)
+
+
+@blueprint.get("/files")
+@signed_in
+def index() -> ViewResult:
+    """All one's files."""
+    page = service.list_files(
+        current_user_id(), PageQuery(limit=50, cursor=request.args.get("cursor", "")[:500] or None)
+    )
+    return render_template("files/index.html", files=page.items, next_cursor=page.next_cursor)
+
+
+@blueprint.get("/files/<int:file_id>")
+@signed_in
+def show(file_id: int) -> ViewResult:
+    """A file, page by page, as text."""
+    row = service.get_file(current_user_id(), file_id)
+    number = max(1, request.args.get("page", 1, type=int))
+    page = service.page_of(current_user_id(), file_id, min(number, row.pages)) if row.pages else None
+    return render_template("files/file.html", file=row, page=page)
+
+
+@blueprint.get("/files/<int:file_id>/content")
+@signed_in
+def content(file_id: int) -> ViewResult:
+    """The file as it came."""
+    return send_content(file_id)  # type: ignore[no-any-return]  # a Response
+
+
+@blueprint.post("/files/<int:file_id>/delete")
+@signed_in
+def delete(file_id: int) -> ViewResult:
+    """Delete a file."""
+    service.delete_file(current_user_id(), file_id)
+    db.session.commit()
+    flash("File deleted.", "message")
+    return redirect(url_for(".index"), 303)

@@ -1,0 +1,181 @@
+"""A user's files: take in, list, read page by page, delete. Somebody else's behave as unknown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from sqlalchemy import Select, func, insert, select
+
+from webapp.database import after_commit, db
+from webapp.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from webapp.extensions import app_settings
+from webapp.files.kinds import Refused, kind_of, safe_name
+from webapp.files.models import File, FilePage, MessageFile
+from webapp.text.tokens import estimate_tokens
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+SECONDS = 60
+MOST_FILES = 2_000
+MOST_ATTACHED = 20
+"""Files that one message may carry."""
+ROOT = Path(__file__).resolve().parents[2]
+_readers = BoundedSemaphore(2)
+"""Files that one process reads at a time; whoever comes later waits."""
+
+
+def take_in(user_id: int, name: str, data: bytes) -> File:
+    """Store a file and read it. Raises Invalid, TooLarge, Conflict, Unavailable. No connection is held meanwhile."""
+    if len(data) > app_settings().max_file_bytes:
+        raise TooLarge(f"The file is larger than {app_settings().max_file_bytes // 1024**2} MB.")
+    name = safe_name(name)
+    try:
+        media_type = kind_of(name, data)
+    except Refused as refusal:
+        raise Invalid.field("file", str(refusal)) from None
+    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
+        raise Conflict(f"You have {MOST_FILES} files already. Delete some first.")
+    db.session.rollback()
+    digest = hashlib.sha256(data).hexdigest()
+    path = _keep(digest, data)
+    pages, reason = ([], None) if media_type.startswith("image/") else _read(path, media_type)
+    tokens = [estimate_tokens(text) for text in pages]
+    row = File(
+        user_id=user_id,
+        digest=digest,
+        name=name,
+        media_type=media_type,
+        size=len(data),
+        status="unreadable" if reason else "ready",
+        reason=reason,
+        pages=len(pages),
+        tokens=sum(tokens),
+    )
+    db.session.add(row)
+    db.session.flush()
+    if pages:
+        parts = [
+            {"file_id": row.file_id, "page": number, "text": text, "tokens": count}
+            for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
+        ]
+        db.session.execute(insert(FilePage), parts)
+    return row
+
+
+def get_file(user_id: int, file_id: int) -> File:
+    """One of the user's files. Raises NotFound."""
+    row = db.session.scalar(_owned(user_id).where(File.file_id == file_id))
+    if row is None:
+        raise NotFound("There is no such file.")
+    return row
+
+
+def list_files(user_id: int, query: PageQuery) -> Page[File]:
+    """The user's files, newest first. Raises Invalid for a foreign cursor."""
+    statement = _owned(user_id).order_by(File.file_id.desc()).limit(query.limit + 1)
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(File.file_id < min(last_id, MAX_ID))
+    return Page.of(db.session.scalars(statement).all(), query.limit, lambda row: (row.file_id,))
+
+
+def page_of(user_id: int, file_id: int, number: int) -> FilePage:
+    """One page of a file. Raises NotFound."""
+    get_file(user_id, file_id)
+    row = db.session.get(FilePage, (file_id, number))
+    if row is None:
+        raise NotFound("There is no such page.")
+    return row
+
+
+def path_of(row: File) -> Path:
+    """Where the bytes of a file lie."""
+    return _place(row.digest)
+
+
+def delete_file(user_id: int, file_id: int) -> None:
+    """Delete a file with its text; conversations it was attached to lose it. Raises NotFound."""
+    row = get_file(user_id, file_id)
+    digest = row.digest
+    db.session.delete(row)
+    db.session.flush()
+    if db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is None:
+        path = _place(digest)
+        after_commit(lambda: _drop(path))
+
+
+def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
+    """Attach files, by id with a mode, to a message; their ids and names.
+
+    Raises NotFound for a file that is not the user's, Invalid for too many.
+    """
+    if len(file_ids) > MOST_ATTACHED:
+        raise Invalid.field("file_ids", f"names more than {MOST_ATTACHED} files")
+    names = []
+    for file_id, mode in file_ids.items():
+        row = get_file(user_id, file_id)
+        db.session.add(
+            MessageFile(message_id=message_id, file_id=row.file_id, conversation_id=conversation_id, mode=mode)
+        )
+        names.append({"file_id": row.file_id, "name": row.name})
+    db.session.flush()
+    return names
+
+
+def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
+    """The pages of a file, or why there are none; read in a process of its own, within limits."""
+    if not _readers.acquire(timeout=SECONDS):
+        raise Unavailable("Too many files are being read. Try again in a moment.")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "webapp.files.reading", str(path), media_type],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
+        )
+        answer = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return [], "It takes too long to read."
+    except ValueError:
+        return [], "The file is damaged, or needs too much memory to be read."
+    finally:
+        _readers.release()
+    return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
+
+
+def _keep(digest: str, data: bytes) -> Path:
+    path = _place(digest)
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.{os.urandom(4).hex()}")
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(data)
+        part.replace(path)
+    return path
+
+
+def _place(digest: str) -> Path:
+    return app_settings().var_dir.absolute() / "files" / digest[:2] / digest
+
+
+def _drop(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+def _owned(user_id: int) -> Select[File]:
+    return select(File).where(File.user_id == user_id)
