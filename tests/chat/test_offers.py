@@ -126,3 +126,15 @@ def test_purpose_and_context_reach_the_prompt_as_reference(client: ApiClient, mo
     said = [call for call in model.calls() if call["model"] == "test-chat"][-1]["messages"][-1]["content"]
     assert "Purpose: triage" in said and reply["status"] == "complete"
     assert about_request(None) == about_request({"point": "x"}) == ""
+
+
+def test_forgetting_takes_what_was_offered_along(client: ApiClient, model: ServerHandle) -> None:
+    words = "Allergic to peanuts and cashews"
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": words}).json
+    block = json.dumps({"values": [f"Yes, {words}", "No"]})
+    model.script(reply=f"Right?\n{OPENS}{block}{CLOSES}", times=1)
+    reply = _reply(client)
+    assert reply["suggested_values"] == [f"Yes, {words}", "No"]
+    client.delete(f"/api/memories/{made['memory_id']}")
+    left = client.get(f"/api/conversations/{reply['conversation_id']}/messages").json["messages"]
+    assert left[-1]["suggested_values"] == ["No"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
 from webapp.journeys import answers, service
 from webapp.journeys.point_views import PointView
 from webapp.journeys.schemas import (
@@ -23,7 +24,6 @@ PLACE = "/conversations/<int:conversation_id>/points/<point>"
 
 @blueprint.post(f"{PLACE}/answer", responses={200: PointOut})
 @signed_in
-@idempotency.idempotent
 def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
     """Say whether something still holds, is not right, or how it is instead."""
     return _answered(path, _take(path, body))
@@ -31,7 +31,6 @@ def answer(path: ConversationPointPath, body: PointAnswer) -> ViewResult:
 
 @blueprint.post(f"{PLACE}/skip", responses={200: PointOut})
 @signed_in
-@idempotency.idempotent
 def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
     """Not to be asked about a point, or only after all others."""
     wish = "later" if body.until == "later" else "skip"
@@ -40,7 +39,6 @@ def skip(path: ConversationPointPath, body: SkipWish) -> ViewResult:
 
 @blueprint.post(f"{PLACE}/reopen", responses={200: PointOut})
 @signed_in
-@idempotency.idempotent
 def reopen(path: ConversationPointPath, body: ReopenWish) -> ViewResult:
     """To be asked about a point again: a skip is taken back, else what is known goes into its history; or undo that."""
     change = answers.undo if body.undo else answers.ask_again
@@ -75,5 +73,5 @@ def _take(path: ConversationPointPath, body: PointAnswer) -> PointView:
 def _answered(path: ConversationPointPath, view: PointView) -> ViewResult:
     _, whole = service.conversation_view(current_user_id(), path.conversation_id)
     found = PointOut.from_view(view, whole.next_slug if whole else None).model_dump(mode="json")
-    idempotency.commit(found, 200)
+    db.session.commit()
     return found

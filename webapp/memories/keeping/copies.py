@@ -31,21 +31,35 @@ shares): what was made of these conversations of the user must not tell it."""
 
 
 def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collection[str]) -> list[int]:
-    """Take the texts out of the tool calls recorded with the user's replies; the ids of the replies changed."""
+    """Take the texts out of the tool calls and the offers of the user's replies; the ids of the replies changed."""
     rows = db.session.scalars(
         select(Message)
         .join(Conversation, Conversation.conversation_id == Message.conversation_id)
-        .where(Conversation.user_id == user_id, Message.role == "assistant", Message.tool_calls.is_not(None))
+        .where(
+            Conversation.user_id == user_id,
+            Message.role == "assistant",
+            or_(
+                Message.tool_calls.is_not(None),
+                Message.suggested_values.is_not(None),
+                Message.suggested_actions.is_not(None),
+            ),
+        )
     ).all()
     changed = []
     for row in rows:
+        for name in ("suggested_values", "suggested_actions"):
+            offered = getattr(row, name) or []
+            kept = [item for item in offered if without(item, memory_ids, texts) == item]
+            if len(kept) != len(offered):
+                setattr(row, name, kept or None)
+                changed.append(row.message_id)
         stripped = without(row.tool_calls, memory_ids, texts)
         if stripped != row.tool_calls:
             row.tool_calls = stripped
             flag_modified(row, "tool_calls")
             changed.append(row.message_id)
     db.session.flush()
-    return changed
+    return list(dict.fromkeys(changed))
 
 
 def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
