@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from jobs.runner import follow_with, job, report
-from webapp.memories.learning import extraction
+from webapp.memories.learning import extraction, requests
 
 
 @job("extract")
-def extract_memories(conversation_id: int, from_start: bool = False) -> dict[str, Any]:
-    """Read what is new in a conversation, or all of it, for memories; title it on the way if it has no title."""
-    result = extraction.extract(conversation_id, from_start, on_start=lambda: report("extraction_start", {}))
+def extract_memories(conversation_id: int, from_start: bool = False, after: int = 0) -> dict[str, Any]:
+    """Read what is new in a conversation, or all of it, for memories; title it on the way if it has no title.
+
+    What one job does not get to is read by the next.
+    """
+    result = extraction.extract(conversation_id, from_start, after, on_start=lambda: report("extraction_start", {}))
+    requests.goes_on(conversation_id, result, from_start)
     if result.title:
         report("title", {"title": result.title, "conversation_id": conversation_id})
     told = {"change_set_id": result.change_set_id, **result.counts, "summary_triggered": result.summary_due}

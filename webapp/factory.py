@@ -68,6 +68,7 @@ from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
 from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.cli import register_commands as memories_commands
+from webapp.memories.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.model_clients import init_models
 from webapp.models.api import blueprint as models_api
@@ -210,6 +211,7 @@ def _register(app: OpenAPI) -> None:
         memories_pages,
         memory_activity_pages,
         memory_bulk_pages,
+        memory_extraction_pages,
         retrieval_pages,
         inspector_pages,
         frames,

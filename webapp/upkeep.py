@@ -17,7 +17,7 @@ from webapp.journeys.owing import owed_reports
 from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
-from webapp.memories.learning.extraction import owed_extractions
+from webapp.memories.learning.requests import owed_extractions
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
 from webapp.retrieval.indexing import notice_model, owed_users

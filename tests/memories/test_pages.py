@@ -70,6 +70,7 @@ PATHS = [
     ("POST", "/c/{talk}/memory"),
     ("POST", "/c/{talk}/memory/extract"),
     ("GET", "/c/{talk}/memory/extract/some-job"),
+    ("POST", "/c/{talk}/memory/extract/stop"),
     ("GET", "/c/{talk}/delete"),
     ("POST", "/c/{talk}/delete-with-memories"),
     ("GET", "/c/{talk}/used"),

@@ -8,19 +8,14 @@ from typing import Any
 
 from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 from pydantic import ValidationError
-from rq.exceptions import NoSuchJobError
-from rq.job import Job
-from rq.serializers import JSONSerializer
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
-from webapp.extensions import redis
 from webapp.memories import change_sets, dependents, reviewing, service, switches
 from webapp.memories.keeping import forgetting
-from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.pages import CHANGED
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
@@ -31,8 +26,6 @@ from webapp.validation import parse_id
 from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("memory_activity", __name__)
-
-WORKING = ("queued", "started", "scheduled", "deferred", "created")
 
 
 @blueprint.get("/memories/review")
@@ -64,8 +57,8 @@ def decide(memory_id: int) -> ViewResult:
         return redirect(url_for(".review"), 303)
     shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
     if isinstance(decided, Memory):
-        return _fragment("memories/_reviewed.html", card=cards.card(current_user_id(), decided.memory_id), **shown)
-    return _fragment("memories/_reviewed.html", report=decided, **shown)
+        return fragment("memories/_reviewed.html", card=cards.card(current_user_id(), decided.memory_id), **shown)
+    return fragment("memories/_reviewed.html", report=decided, **shown)
 
 
 @blueprint.get("/memories/changes")
@@ -111,7 +104,7 @@ def undo(change_set_id: int) -> ViewResult:
         )
     where = request.form.get("place", "")
     if where.startswith("reply-"):
-        return _fragment(
+        return fragment(
             "memories/_remembered.html",
             turn_id=where.removeprefix("reply-"),
             views=[view],
@@ -119,40 +112,7 @@ def undo(change_set_id: int) -> ViewResult:
             undone=undone,
             opened=True,
         )
-    return _fragment("memories/_change.html", **shown)
-
-
-@blueprint.post("/c/<int:conversation_id>/memory/extract")
-@signed_in
-def extract(conversation_id: int) -> ViewResult:
-    """Read a conversation for memories now; the answer follows the work."""
-    job_id = extraction.request_extraction(current_user_id(), conversation_id)
-    if not wants_partial():
-        flash("Reading the conversation. What is found appears in Memory.", "message")
-        return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
-    return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id, job_id=job_id)
-
-
-@blueprint.get("/c/<int:conversation_id>/memory/extract/<job_id>")
-@signed_in
-def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
-    """How an extraction goes: working, done with its numbers, or failed with nothing lost."""
-    get_conversation(current_user_id(), conversation_id)
-    shown: dict[str, Any] = {"conversation_id": conversation_id, "job_id": job_id, "state": "failed", "counts": {}}
-    try:
-        job = Job.fetch(job_id, connection=redis(), serializer=JSONSerializer)
-    except NoSuchJobError:
-        job = None
-    if job is not None and job.kwargs.get("conversation_id") == conversation_id:
-        status = job.get_status()
-        result = job.return_value() if status == "finished" else None
-        if status in WORKING:
-            shown["state"] = "working"
-        elif isinstance(result, dict) and "failed" not in result:
-            shown |= {"state": "done", "counts": result}
-    if shown["state"] == "done" and any(shown["counts"].get(name) for name in extraction.COUNTS):
-        return _fragment("memories/_extraction.html", **shown)
-    return render_template("memories/_extraction.html", **shown)
+    return fragment("memories/_change.html", **shown)
 
 
 @blueprint.post("/c/<int:conversation_id>/memory")
@@ -210,7 +170,7 @@ def still_true(memory_id: int) -> ViewResult:
         flash("Noted.", "message")
         return redirect(url_for(".health"), 303)
     note = "No longer true" if request.form.get("answer") == "no" else "Still true"
-    return _fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
+    return fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
 
 
 @blueprint.get("/c/<int:conversation_id>/delete")
@@ -284,10 +244,10 @@ def _switched(then: str, conversation_id: int | None) -> ViewResult:
         return redirect(then, 303)
     conversation = get_conversation(current_user_id(), conversation_id) if conversation_id else None
     state = switches.switches(current_user_id(), conversation)
-    return _fragment("memories/_here.html", switches=state, conversation=conversation)
+    return fragment("memories/_here.html", switches=state, conversation=conversation)
 
 
-def _fragment(template: str, **shown: Any) -> ViewResult:
+def fragment(template: str, **shown: Any) -> ViewResult:
     response = make_response(render_template(template, **shown))
     response.headers["HX-Trigger"] = CHANGED
     return response

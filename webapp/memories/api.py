@@ -13,7 +13,7 @@ from webapp.extensions import Part
 from webapp.memories import change_sets, dependents, history, profile, reviewing, search, service
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
-from webapp.memories.learning import extraction
+from webapp.memories.learning import requests
 from webapp.memories.models import Memory
 from webapp.memories.presenting import (
     ChangeSetList,
@@ -45,6 +45,7 @@ from webapp.memories.schemas import (
     ProfileChanges,
     RestoreRevision,
     ReviewDecision,
+    StopExtraction,
 )
 from webapp.web import PageQuery, ViewResult, api_blueprint
 
@@ -164,12 +165,21 @@ def extract_memories(body: ExtractRequest) -> ViewResult:
     """Read a conversation for memories: what is new in it, or all of it when nothing is."""
     user_id = current_user_id()
     if not body.sync:
-        return ExtractionQueued(job_id=extraction.request_extraction(user_id, body.conversation_id)).model_dump(), 202
-    result = extraction.extract_now(user_id, body.conversation_id)
+        return ExtractionQueued(job_id=requests.request_extraction(user_id, body.conversation_id)).model_dump(), 202
+    result, job_id = requests.extract_now(user_id, body.conversation_id)
     change_set = None
     if result.change_set_id is not None:
         change_set = _change_set(change_sets.get_change_set(user_id, result.change_set_id))
-    return Extracted(change_set=change_set, counts=result.counts, title=result.title).model_dump(mode="json")
+    answer = Extracted(change_set=change_set, counts=result.counts, title=result.title, job_id=job_id)
+    return answer.model_dump(mode="json")
+
+
+@blueprint.post("/memories/extract/stop", responses={204: None})
+@signed_in
+def stop_extracting(body: StopExtraction) -> ViewResult:
+    """Let a reading of a long conversation end with the part that is at work. What was read stays read."""
+    requests.stop(current_user_id(), body.conversation_id)
+    return "", 204
 
 
 @blueprint.get("/memories/changes", responses={200: ChangeSetList})

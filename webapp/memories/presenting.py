@@ -193,6 +193,7 @@ class Extracted(BaseModel):
     change_set: ChangeSetOut | None = Field(description="Null when nothing changed.")
     counts: dict[str, int]
     title: str | None = Field(None, description="The title that the conversation got on the way.")
+    job_id: str | None = Field(None, description="The job that reads on, where the conversation is long; else null.")
 
 
 class ExtractionQueued(BaseModel):

@@ -178,6 +178,10 @@ def _birthday(value: str) -> str:
     return value
 
 
+class StopExtraction(BaseModel):
+    conversation_id: Id
+
+
 class ProfileChanges(BaseModel):
     """Only the fields that are given are changed: null leaves one as it is, an empty text clears it."""
 

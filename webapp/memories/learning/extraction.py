@@ -6,18 +6,16 @@ Whatever is killed or runs twice on the way, the watermark and the memories move
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations import naming, titles
 from webapp.conversations.models import Conversation
-from webapp.conversations.service import get_conversation, set_automatic_title
-from webapp.database import db, now, write_transaction
-from webapp.errors import Conflict, Unavailable
+from webapp.conversations.service import set_automatic_title
+from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
@@ -26,7 +24,7 @@ from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.memories.keeping.journal import Journal
-from webapp.memories.known import extracts, memory_is_on
+from webapp.memories.known import extracts
 from webapp.memories.learning import reading
 from webapp.memories.learning.guided import guide as current_guide
 from webapp.memories.learning.model_call import Answer, ask
@@ -34,7 +32,6 @@ from webapp.memories.learning.points import ground_assessments
 from webapp.memories.learning.reading import Reading
 from webapp.memories.models import MemoryChangeSet
 from webapp.prompts import service as prompts
-from webapp.queueing import enqueue_or_find
 
 log = logging.getLogger(__name__)
 
@@ -246,52 +243,3 @@ def _store(
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens
     return change_set
-
-
-def request_extraction(user_id: int, conversation_id: int) -> str:
-    """Queue an extraction at the user's request; the id of its job, or of one that waits already.
-
-    Raises NotFound, and Conflict when memory is switched off.
-    """
-    from_start = _wanted(user_id, conversation_id)
-    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
-    if from_start:
-        ids["from_start"] = True
-    return enqueue_or_find("extract", **ids)
-
-
-def extract_now(user_id: int, conversation_id: int) -> Result:
-    """Extract at the user's request, at once. Raises NotFound, Conflict, Unavailable when the model fails."""
-    from_start = _wanted(user_id, conversation_id)
-    db.session.rollback()
-    try:
-        return extract(conversation_id, from_start)
-    except ModelError as error:
-        raise Unavailable(error.detail) from None
-
-
-def _wanted(user_id: int, conversation_id: int) -> bool:
-    """Whether to read from the start: nothing is new, so the user wants all of it read again."""
-    conversation = get_conversation(user_id, conversation_id)
-    owner = reading.owner_of(conversation)
-    if not memory_is_on(conversation, owner):
-        raise Conflict("Memory is switched off here.")
-    if not extracts(conversation, owner):
-        raise Conflict("In a legacy facts are found as conversations grow long. Write others down by hand.")
-    return not reading.has_newer(conversation, conversation.extracted_through or 0)
-
-
-def owed_extractions(*, limit: int = 200) -> Sequence[int]:
-    """Conversations that wait for an extraction and have been idle for a while, the longest first."""
-    at: datetime = now()
-    return db.session.scalars(
-        select(Conversation.conversation_id)
-        .where(
-            Conversation.extraction_due == db.true(),
-            Conversation.updated_at < at - timedelta(seconds=IDLE_SECONDS),
-            Conversation.updated_at > at - timedelta(days=OWED_DAYS),
-            Conversation.deleted_at.is_(None),
-        )
-        .order_by(Conversation.updated_at)
-        .limit(limit)
-    ).all()

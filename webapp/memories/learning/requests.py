@@ -1,0 +1,200 @@
+"""Extraction that somebody asked for, or that is owed: all of a conversation, over as many jobs as it takes.
+
+A run of jobs reads on where the one before it ended. How far it has come, and that it is to stop, stands in Redis under
+the conversation; without Redis only the account of it is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import func, select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.database import db, now
+from webapp.errors import Conflict, Unavailable
+from webapp.extensions import redis
+from webapp.llm.errors import ModelError
+from webapp.memories.known import extracts, memory_is_on
+from webapp.memories.learning import reading
+from webapp.memories.learning.extraction import COUNTS, Result, extract
+from webapp.queueing import enqueue_or_find
+
+IDLE_SECONDS = 60
+OWED_DAYS = 7
+RUN_SECONDS = 86_400
+SYNC_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Run:
+    """How far a run of jobs has come: messages read of how many, what came of them, the job at work."""
+
+    job_id: str = ""
+    read: int = 0
+    of: int = 0
+    stopped: bool = False
+    ended: bool = False
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def request_extraction(user_id: int, conversation_id: int) -> str:
+    """Queue an extraction at the user's request; the id of its job, or of one that waits already.
+
+    Raises NotFound, and Conflict when memory is switched off.
+    """
+    from_start = _wanted(user_id, conversation_id)
+    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
+    if from_start:
+        ids["from_start"] = True
+    _begin(conversation_id, 0 if from_start else None)
+    job_id = enqueue_or_find("extract", **ids)
+    redis().hset(_key(conversation_id), "job_id", job_id)
+    return job_id
+
+
+def extract_now(user_id: int, conversation_id: int) -> tuple[Result, str | None]:
+    """Extract at the user's request, at once; of a long conversation the rest goes on as a job, whose id comes too.
+
+    Raises NotFound, Conflict, Unavailable when the model fails.
+    """
+    from_start = _wanted(user_id, conversation_id)
+    with suppress(RedisError):
+        _begin(conversation_id, 0 if from_start else None)
+    db.session.rollback()
+    total, after = Result(), 0
+    try:
+        for _ in range(SYNC_RUNS):
+            total = total.plus(extract(conversation_id, from_start, after))
+            after = total.through
+            if not total.more:
+                break
+    except ModelError as error:
+        raise Unavailable(error.detail) from None
+    with suppress(RedisError):
+        return total, goes_on(conversation_id, total, from_start)
+    return total, None
+
+
+def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | None:
+    """Note what a job read, and queue the next if there is more; its id, None when all is read or it is to stop."""
+    client, key = redis(), _key(conversation_id)
+    known = run_of(conversation_id)
+    if known is not None:
+        with client.pipeline() as pipe:
+            pipe.hset(key, "read", min(known.of, _said(conversation_id, _base(client, key), result.through)))
+            for name, count in result.counts.items():
+                if count:
+                    pipe.hincrby(key, f"count:{name}", count)
+            pipe.expire(key, RUN_SECONDS)
+            pipe.execute()
+    if not result.more or (known is not None and known.stopped):
+        if known is not None:
+            client.hset(key, "ended", 1)
+        return None
+    ids: dict[str, int | bool] = {"conversation_id": conversation_id}
+    if from_start:
+        ids |= {"from_start": True, "after": result.through}
+    job_id = enqueue_or_find("extract", **ids)
+    if known is not None:
+        client.hset(key, "job_id", job_id)
+    return job_id
+
+
+def stop(user_id: int, conversation_id: int) -> None:
+    """Let a run end with the job that is at work; what was read stays read. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    if run_of(conversation_id) is not None:
+        redis().hset(_key(conversation_id), "stopped", 1)
+
+
+def run_of(conversation_id: int) -> Run | None:
+    """The latest run over a conversation, if there was one within a day."""
+    found = {_text(name): _text(value) for name, value in redis().hgetall(_key(conversation_id)).items()}
+    if not found:
+        return None
+    counts = {name.removeprefix("count:"): int(value) for name, value in found.items() if name.startswith("count:")}
+    return Run(
+        found.get("job_id", ""),
+        int(found.get("read", 0)),
+        int(found.get("of", 0)),
+        "stopped" in found,
+        "ended" in found,
+        {name: counts.get(name, 0) for name in COUNTS},
+    )
+
+
+def owed_extractions(*, limit: int = 200) -> Sequence[int]:
+    """Conversations that wait for an extraction and have been idle for a while, the longest first."""
+    at: datetime = now()
+    return db.session.scalars(
+        select(Conversation.conversation_id)
+        .where(
+            Conversation.extraction_due == db.true(),
+            Conversation.updated_at < at - timedelta(seconds=IDLE_SECONDS),
+            Conversation.updated_at > at - timedelta(days=OWED_DAYS),
+            Conversation.deleted_at.is_(None),
+        )
+        .order_by(Conversation.updated_at)
+        .limit(limit)
+    ).all()
+
+
+def _wanted(user_id: int, conversation_id: int) -> bool:
+    """Whether to read from the start: nothing is new, so the user wants all of it read again."""
+    conversation = get_conversation(user_id, conversation_id)
+    owner = reading.owner_of(conversation)
+    if not memory_is_on(conversation, owner):
+        raise Conflict("Memory is switched off here.")
+    if not extracts(conversation, owner):
+        raise Conflict("In a legacy facts are found as conversations grow long. Write others down by hand.")
+    return not reading.has_newer(conversation, conversation.extracted_through or 0)
+
+
+def _begin(conversation_id: int, base: int | None) -> None:
+    """Forget the account of an earlier run and begin one after a message; the watermark, when none is given."""
+    if base is None:
+        conversation = db.session.get(Conversation, conversation_id)
+        base = (conversation.extracted_through or 0) if conversation is not None else 0
+    client, key = redis(), _key(conversation_id)
+    with client.pipeline() as pipe:
+        pipe.delete(key)
+        pipe.hset(key, mapping={"base": base, "of": _said(conversation_id, base), "read": 0})
+        pipe.expire(key, RUN_SECONDS)
+        pipe.execute()
+
+
+def _said(conversation_id: int, after: int, through: int | None = None) -> int:
+    """How many messages the user wrote in a part of a conversation."""
+    place = [Message.message_id > after, *([Message.message_id <= through] if through is not None else [])]
+    return (
+        db.session.scalar(
+            select(func.count())
+            .select_from(Message)
+            .where(
+                Message.conversation_id == conversation_id,
+                Message.superseded_by_id.is_(None),
+                Message.role == "user",
+                *place,
+            )
+        )
+        or 0
+    )
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _base(client: Redis, key: str) -> int:
+    return int(client.hget(key, "base") or 0)
+
+
+def _key(conversation_id: int) -> str:
+    return f"extraction:run:{conversation_id}"
