@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +67,12 @@ def test_pages_hold_no_inline_script_or_style(login, user) -> None:
         assert " onclick=" not in page and "hx-on" not in page
         for script in page.split("<script")[1:]:
             assert script.lstrip().startswith("src="), path
+
+
+def test_every_style_sheet_is_whole_for_one_left_open_takes_all_that_follow_it_along() -> None:
+    sheets = sorted((Path(__file__).parents[2] / "static" / "css").glob("*.css"))
+    assert sheets
+    for sheet in sheets:
+        text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
+        assert "/*" not in text, f"{sheet.name} leaves a comment open"
+        assert text.count("{") == text.count("}"), f"{sheet.name} leaves a block open"
