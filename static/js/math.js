@@ -25,6 +25,20 @@ function load() {
   return loading;
 }
 
+/** Lets KaTeX work while style attributes are set as the page's policy allows: through the object model. */
+function styled(work) {
+  const { setAttribute } = Element.prototype;
+  Element.prototype.setAttribute = function (name, value) {
+    if (name === "style") this.style.cssText = value;
+    else setAttribute.call(this, name, value);
+  };
+  try {
+    work();
+  } finally {
+    Element.prototype.setAttribute = setAttribute;
+  }
+}
+
 function set(element) {
   const tex = element.dataset.tex ?? element.textContent;
   const displayMode = element.classList.contains("math-display");
@@ -33,7 +47,7 @@ function set(element) {
   if (!content) {
     const place = document.createElement("span");
     try {
-      window.katex.render(tex, place, { ...OPTIONS, displayMode });
+      styled(() => window.katex.render(tex, place, { ...OPTIONS, displayMode }));
     } catch (error) {
       place.className = "math-unread";
       place.textContent = tex;

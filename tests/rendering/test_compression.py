@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import re
+from pathlib import Path
 
 import pytest
 
+CSS = Path(__file__).resolve().parents[2] / "static" / "css"
 GZIP = {"Accept-Encoding": "gzip, br"}
 
 
@@ -39,6 +41,18 @@ def test_style_sheets_come_in_one_answer(app, user, login) -> None:
     version = sheets[0].split("/css/")[0]
     for unknown in ("css/tokens+nothing.css", "css/tokens+..%2Fbase.css", "css/..%2F..%2Fpyproject.toml", "js/none.js"):
         assert browser.get(f"{version}/{unknown}").status_code == 404
+
+
+@pytest.mark.parametrize("sheet", sorted(CSS.glob("*.css")), ids=lambda path: path.stem)
+def test_a_sheet_closes_what_it_opens(sheet: Path) -> None:
+    """They are sent one after the other: a brace left open in one would take the next ones with it."""
+    text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)
+    assert "/*" not in text
+    depth = 0
+    for character in re.sub(r'"[^"\n]*"', "", text):
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        assert depth >= 0
+    assert depth == 0
 
 
 def test_a_conversation_weighs_little(app, user, login) -> None:
