@@ -27,7 +27,16 @@ def search(query: SearchQuery) -> ViewResult:
     """Search memories, messages, summaries and documents by words and meaning."""
     if query.space_id is not None:
         require_member(current_user_id(), query.space_id)
-    found = service.search(current_user_id(), query.q, kinds=query.chosen, space_id=query.space_id, limit=query.limit)
+    found = service.search(
+        current_user_id(),
+        query.q,
+        kinds=query.chosen,
+        space_id=query.space_id,
+        since=query.since,
+        until=query.until,
+        speaker=query.speaker or "",
+        limit=query.limit,
+    )
     return SearchResults(
         results=[SearchHit.of(item, query.q) for item in found.items],
         with_meaning=found.with_meaning,

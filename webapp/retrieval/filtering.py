@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.passages import KINDS, Filter
+from webapp.retrieval.passages import KINDS, SPEAKERS, Filter
 from webapp.retrieval.scope import visible_rows
 
 _IN_CONVERSATION = frozenset({"message", "chunk"})
@@ -34,6 +34,8 @@ def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[
         mask &= ~(shown & (columns["id"] >= first_id))
     if where.since is not None:
         mask &= columns["time"] >= seconds(where.since)
+    if where.speaker:
+        mask &= columns["speaker"] == SPEAKERS.index(where.speaker)
     if where.until is not None:
         mask &= columns["time"] < seconds(where.until)
     return mask

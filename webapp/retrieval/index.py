@@ -13,7 +13,7 @@ from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores
 from webapp.retrieval.filtering import allowed_rows, seconds
 from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
-from webapp.retrieval.passages import KINDS, PIECES, Filter, Hit, Key, Passage, Place
+from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, FusionWeights, Weights
@@ -36,6 +36,7 @@ _COLUMNS = {
     "piece": np.int32,
     "start": np.int32,
     "end": np.int32,
+    "speaker": np.int8,
 }
 
 
@@ -103,6 +104,7 @@ class UserIndex:
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],
+                "speaker": [SPEAKERS.index(p.speaker) for p in passages],
             }
             for name, column in self._columns.items():
                 column.extend(np.asarray(values[name], column.values.dtype))

@@ -160,6 +160,7 @@ def _messages() -> Select[*tuple[Any, ...]]:
             Conversation.space_id,
             Conversation.conversation_id,
             Message.created_at,
+            Message.role,
             MessageEmbedding.piece,
             MessageEmbedding.from_char,
             MessageEmbedding.to_char,
@@ -225,6 +226,7 @@ def _pieces(row: Row[*tuple[Any, ...]]) -> list[Passage]:
             piece=number,
             start=start,
             end=end,
+            speaker=row.role,
         )
         for number, (start, end) in enumerate(pieces_of(row.content))
     ]

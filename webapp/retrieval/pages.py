@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any
 
 from flask import Blueprint, Response, flash, g, redirect, render_template, request, url_for
@@ -101,6 +102,14 @@ def used_here(conversation_id: int) -> ViewResult:
     return render_template("retrieval/_used_tab.html", conversation=conversation)
 
 
+def day_in(text: str) -> date | None:
+    """The day a form names; None where it names none."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
 @blueprint.get("/search")
 @signed_in
 def search() -> ViewResult:
@@ -114,6 +123,18 @@ def find() -> ViewResult:
     """Everything of the user's with the words: a page, or the results of the palette."""
     q = request.args.get("q", "")[:200].strip()
     kind = request.args.get("kind", "")
-    results = presenting.search(current_user_id(), q, kind if kind in presenting.FILTERS else "")
+    since, until = day_in(request.args.get("since", "")), day_in(request.args.get("until", ""))
+    speaker = request.args.get("speaker", "")
+    speaker = speaker if speaker in presenting.SPEAKERS else ""
+    kind = kind if kind in presenting.FILTERS else ""
+    results = presenting.search(current_user_id(), q, kind, since=since, until=until, speaker=speaker)
     template = "retrieval/_results.html" if wants_partial() else "retrieval/search.html"
-    return render_template(template, q=q, kind=kind, results=results, filters=presenting.FILTERS)
+    return render_template(
+        template,
+        q=q,
+        kind=kind,
+        results=results,
+        filters=presenting.FILTERS,
+        speakers=presenting.SPEAKERS,
+        narrowed={"since": since, "until": until, "speaker": speaker or None},
+    )

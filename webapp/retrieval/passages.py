@@ -11,6 +11,7 @@ from webapp.dates import in_full
 from webapp.retrieval.scope import Scope
 
 KINDS = ("memory", "chunk", "message", "document")
+SPEAKERS = ("", "user", "assistant")
 Key = tuple[str, int]
 """Kind and id of a passage."""
 Place = tuple[str, int, int]
@@ -38,6 +39,7 @@ class Passage:
     piece: int = 0
     start: int = 0
     end: int = 0
+    speaker: str = ""
 
     @property
     def key(self) -> Key:
@@ -52,7 +54,8 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively.
+    """Which passages a search may return; `since` and `until` bound `created_at`, the latter exclusively;
+    `speaker` leaves only messages of that role.
 
     `only_conversation` leaves out messages and chunks of all others; `verbatim` (conversation, message id) leaves out
     its messages from that id on, which the prompt holds already.
@@ -66,6 +69,7 @@ class Filter:
     verbatim: tuple[int, int] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

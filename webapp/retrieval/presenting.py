@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 from sqlalchemy import Select, bindparam, func, select
@@ -158,6 +159,7 @@ FILTERS = {
     "chunk": "Summaries",
     "document": "Documents",
 }
+SPEAKERS = {"": "Anyone", "user": "You", "assistant": "Assistant"}
 MOST = 24
 EXCERPT = 160
 TITLES = 4
@@ -175,6 +177,13 @@ class Result:
     conversation_id: int | None = None
     message_id: int | None = None
     memory_id: int | None = None
+    passage: str = ""
+
+    @property
+    def fragment(self) -> str:
+        """Takes a browser to the words in a long message: a text fragment, after the `#`."""
+        words = self.passage.split()
+        return ":~:text=" + quote(" ".join(words[:8]), safe="").replace("-", "%2D") if words else ""
 
     @property
     def label(self) -> str:
@@ -194,19 +203,25 @@ class Results:
         return bool(self.groups)
 
 
-def search(user_id: int, q: str, kind: str = "") -> Results:
-    """What a person looks for: conversations by title or words, then memories, messages, summaries, documents."""
+def search(
+    user_id: int, q: str, kind: str = "", *, since: date | None = None, until: date | None = None, speaker: str = ""
+) -> Results:
+    """What a person looks for: conversations by title or words, then memories, messages, summaries, documents.
+
+    Narrowed to days or to who said it, only what has a day or a speaker is looked through.
+    """
     if not q:
         return Results()
     found: dict[str, list[Result]] = {name: [] for name in FILTERS if name}
-    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if kind in ("", "conversation") else ():
+    by_title = kind in ("", "conversation") and not (since or until or speaker)
+    for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
         found["conversation"].append(
             Result("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )
     words_only = is_preparing = False
     if kind != "conversation":
         kinds = (kind,) if kind else ("memory", "message", "chunk", "document")
-        passages = service.search(user_id, q, kinds=kinds, limit=MOST)
+        passages = service.search(user_id, q, kinds=kinds, since=since, until=until, speaker=speaker, limit=MOST)
         is_preparing = not passages.indexed
         words_only = passages.indexed and not passages.with_meaning
         best = max((item.score for item in passages.items), default=0.0)
@@ -224,4 +239,6 @@ def _result(item: Found, text: Markup) -> Result:
     if item.kind == "memory":
         return Result("memory", text, None, item.at, memory_id=item.id)
     title = item.title or ("Document" if item.kind == "document" else "New conversation")
-    return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id)
+    # The place in a message that is longer than a page: the piece that was found begins there.
+    passage = item.content if item.kind == "message" and item.start else ""
+    return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from webapp.retrieval.passages import Hit
 from webapp.retrieval.weights import (
     COVERAGE,
+    LISTED,
     MANY_WORDS,
     MEANING,
     NEARBY,
@@ -34,6 +35,18 @@ def relevant(hits: Sequence[Hit], asked: Collection[str]) -> list[Hit]:
     if best is None:
         return []
     return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= NEARLY * best]
+
+
+def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
+    """Those of a ranking that a search box shows: with the words, or near in meaning, and what ranks as high as they.
+
+    Words that nobody wrote and that mean nothing find nothing.
+    """
+    certain = [bool(hit.matched) or hit.parts.get("cosine", 0.0) >= MEANING for hit in hits]
+    best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
+    if best is None:
+        return []
+    return [hit for hit, is_certain in zip(hits, certain, strict=True) if is_certain or hit.score >= LISTED * best]
 
 
 def _relevant(hit: Hit, asked: int, covered: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -18,6 +19,11 @@ class SearchQuery(BaseModel):
     q: SearchText = Field("", max_length=500, description="Words to look for; the last one may be unfinished.")
     kinds: str = Field("", max_length=100, description="Some of memory, chunk, message, document, with commas; all.")
     space_id: Id | None = None
+    since: date | None = Field(
+        None, description="The first day; of memories and summaries that on which they were made."
+    )
+    until: date | None = Field(None, description="The last day.")
+    speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only of that side.")
     limit: int = Field(20, ge=1, le=100)
 
     @field_validator("kinds")
@@ -44,6 +50,7 @@ class SearchHit(BaseModel):
     created_at: Instant
     conversation_id: int | None
     message_id: int | None = Field(description="Where to jump to in the conversation.")
+    start: int = Field(0, description="Where in the text the piece begins that was found, in characters.")
     title: str | None
     role: str | None
     memory_type: str | None = None
@@ -63,6 +70,7 @@ class SearchHit(BaseModel):
             created_at=item.at,
             conversation_id=item.conversation_id,
             message_id=item.message_id,
+            start=item.start,
             title=item.title,
             role=item.role,
             memory_type=item.extra.get("memory_type"),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from webapp.database import db
@@ -18,7 +19,7 @@ from webapp.retrieval.focus import core_of
 from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
 from webapp.retrieval.passages import KINDS, Filter, Found, Hit
-from webapp.retrieval.relevance import relevant, terms_of, unwanted
+from webapp.retrieval.relevance import relevant, terms_of, unwanted, worth_listing
 from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
 from webapp.spaces.service import member_space_ids
@@ -129,9 +130,20 @@ def retrieve(question: Question, wait: float) -> Result:
 
 
 def search(
-    user_id: int, q: str, *, kinds: Collection[str] = KINDS, space_id: int | None = None, limit: int = 20
+    user_id: int,
+    q: str,
+    *,
+    kinds: Collection[str] = KINDS,
+    space_id: int | None = None,
+    since: date | None = None,
+    until: date | None = None,
+    speaker: str = "",
+    limit: int = 20,
 ) -> Result:
-    """Everything of the user's with the words or the meaning of `q`, best first; its last word may be unfinished."""
+    """Everything of the user's with the words or the meaning of `q`, best first; its last word may be unfinished.
+
+    Only of the days from `since` to `until` and of messages of a `speaker` (user or assistant), where they are given.
+    """
     result = Result()
     if not q.strip():
         return result
@@ -148,8 +160,16 @@ def search(
     meaning = vectors.result(pending, entry.index.generations)
     clock.lap("embedding")
     result.with_meaning = bool(meaning)
-    where = Filter(entry.scope(user_id, space_id), frozenset(kinds), archived=True)
-    hits = first_of_each(entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum()))
+    where = Filter(
+        entry.scope(user_id, space_id),
+        frozenset(kinds),
+        archived=True,
+        since=_midnight(since) if since else None,
+        until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
+        speaker=speaker,
+    )
+    ranked = entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
     asked = terms_of(q)
     found = [
@@ -159,6 +179,10 @@ def search(
     clock.lap("load")
     result.items = sorted(found, key=lambda item: -item.score)[:limit]
     return result
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 def first_of_each(hits: Iterable[Hit]) -> list[Hit]:

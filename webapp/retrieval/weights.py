@@ -63,6 +63,8 @@ NEARBY = 0.5
 NEARLY = 0.35
 """Share of the score of the best from which on a passage comes along with one that is certain: .25 gives no more
 recall and 100 tokens more."""
+LISTED = 0.2
+"""The same in a search box, where a person chooses. Set by hand; costs the dev sets nothing at 30."""
 SIMILAR_QUESTION = 0.5
 """Share of words in common from which on two questions are much the same. Set by hand."""
 UNWANTED = 0.25

@@ -1,0 +1,65 @@
+"""The search box: a floor of relevance, days and speakers, the place in a long message."""
+
+from __future__ import annotations
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.support.people import ApiClient
+
+TALK = [
+    ("user", "The greyhound is called Comet."),
+    ("assistant", "What a name for a greyhound!"),
+    ("user", "On Sundays we bake bread with walnuts."),
+]
+LONG = "Nothing much happened on that day. " * 60 + "The greyhound found a sapphire ring. " + "So it went on. " * 60
+
+
+@pytest.fixture
+def told(user, tell, run_jobs):
+    """Somebody who talked about a dog, and a week later wrote a long message."""
+    tell(user, TALK)
+    tell(user, [("user", LONG), ("assistant", "I see.")], day=7)
+    run_jobs()
+    return user
+
+
+def found(client: ApiClient, **asked: object) -> list[str]:
+    answer = client.get("/api/search", query_string={"kinds": "message", **asked})
+    assert answer.status_code == 200, answer.json
+    return [hit["excerpt"] for hit in answer.json["results"]]
+
+
+def test_nonsense_finds_nothing(told, client: ApiClient) -> None:
+    assert found(client, q="xqzt blorfing wumpf") == []
+    assert found(client, q="the of and") == []
+
+
+def test_words_and_meaning_find(told, client: ApiClient) -> None:
+    assert any("Comet" in text for text in found(client, q="greyhound"))
+    assert any("Comet" in text for text in found(client, q="what is our greyhounds name"))
+
+
+def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> None:
+    hits = client.get("/api/search", query_string={"kinds": "message", "q": "greyhound"}).json["results"]
+    days = sorted({hit["created_at"][:10] for hit in hits})
+    assert len(days) == 2
+    assert all("sapphire" not in text for text in found(client, q="greyhound", until=days[0]))
+    assert any("sapphire" in text for text in found(client, q="greyhound", since=days[1], speaker="user"))
+    said = client.get("/api/search", query_string={"q": "greyhound", "speaker": "assistant"}).json["results"]
+    assert {hit["role"] for hit in said} == {"assistant"}
+    assert found(client, q="greyhound", until="9999-12-31", since="0001-01-01")
+
+
+@pytest.mark.parametrize("bad", [{"since": "soon"}, {"speaker": "nobody"}, {"until": "2026-13-01"}])
+def test_bad_filters_are_422(client: ApiClient, bad: dict[str, str]) -> None:
+    assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422
+
+
+def test_the_page_narrows_and_links_to_the_place(told, login) -> None:
+    browser: FlaskClient = login(told)
+    page = browser.get("/find?q=sapphire&kind=message&speaker=user").text
+    assert "#:~:text=" in page and "<mark>sapphire</mark>" in page
+    nothing = browser.get("/find?q=sapphire&kind=message&until=2001-01-01&speaker=x").text
+    assert "<mark>" not in nothing
+    assert browser.get("/find?q=sapphire&since=never&until=9999-12-31").status_code == 200
