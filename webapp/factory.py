@@ -70,6 +70,7 @@ from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.pages import blueprint as memories_pages
+from webapp.memories.scope_pages import blueprint as memory_scope_pages
 from webapp.model_clients import init_models
 from webapp.models.api import blueprint as models_api
 from webapp.models.pages import blueprint as models_pages
@@ -211,6 +212,7 @@ def _register(app: OpenAPI) -> None:
         memories_pages,
         memory_activity_pages,
         memory_bulk_pages,
+        memory_scope_pages,
         memory_extraction_pages,
         retrieval_pages,
         inspector_pages,
