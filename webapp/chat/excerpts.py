@@ -19,9 +19,13 @@ NO_ROOM = "over the section's budget"
 
 @dataclass(slots=True)
 class Excerpt:
-    """What is shown together: one memory, summary or part of a document, or pieces of one conversation."""
+    """What is shown together: one memory, summary or part of a document, or pieces of one conversation.
+
+    `tokens` is what it takes so far.
+    """
 
     parts: list[Retrieved] = field(default_factory=list)
+    tokens: int = 0
 
     def line(self, number: int) -> Line:
         """The item of a prompt. Where it comes from is not kept: a conversation's title goes with the conversation."""
@@ -87,14 +91,16 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
             if item.group:
                 by_group[item.kind, item.group] = excerpt
         excerpt.parts.append(shown)
+        excerpt.tokens += price if len(excerpt.parts) > 1 else price - 1
         taken[rank] = excerpt, shown
     for rank, (excerpt, shown) in taken.items():
         if shown is found[rank]:
             continue
         wider = Excerpt([found[rank] if part is shown else part for part in excerpt.parts])
-        price = count(sent(wider.line(99))) - count(sent(excerpt.line(99)))
+        price = count(sent(wider.line(99))) - excerpt.tokens
         if price <= left:
             left -= price
+            excerpt.tokens += price
             excerpt.parts = wider.parts
             packed.shown[rank] = found[rank]
     return packed
@@ -104,7 +110,7 @@ def _price(excerpt: Excerpt | None, item: Retrieved, count: Count) -> int:
     """The tokens that one more piece takes."""
     if excerpt is None:
         return count(sent(Excerpt([item]).line(99))) + 1
-    return count(sent(Excerpt([*excerpt.parts, item]).line(99))) - count(sent(excerpt.line(99)))
+    return count(sent(Excerpt([*excerpt.parts, item]).line(99))) - excerpt.tokens
 
 
 def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
