@@ -37,6 +37,7 @@ DOMAINS = [
     "tasks",
     "internal",
     "transfer",
+    "gateway",
     "admin",
     "openapi",
 ]
@@ -59,6 +60,7 @@ PURE = {
     "webapp.accounts": "agents emails passwords scopes",
     "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
+    "webapp.gateway": "wire",
     "webapp.memories.learning": "points prompt",
     "webapp.legacies": "categories grounding",
     "webapp.openapi": "document examples",

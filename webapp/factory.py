@@ -51,6 +51,8 @@ from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis, redis_options
 from webapp.files.api import blueprint as files_api
 from webapp.files.pages import blueprint as files_pages
+from webapp.gateway.api import blueprint as gateway_api
+from webapp.gateway.api import init_gateway
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -244,6 +246,8 @@ def _register(app: OpenAPI) -> None:
         app.register_api(guided)
     for guided_pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(guided_pages)
+    app.register_blueprint(gateway_api)
+    init_gateway(app)
     init_docs(app)
     accounts_commands(app)
     memories_commands(app)

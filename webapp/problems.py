@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, g, json, render_template, request
+from flask import Flask, Response, current_app, g, json, render_template, request
 from pydantic import ValidationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
@@ -21,21 +22,34 @@ from webapp.web import wants_json, wants_partial
 
 log = logging.getLogger(__name__)
 
+Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
+"""A response from a status, a sentence and what is wrong with the fields."""
+_SHAPES = "error_shapes"
 UNKNOWN_PAGE = "This page does not exist."
+
+
+def speak(app: Flask, prefix: str, shape: Shape) -> None:
+    """Say errors under a path in the shape of another protocol."""
+    app.extensions.setdefault(_SHAPES, {})[prefix] = shape
 
 
 def problem(
     status: int, title: str, detail: str = "", *, errors: list[Any] | None = None, retry_after: int | None = None
 ) -> Response:
-    """An application/problem+json response."""
+    """An application/problem+json response, or what another protocol has for it."""
     body: dict[str, Any] = {"type": "about:blank", "title": title, "status": status, "detail": detail}
     if errors is not None:
         body["errors"] = errors
-    response = Response(json.dumps(body), status, content_type="application/problem+json")
+    shapes: dict[str, Shape] = current_app.extensions.get(_SHAPES, {})
+    shape = next((shape for prefix, shape in shapes.items() if request.path.startswith(prefix)), None)
+    if shape is not None:
+        response = shape(status, detail or title, errors)
+    else:
+        response = Response(json.dumps(body), status, content_type="application/problem+json")
     if retry_after is not None:
         response.headers["Retry-After"] = g.retry_after = str(retry_after)
     if status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
+        response.headers.setdefault("WWW-Authenticate", "Bearer")
     return response
 
 

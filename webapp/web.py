@@ -36,7 +36,9 @@ UPLOADS = {
 Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
 ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
-JSON_PREFIXES = ("/api/", "/memory/", "/healthz", "/readyz", "/metrics")
+JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", "/healthz", "/readyz", "/metrics")
+
+JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 
 
 def wants_json() -> bool:
@@ -195,7 +197,7 @@ class Page(Generic[T]):
 
 def check_json_request() -> None:
     """Refuse a body that is not JSON before a model sees it: 415 for another type, 400 for malformed text."""
-    if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(("/api/", "/memory/")):
+    if request.method not in ("POST", "PUT", "PATCH") or not request.path.startswith(JSON_BODIES):
         return
     if request.content_length in (None, 0) and not request.headers.get("Transfer-Encoding"):
         return

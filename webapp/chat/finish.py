@@ -164,6 +164,7 @@ def _conversation_of() -> Select[Conversation, int | None, datetime]:
                 Conversation.user_id,
                 Conversation.message_count,
                 Conversation.uses_memory,
+                Conversation.makes_memory,
                 Conversation.is_temporary,
                 Conversation.deleted_at,
                 Conversation.space_id,

@@ -49,7 +49,7 @@ def branch(user_id: int, message_id: int) -> Conversation:
     )
     if source.title:
         made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
-    made.uses_memory = source.uses_memory
+    made.uses_memory, made.makes_memory = source.uses_memory, source.makes_memory
     made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
     _copy(rows, made)
     return made

@@ -92,6 +92,8 @@ class Conversation(Base):
 
     # Memory: read and written here at all; the last message the extraction has read; whether it owes us a look.
     uses_memory: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    # Without `makes_memory` it is read only.
+    makes_memory: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     extracted_through: Mapped[int | None]
     extraction_due: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 

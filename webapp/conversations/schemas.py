@@ -86,6 +86,7 @@ class NewConversation(BaseModel):
     persona: Line | None = Field(None, max_length=100)
     is_temporary: Flag = False
     uses_memory: Flag = Field(True, description="Whether its replies read memory and make it.")
+    makes_memory: Flag = Field(True, description="False: memory is read here, and none is made.")
     metadata: JsonObject | None = None
     is_pinned: Flag = False
     folder_id: Id | None = None

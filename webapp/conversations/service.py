@@ -62,6 +62,7 @@ def create_conversation(
         is_temporary=fields.is_temporary,
         extra=fields.metadata,
         uses_memory=fields.uses_memory,
+        makes_memory=fields.makes_memory,
         is_pinned=fields.is_pinned,
         model=fields.model or None,
         folder_id=_own_folder(user_id, fields.folder_id),

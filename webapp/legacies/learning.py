@@ -162,4 +162,6 @@ def _operation(item: Proposed, name: str, own: Sequence[UserMessage]) -> MemoryO
 def extracts_facts(conversation: Conversation) -> bool:
     """Whether summaries of a conversation look for facts: in a legacy, with memory on."""
     owner = db.session.get(User, conversation.user_id)
-    return legacy_of(conversation) is not None and owner is not None and memory_is_on(conversation, owner)
+    if owner is None or not conversation.makes_memory:
+        return False
+    return legacy_of(conversation) is not None and memory_is_on(conversation, owner)

@@ -23,7 +23,7 @@ USES = "memory:uses"
 
 
 def memory_is_on(conversation: Conversation, user: User) -> bool:
-    """Whether this conversation reads and makes memories."""
+    """Whether this conversation reads memories, and makes them unless it says that it only reads."""
     on = conversation.uses_memory and not conversation.is_temporary and conversation.deleted_at is None
     return bool(on and UserSettings.of(user.settings).memory_enabled)
 
@@ -33,7 +33,7 @@ def extracts(conversation: Conversation, user: User) -> bool:
 
     In a legacy that is left to the summaries, which look for facts about its person.
     """
-    return memory_is_on(conversation, user) and not in_legacy(conversation)
+    return memory_is_on(conversation, user) and conversation.makes_memory and not in_legacy(conversation)
 
 
 def in_legacy(conversation: Conversation) -> bool:

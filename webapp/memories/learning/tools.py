@@ -61,6 +61,8 @@ class Search(BaseModel):
 def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None) -> dict[str, Any]:
     """Keep something that the user said in the turn's conversation, quoted; refused without their words."""
     conversation = held_conversation(turn)
+    if not conversation.makes_memory:
+        return refused("read_only", "Memory is only read in this conversation. Nothing is kept.")
     versions.hold(conversation.user_id)
     sources = _user_messages(turn)
     quote = args.quote or args.content

@@ -1,0 +1,316 @@
+"""The gateway over HTTP: where histories go, what headers choose, errors; and the real client against the live app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import openai
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.support.live import LiveServer
+from tests.support.people import ApiClient, Person
+from tests.support.processes import wait_until
+from webapp.accounts import tokens
+from webapp.accounts.schemas import NewToken
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.gateway.models import GatewayThread
+from webapp.llm.offline.testing import ServerHandle
+from webapp.memories.schemas import MemoryFields
+from webapp.memories.service import create_memory
+
+Line = tuple[str, str]
+
+
+def ask(client: FlaskClient, *lines: Line, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+    """Send a history and return the answer."""
+    messages = [{"role": role, "content": text} for role, text in lines]
+    return client.post(
+        "/v1/chat/completions", json={"model": "default", "messages": messages, **fields}, headers=headers
+    )
+
+
+def reply(client: FlaskClient, *lines: Line, headers: dict[str, str] | None = None, **fields: Any) -> tuple[str, int]:
+    """The text of the reply and the conversation it is in."""
+    answer = ask(client, *lines, headers=headers, **fields)
+    assert answer.status_code == 200, answer.text
+    found = answer.get_json()["choices"][0]["message"]["content"]
+    return found, int(answer.headers["X-Commonplace-Conversation"])
+
+
+def talks(app: Flask) -> list[tuple[int, int]]:
+    """Every conversation with the number of its current messages."""
+    with app.app_context():
+        rows = db.session.execute(db.select(Conversation.conversation_id, Conversation.message_count)).all()
+        return [tuple(row) for row in rows]
+
+
+def said(app: Flask, conversation_id: int) -> list[Line]:
+    with app.app_context():
+        query = db.select(Message.role, Message.content).where(
+            Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
+        )
+        return [tuple(row) for row in db.session.execute(query.order_by(Message.message_id))]
+
+
+def test_a_clean_continuation_appends(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="First.")
+    first, conversation = reply(client, ("user", "One"))
+    model.script(reply="Second.")
+    second, again = reply(client, ("system", "Be brief."), ("user", "One"), ("assistant", first), ("user", "Two"))
+    model.script(reply="Third.")
+    history = [("user", "One"), ("assistant", first), ("user", "Two"), ("assistant", second)]
+    _, still = reply(client, *history, ("user", "Three"))
+    assert conversation == again == still
+    assert talks(app) == [(conversation, 6)]
+    assert said(app, conversation) == [*history, ("user", "Three"), ("assistant", "Third.")]
+
+
+def test_the_same_question_again_takes_the_place_of_the_reply(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply="First.")
+    first, conversation = reply(client, ("user", "One"))
+    history = [("user", "One"), ("assistant", first), ("user", "Two")]
+    model.script(reply="Second.")
+    reply(client, *history)
+    model.script(reply="Another.")
+    other, again = reply(client, *history)
+    assert (other, again) == ("Another.", conversation)
+    assert said(app, conversation) == [*history, ("assistant", "Another.")]
+    model.script(reply="On.")
+    _, still = reply(client, *history, ("assistant", "Another."), ("user", "Three"))
+    assert still == conversation
+
+
+def test_an_edited_history_begins_another_conversation(
+    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    model.script(reply="First.")
+    first, conversation = reply(client, ("user", "One"))
+    model.script(reply="Second.")
+    reply(client, ("user", "One"), ("assistant", first), ("user", "Two"))
+    edited = [("user", "One"), ("assistant", first), ("user", "Two, but otherwise")]
+    model.script(reply="Third.")
+    third, fork = reply(client, *edited)
+    assert fork != conversation
+    assert said(app, fork) == [*edited, ("assistant", third)]
+    model.script(reply="Fourth.")
+    _, still = reply(client, *edited, ("assistant", third), ("user", "And on"))
+    assert still == fork
+    assert [count for _, count in talks(app)] == [4, 6]
+    with app.app_context():
+        past = db.session.get(Conversation, fork).extracted_through
+        lines = db.session.scalars(db.select(Message.content).where(Message.message_id == past)).all()
+    assert lines == [first]
+
+
+def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply="You live in Lisbon now.")
+    first, conversation = reply(client, ("user", "Where do I live?"))
+    with app.app_context(), write_transaction():
+        row = db.session.scalar(db.select(Message).where(Message.role == "assistant"))
+        row.content = "You live in [forgotten] now."
+    model.script(reply="Well.")
+    _, again = reply(client, ("user", "Where do I live?"), ("assistant", first), ("user", "Thanks"))
+    assert again == conversation
+    assert not any("Lisbon" in text for _, text in said(app, conversation))
+
+
+def test_what_was_forgotten_does_not_come_back_with_a_fork(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    with app.app_context(), write_transaction():
+        memory = create_memory(
+            client.person.user_id, MemoryFields(memory_type="fact", content="Allergic to penicillin")
+        )
+        memory_id = memory.memory_id
+    assert client.delete(f"/api/memories/{memory_id}").status_code in (200, 204)
+    _, fork = reply(client, ("user", "Hello"), ("assistant", "Allergic to penicillin, I see."), ("user", "Thanks"))
+    assert not any("penicillin" in text for _, text in said(app, fork))
+
+
+@pytest.mark.parametrize(
+    ("choice", "column", "value"),
+    [
+        ({"headers": {"X-Commonplace-Memory": "off"}}, "uses_memory", False),
+        ({"headers": {"X-Commonplace-Memory": "read"}}, "makes_memory", False),
+        ({"model": "default:temporary"}, "is_temporary", True),
+        ({"model": "default:off"}, "uses_memory", False),
+        ({}, "makes_memory", True),
+    ],
+)
+def test_headers_and_suffixes_choose(
+    app: Flask, client: ApiClient, choice: dict[str, Any], column: str, value: bool
+) -> None:
+    _, conversation = reply(client, ("user", "Hello"), **choice)
+    with app.app_context():
+        assert getattr(db.session.get(Conversation, conversation), column) is value
+
+
+def test_memory_is_read_but_not_made(
+    app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    with app.app_context(), write_transaction():
+        create_memory(client.person.user_id, MemoryFields(memory_type="fact", content="Is a beekeeper", is_pinned=True))
+    _, conversation = reply(client, ("user", "My sister lives in Porto."), headers={"X-Commonplace-Memory": "read"})
+    assert any("beekeeper" in str(call["messages"]) for call in model.calls() if call["stream"])
+    with app.app_context():
+        assert db.session.get(Conversation, conversation).extraction_due is False
+
+
+def test_the_systems_prompt_of_a_client_reaches_the_model(client: ApiClient, model: ServerHandle) -> None:
+    reply(client, ("system", "Answer as a pirate."), ("user", "Hello"))
+    sent = next(call for call in model.calls() if call["stream"])["messages"]
+    assert "Answer as a pirate." in sent[-1]["content"]
+
+
+def test_a_conversation_that_is_named_is_gone_on_with(app: Flask, client: ApiClient) -> None:
+    _, conversation = reply(client, ("user", "One"))
+    named = {"X-Commonplace-Conversation": str(conversation)}
+    _, again = reply(client, ("user", "Something else altogether"), headers=named)
+    assert again == conversation
+    assert talks(app) == [(conversation, 4)]
+
+
+def test_a_space_that_is_not_ones_own_is_unknown(
+    client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+) -> None:
+    other = api(make_user())
+    space = other.post("/api/spaces", json={"kind": "project", "name": "Secret"}).get_json()["space_id"]
+    _, theirs = reply(other, ("user", "Hello"), headers={"X-Commonplace-Space": str(space)})
+    for headers in ({"X-Commonplace-Space": str(space)}, {"X-Commonplace-Conversation": str(theirs)}):
+        answer = ask(client, ("user", "Hello"), headers=headers)
+        assert answer.status_code == 404
+        assert answer.get_json()["error"]["type"] == "not_found_error"
+
+
+def test_a_history_is_its_owners(
+    app: Flask, client: ApiClient, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+) -> None:
+    first, conversation = reply(client, ("user", "One"))
+    _, other = reply(api(make_user()), ("user", "One"), ("assistant", first), ("user", "Two"))
+    assert other != conversation
+    assert len(said(app, conversation)) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "n": 3}, "n"),
+        ({"messages": [{"role": "wizard", "content": "Hi"}]}, "messages.0.role"),
+        ({"messages": [{"role": "user", "content": "Hi"}], "tool_choice": "required"}, "tool_choice"),
+    ],
+)
+def test_bad_requests_are_said_as_openai_says_them(client: ApiClient, body: dict[str, Any], param: str) -> None:
+    answer = client.post("/v1/chat/completions", json=body)
+    assert answer.status_code == 400
+    error = answer.get_json()["error"]
+    assert (error["type"], error["param"]) == ("invalid_request_error", param)
+    assert error["message"]
+
+
+def test_an_unknown_model_is_said(client: ApiClient) -> None:
+    answer = ask(client, ("user", "Hello"), model="gpt-nonsense")
+    assert (answer.status_code, answer.get_json()["error"]["type"]) == (404, "not_found_error")
+
+
+def test_a_failed_reply_is_an_error_that_clients_do_not_repeat(client: ApiClient, model: ServerHandle) -> None:
+    model.script(fault={"http_status": 401})
+    answer = ask(client, ("user", "Hello"))
+    assert answer.status_code == 502
+    assert answer.get_json()["error"]["code"] == "unauthorized"
+    assert answer.headers["x-should-retry"] == "false"
+
+
+def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClient) -> None:
+    with app.app_context(), write_transaction():
+        row, revoked = tokens.create_token(user.user_id, NewToken(name="gone"))
+        tokens.revoke_token(user.user_id, row.token_id)
+        _, narrow = tokens.create_token(user.user_id, NewToken(name="narrow", scopes=["memory"]))
+    for secret, status in (("", 401), ("cmpl_nonsense", 401), (revoked, 401), (narrow, 403)):
+        headers = {"Authorization": f"Bearer {secret}"} if secret else {}
+        for answer in (
+            anonymous.get("/v1/models", headers=headers),
+            anonymous.get("/v1/models/default", headers=headers),
+            ask(anonymous, ("user", "Hello"), headers=headers),
+        ):
+            assert answer.status_code == status
+            assert set(answer.get_json()) == {"error"}
+    assert talks(app) == []
+
+
+# The real client
+
+
+@pytest.fixture
+def official(live_server: LiveServer, user: Person) -> openai.OpenAI:
+    """OpenAI's own client with a person's token."""
+    return openai.OpenAI(base_url=f"{live_server.url}/v1", api_key=user.token, max_retries=0)
+
+
+def test_the_official_client_converses(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:
+    assert [found.id for found in official.models.list()][:2] == ["default", "default:temporary"]
+    assert official.models.retrieve("default").object == "model"
+    model.script(reply="Ebb and flow 🌊")
+    history: list[Any] = [{"role": "user", "content": "What are tides?"}]
+    first = official.chat.completions.create(model="default", messages=history)
+    assert first.choices[0].message.content == "Ebb and flow 🌊"
+    assert first.choices[0].finish_reason == "stop"
+    assert first.usage is not None and first.usage.total_tokens > 0
+    history += [first.choices[0].message, {"role": "user", "content": "And the moon?"}]
+    model.script(reply="It pulls. " * 40, token_delay=0.005)
+    chunks = list(
+        official.chat.completions.create(
+            model="default", messages=history, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+    assert text.strip() == ("It pulls. " * 40).strip()
+    assert len(chunks) > 4
+    assert chunks[-1].usage is not None and chunks[-1].usage.completion_tokens > 0
+    assert chunks[-2].choices[0].finish_reason == "stop"
+    assert [count for _, count in talks(app)] == [4]
+    with app.app_context():
+        ids = db.session.scalars(db.select(GatewayThread.message_id).order_by(GatewayThread.thread_id)).all()
+    assert [first.id, chunks[0].id] == [f"chatcmpl-{message_id}" for message_id in ids]
+    receipt = official.get(f"/../api/messages/{ids[0]}/receipt", cast_to=object)
+    assert receipt["message_id"] == ids[0]  # type: ignore[index]
+
+
+def test_the_official_client_understands_our_errors(
+    app: Flask, official: openai.OpenAI, live_server: LiveServer, model: ServerHandle
+) -> None:
+    question: list[Any] = [{"role": "user", "content": "Hello"}]
+    with pytest.raises(openai.NotFoundError):
+        official.chat.completions.create(model="gpt-nonsense", messages=question)
+    with pytest.raises(openai.BadRequestError) as bad:
+        official.chat.completions.create(model="default", messages=question, n=2)
+    assert bad.value.param == "n"
+    with pytest.raises(openai.AuthenticationError):
+        official.with_options(api_key="cmpl_nonsense").chat.completions.create(model="default", messages=question)
+    model.script(fault={"http_status": 401})
+    with pytest.raises(openai.APIError):
+        list(official.chat.completions.create(model="default", messages=question, stream=True))
+
+
+def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:
+    model.script(reply="word " * 2_000, token_delay=0.02)
+    stream = official.chat.completions.create(
+        model="default", messages=[{"role": "user", "content": "Talk"}], stream=True
+    )
+    for chunk in stream:
+        if chunk.choices[0].delta.content:
+            break
+    stream.close()
+
+    def stopped() -> bool:
+        with app.app_context():
+            return db.session.scalar(db.select(Message.status).where(Message.role == "assistant")) == "stopped"
+
+    wait_until(stopped, "the end of the reply", seconds=15)

@@ -1,0 +1,100 @@
+"""Reading requests of OpenAI clients and naming histories: no server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webapp.gateway.wire import (
+    IMAGE,
+    Completion,
+    Unsupported,
+    fingerprint,
+    read,
+    says_the_same,
+    split_model,
+)
+
+GONE = "[forgotten]"
+
+
+def request(*messages: tuple[str, Any], **fields: Any) -> Completion:
+    return Completion(messages=[{"role": role, "content": content} for role, content in messages], **fields)
+
+
+def test_the_last_message_is_the_question_and_the_rest_is_history() -> None:
+    asked = read(
+        request(
+            ("system", "Be brief."),
+            ("user", "Hello"),
+            ("assistant", "Hi."),
+            ("tool", "42"),
+            ("user", [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:"}}]),
+        )
+    )
+    assert asked.question == f"What is this?\n{IMAGE}"
+    assert asked.history == [("user", "Hello"), ("assistant", "Hi.")]
+    assert asked.instructions == "Be brief."
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"n": 2}, "n"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"response_format": {"type": "json_object"}}, "response_format"),
+    ],
+)
+def test_what_cannot_be_done_is_said(fields: dict[str, Any], param: str) -> None:
+    with pytest.raises(Unsupported) as error:
+        read(request(("user", "Hello"), **fields))
+    assert error.value.param == param
+
+
+@pytest.mark.parametrize("last", [("assistant", "Hi."), ("user", "  "), ("user", None), ("user", [{"type": "file"}])])
+def test_there_has_to_be_a_question(last: tuple[str, Any]) -> None:
+    with pytest.raises(Unsupported):
+        read(request(("user", "Hello"), last))
+
+
+@pytest.mark.parametrize(
+    ("wish", "name", "chosen"),
+    [
+        ("default", "default", {}),
+        ("default:temporary", "default", {"is_temporary": True}),
+        ("1/llama3:8b", "1/llama3:8b", {}),
+        ("1/llama3:8b:read", "1/llama3:8b", {"memory": "read"}),
+        ("default:off:temporary", "default", {"memory": "off", "is_temporary": True}),
+    ],
+)
+def test_suffixes_choose(wish: str, name: str, chosen: dict[str, Any]) -> None:
+    assert split_model(wish) == (name, chosen)
+
+
+def test_a_fingerprint_tells_histories_apart_and_not_their_line_ends() -> None:
+    history = [("user", "One\r\ntwo "), ("assistant", "Three")]
+    assert fingerprint("s", history) == fingerprint("s", [("user", "One\ntwo"), ("assistant", "Three")])
+    others = [
+        fingerprint("t", history),
+        fingerprint("s", history[:1]),
+        fingerprint("s", [("assistant", "One\ntwo"), ("user", "Three")]),
+        fingerprint("s", [("user", "One\ntwo\nassistant\nThree")]),
+    ]
+    assert len({fingerprint("s", history), *others}) == 5
+
+
+@pytest.mark.parametrize(
+    ("stored", "sent", "partial", "same"),
+    [
+        ("A reply.", "A reply.\n", False, True),
+        ("A reply.", "A rep", False, False),
+        ("A reply.", "A rep", True, True),
+        ("A rep", "A reply.", True, True),
+        ("", "A reply.", True, False),
+        (f"You live in {GONE} now.", "You live in Lisbon now.", False, True),
+        (f"You live in {GONE} now.", "You moved from Lisbon now.", False, False),
+    ],
+)
+def test_a_reply_that_comes_back_is_known(stored: str, sent: str, partial: bool, same: bool) -> None:
+    assert says_the_same(stored, sent, is_partial=partial, gone=GONE) is same

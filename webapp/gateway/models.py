@@ -1,0 +1,26 @@
+"""Which conversation a resent history belongs to."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKey, Index
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now
+
+
+class GatewayThread(Base):
+    """A turn that came through the gateway: the fingerprint of everything up to its user message, and its reply."""
+
+    __tablename__ = "gateway_threads"
+    __table_args__ = (Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"), Base.__table_args__)
+
+    thread_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    fingerprint: Mapped[str] = mapped_column(Key(64))
+    conversation_id: Mapped[int] = mapped_column(
+        ForeignKey("conversations.conversation_id", ondelete="CASCADE"), index=True
+    )
+    message_id: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

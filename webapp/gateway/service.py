@@ -1,0 +1,133 @@
+"""A request of an OpenAI client as a turn: in the conversation that its history belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.chat import service as chat
+from webapp.conversations.schemas import NewConversation
+from webapp.database import db
+from webapp.errors import NotFound
+from webapp.gateway import threads
+from webapp.gateway.wire import Asked, fingerprint
+from webapp.models.catalogue import HOME_ID
+from webapp.models.choosing import choices
+from webapp.usage.models import UsageRecord
+from webapp.usage.service import require_room
+
+
+class UnknownModel(NotFound):
+    """There is no such model, or not for the caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a request chooses: a model's id (None: the default), where it is held, and what memory does there."""
+
+    model: str | None = None
+    space_id: int | None = None
+    memory: str = "on"
+    is_temporary: bool = False
+    conversation_id: int | None = None
+
+    @property
+    def seed(self) -> str:
+        """What tells two conversations with the same history apart."""
+        return f"{self.space_id or 0}/{self.memory}/{int(self.is_temporary)}"
+
+    @property
+    def fields(self) -> NewConversation:
+        """The conversation to be made for it."""
+        return NewConversation(
+            space_id=self.space_id,
+            is_temporary=self.is_temporary,
+            uses_memory=self.memory != "off",
+            makes_memory=self.memory == "on",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """The reply to be followed, and the turn to be launched for it; none when it is being written already."""
+
+    turn_id: int
+    conversation_id: int
+    started: chat.Started | None
+
+
+def model_named(name: str) -> str | None:
+    """The id of a model that the caller may choose, by its id or its own name. Raises UnknownModel."""
+    if name == HOME_ID:
+        return None
+    for offered in choices():
+        if name in (offered.target.id, offered.target.model):
+            return None if offered.target.id == HOME_ID else offered.target.id
+    raise UnknownModel(f"There is no model '{name[:100]}'. GET /v1/models lists those there are.")
+
+
+def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
+    """The rows of a turn; the caller commits and launches it.
+
+    A history that continues a conversation is not written again; the same question asked again takes the place of
+    the earlier reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
+    """
+    require_room(user_id)
+    begun = _begin(user_id, asked, wish)
+    if begun.started is not None and not wish.conversation_id:
+        mark = fingerprint(wish.seed, [*asked.history, ("user", asked.question)])
+        threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
+    return begun
+
+
+def _begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
+    if wish.conversation_id or not asked.history:
+        return _start(user_id, asked, wish, wish.conversation_id)
+    found = threads.find(user_id, wish.seed, asked.history)
+    if found is not None:
+        conversation, reply_id = found
+        again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
+        if again is not None:
+            return _go_on(user_id, asked, wish, conversation.conversation_id, *again)
+    conversation = threads.begin_with(user_id, wish.fields, asked.history)
+    return _start(user_id, asked, wish, conversation.conversation_id)
+
+
+def _go_on(user_id: int, asked: Asked, wish: Wish, conversation_id: int, reply_id: int, status: str) -> Begun:
+    if not reply_id:
+        return _start(user_id, asked, wish, conversation_id)
+    if status == "streaming":
+        return Begun(reply_id, conversation_id, None)
+    repeat = chat.regenerate if status == "complete" else chat.retry_turn
+    started = repeat(user_id, reply_id)
+    started.reply.model = wish.model
+    db.session.flush()
+    return Begun(started.turn_id, conversation_id, started)
+
+
+def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None) -> Begun:
+    started = chat.start_turn(
+        user_id,
+        asked.question,
+        conversation_id=conversation_id,
+        new=wish.fields,
+        model=wish.model,
+        custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
+    )
+    return Begun(started.turn_id, started.header["conversation_id"], started)
+
+
+def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:
+    """The tokens of a reply as OpenAI names them; zeros where no model was asked."""
+    row = db.session.scalar(
+        select(UsageRecord).where(UsageRecord.conversation_id == conversation_id, UsageRecord.message_id == turn_id)
+    )
+    given, made, cached = (row.input_tokens, row.output_tokens, row.cached_tokens) if row else (0, 0, 0)
+    return {
+        "prompt_tokens": given,
+        "completion_tokens": made,
+        "total_tokens": given + made,
+        "prompt_tokens_details": {"cached_tokens": cached},
+    }

@@ -1,0 +1,75 @@
+"""Where a resent history is continued: in the conversation it came from, or in a new one that begins with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import NewConversation
+from webapp.conversations.service import create_conversation, owned
+from webapp.database import db, now
+from webapp.gateway.models import GatewayThread
+from webapp.gateway.wire import TextLine, fingerprint, says_the_same
+from webapp.memories.keeping.copies import GONE
+from webapp.memories.keeping.forgetting import graveyard
+
+CANDIDATES = 20
+_PARTIAL = ("streaming", "stopped", "interrupted", "failed")
+
+
+def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
+    """Remember that this reply answers what has this fingerprint."""
+    db.session.add(
+        GatewayThread(user_id=user_id, fingerprint=mark, conversation_id=conversation_id, message_id=reply_id)
+    )
+    db.session.flush()
+
+
+def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversation, int] | None:
+    """The conversation that a history comes from, held, and the reply it ends with; None for any other history."""
+    if not history or history[-1][0] != "assistant":
+        return None
+    mark = fingerprint(seed, history[:-1])
+    replies = (
+        select(Message)
+        .join(GatewayThread, GatewayThread.message_id == Message.message_id)
+        .where(GatewayThread.user_id == user_id, GatewayThread.fingerprint == mark, Message.superseded_by_id.is_(None))
+        .order_by(GatewayThread.thread_id.desc())
+        .limit(CANDIDATES)
+    )
+    for reply in db.session.scalars(replies):
+        is_partial = reply.status in _PARTIAL
+        if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, gone=GONE):
+            continue
+        query = owned(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        conversation = db.session.scalar(query)
+        if conversation is not None:
+            return conversation, reply.message_id
+    return None
+
+
+def asked_again(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
+    """The reply, and its status, when the conversation ends with exactly this question; the id is 0 when it ends with
+    `after` itself, None when it went on otherwise."""
+    rest = messages.current_messages(conversation_id, after=after)
+    if not rest:
+        return 0, ""
+    if [row.role for row in rest] == ["user", "assistant"] and rest[0].content.strip() == question.strip():
+        return rest[1].message_id, rest[1].status
+    return None
+
+
+def begin_with(user_id: int, fields: NewConversation, history: Sequence[TextLine]) -> Conversation:
+    """A new conversation that begins with a history from elsewhere: no memory is made of it, and what its person had
+    forgotten does not come back with it."""
+    yard = graveyard(user_id)
+    lines = [(role, yard.without_forgotten(text, GONE), now()) for role, text in history]
+    first = next((text for role, text, _ in lines if role == "user"), "")
+    conversation = create_conversation(user_id, fields, first_words=first)
+    past = messages.add_past(conversation, lines)
+    conversation.extracted_through = past[-1].message_id
+    db.session.flush()
+    return conversation

@@ -1,0 +1,197 @@
+"""OpenAI's wire format: what comes in, read as a question and its history, and what goes out; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.validation import Line, SearchText
+
+MOST_MESSAGES = 1_000
+MOST_INSTRUCTIONS = 8_000
+"""Characters of a client's system prompt that the model is shown."""
+PREFIX = "chatcmpl-"
+IMAGE = "[An image was sent here. It cannot be seen.]"
+MEMORY = ("on", "read", "off")
+SUFFIXES: dict[str, dict[str, Any]] = {
+    "temporary": {"is_temporary": True},
+    "read": {"memory": "read"},
+    "off": {"memory": "off"},
+}
+"""What may follow a model's id after a colon: a temporary conversation; memory is read and not made; no memory."""
+
+TextLine = tuple[str, str]
+"""A role, `user` or `assistant`, and what was said."""
+_TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
+_STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "model_not_found": 404}
+_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+
+
+class WireMessage(BaseModel):
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: SearchText | list[dict[str, Any]] | None = None
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class Completion(BaseModel):
+    """A request for a reply. What is not named here is taken and has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Line = Field("default", max_length=240)
+    messages: list[WireMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    response_format: dict[str, Any] | None = None
+
+
+class Unsupported(ValueError):
+    """A request that cannot be answered as it asks; `param` is the field that asks it."""
+
+    def __init__(self, param: str, message: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as read: the last user message, what was said before it, and the client's system prompt."""
+
+    question: str
+    history: list[TextLine]
+    instructions: str
+
+
+def read(request: Completion) -> Asked:
+    """The question of a request. Raises Unsupported for what this endpoint cannot do."""
+    if request.n not in (None, 1):
+        raise Unsupported("n", "Only one choice can be made at a time.")
+    if request.tool_choice not in (None, "auto", "none"):
+        raise Unsupported("tool_choice", "Tools of a client are not called here; tool_choice cannot ask for one.")
+    if (request.response_format or {}).get("type", "text") != "text":
+        raise Unsupported("response_format", "Only text can be answered here.")
+    said = [(message.role, _text(message)) for message in request.messages]
+    instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
+    lines = [(role, text) for role, text in said if role in ("user", "assistant") and text]
+    if request.messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
+        raise Unsupported("messages", "The last message has to be the user's, and to say something.")
+    return Asked(lines[-1][1], lines[:-1], instructions[:MOST_INSTRUCTIONS])
+
+
+def split_model(wish: str) -> tuple[str, dict[str, Any]]:
+    """A model's id and what its suffixes choose: `default:temporary`, `1/llama3:8b:off`."""
+    chosen: dict[str, Any] = {}
+    name, _, suffix = wish.rpartition(":")
+    while name and suffix in SUFFIXES:
+        chosen = {**SUFFIXES[suffix], **chosen}
+        wish = name
+        name, _, suffix = wish.rpartition(":")
+    return wish, chosen
+
+
+def fingerprint(seed: str, lines: Iterable[TextLine]) -> str:
+    """What names a history for good; `seed` is what else tells two conversations apart."""
+    digest = hashlib.sha256(seed.encode()).digest()
+    for role, text in lines:
+        digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
+    return digest.hex()
+
+
+def normal(text: str) -> str:
+    """A text without what clients change when they send it back."""
+    return text.replace("\r\n", "\n").strip()
+
+
+def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
+    """Whether a client sent back a reply as it is stored.
+
+    A reply that was cut short may be longer here or there. Of one that lost what was forgotten (the mark `gone`) the
+    client still has the whole.
+    """
+    mine, theirs = normal(stored), normal(sent)
+    if mine == theirs:
+        return True
+    if is_partial and mine and theirs:
+        return mine.startswith(theirs) or theirs.startswith(mine)
+    if gone not in mine:
+        return False
+    rest = theirs
+    for piece in mine.split(gone):
+        _, found, rest = rest.partition(piece)
+        if piece and not found:
+            return False
+    return True
+
+
+def completion(turn_id: int, created: int, model: str, text: str, finish: str, usage: Mapping[str, Any]) -> Any:
+    """A whole reply."""
+    message = {"role": "assistant", "content": text, "refusal": None}
+    return {
+        "id": f"{PREFIX}{turn_id}",
+        "object": "chat.completion",
+        "created": created,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
+        "usage": usage,
+    }
+
+
+def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str, Any]], **more: Any) -> bytes:
+    """One event of a streamed reply."""
+    return event(
+        {
+            "id": f"{PREFIX}{turn_id}",
+            "object": "chat.completion.chunk",
+            "created": created,
+            "model": model,
+            "choices": choices,
+            **more,
+        }
+    )
+
+
+def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+    """What a chunk adds."""
+    return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+
+
+def event(data: Any) -> bytes:
+    """A server-sent event without a name."""
+    return f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+def error(message: str, status: int, *, param: str | None = None, code: str | None = None) -> dict[str, Any]:
+    """OpenAI's shape of an error."""
+    kind = _TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def status_of(code: str) -> int:
+    """The HTTP status of a reply that failed, by the code it failed with."""
+    return _STATUS_OF.get(code, 502)
+
+
+def _text(message: WireMessage) -> str:
+    if message.content is None or isinstance(message.content, str):
+        return (message.content or "").strip()
+    found = []
+    for part in message.content:
+        kind = part.get("type")
+        if kind in _TEXT_PARTS:
+            found.append(str(part.get("text") or part.get("refusal") or ""))
+        elif kind in ("image_url", "input_image"):
+            found.append(IMAGE)
+        else:
+            raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
+    return "\n".join(found).strip()
