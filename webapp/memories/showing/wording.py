@@ -126,8 +126,3 @@ def remembered(counts: Mapping[str, int]) -> str:
     if confirmed := counts.get("merged", 0):
         return f"Confirmed {counted(confirmed, 'memory', 'memories')}"
     return ""
-
-
-def certainty(confidence: float) -> str:
-    """How sure a memory is, in words."""
-    return "certain" if confidence >= 0.9 else "likely" if confidence >= 0.6 else "unsure"
