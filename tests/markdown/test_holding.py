@@ -14,6 +14,7 @@ from webapp.markdown.holding import showable
 STREAMED = {
     "table": "Look:\n\n| a | b |\n|:--|--:|\n| 1 | 2 |\n\nDone.",
     "table under a paragraph": "Look:\n| a | b |\n|---|---|\n| 1 | 2 |\n\nDone.",
+    "aligned table": "| a | b | c |\n|:-:|--:|:--|\n| 1 | 2 | 3 |\n",
     "inline formula": r"So \( a^2 + b^2 \) and $x_1$ hold.",
     "display formula": "So\n\n\\[\na\n= b\n- c\n\\]\n\nholds.",
     "dollars": "So\n$$\n\\frac{a}{b}\n$$\nholds.",

@@ -14,6 +14,7 @@ _FENCE = re.compile(r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+(`{3,}|~{3
 _MARKS = re.compile(r"[-*+=_#>`~: \t]*(?:\d{1,9}[.)]?[ \t]*)?(?:\[[ xX]?\]?)?")
 _ROW = re.compile(r"[ \t]*\|")
 _RULER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*")
+_PART_OF_RULER = re.compile(r"[|:\- \t]*")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _TOKEN = re.compile(r"\\.|`+|\$+|\\$", re.DOTALL)
 # A link or an image whose address has not come yet; what never becomes one is shown after 300 characters.
@@ -67,7 +68,7 @@ def _table_start(lines: list[str]) -> int:
     is_complete = not lines[-1]
     if not rows or any(_RULER.fullmatch(row) for row in rows[1 : len(rows) if is_complete else -1]):
         return 0
-    if len(rows) == 1 or (len(rows) == 2 and not is_complete and _RULER.fullmatch(rows[1].rstrip() + "-")):
+    if len(rows) == 1 or (len(rows) == 2 and not is_complete and _PART_OF_RULER.fullmatch(rows[1])):
         return sum(map(len, rows)) + len(rows) - (0 if is_complete else 1)
     return 0
 
