@@ -83,7 +83,7 @@ def read(request: Completion) -> Asked:
         raise Unsupported("response_format", "Only text can be answered here.")
     said = [(message.role, _text(message)) for message in request.messages]
     instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
-    lines = [(role, text) for role, text in said if role in ("user", "assistant") and text]
+    lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
     if request.messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
         raise Unsupported("messages", "The last message has to be the user's, and to say something.")
     return Asked(lines[-1][1], lines[:-1], instructions[:MOST_INSTRUCTIONS])
