@@ -12,6 +12,8 @@ from webapp.text.tokens import Count
 
 IN_FULL = 1
 """The best of what was found is shown whole from the start; the others first by their core."""
+LEAST = 6
+"""Tokens that no excerpt is shorter than."""
 PRESENT = "in the prompt already"
 _SAID_END = Segment("</said>")
 NO_ROOM = "over the section's budget"
@@ -19,13 +21,9 @@ NO_ROOM = "over the section's budget"
 
 @dataclass(slots=True)
 class Excerpt:
-    """What is shown together: one memory, summary or part of a document, or pieces of one conversation.
-
-    `tokens` is what it takes so far.
-    """
+    """What is shown together: one memory, summary or part of a document, or pieces of one conversation."""
 
     parts: list[Retrieved] = field(default_factory=list)
-    tokens: int = 0
 
     def line(self, number: int) -> Line:
         """The item of a prompt. Where it comes from is not kept: a conversation's title goes with the conversation."""
@@ -73,7 +71,7 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
         words = " ".join(item.content.split()).casefold()
         shown = item if rank < IN_FULL else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
-        price = _price(excerpt, shown, count)
+        price = _price(excerpt, shown, count) if left >= LEAST else left + 1
         is_present = (item.kind, item.id) in there or words in said
         reason = PRESENT if is_present else NO_ROOM if price > left else ""
         packed.reasons.append(reason)
@@ -91,17 +89,16 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
             if item.group:
                 by_group[item.kind, item.group] = excerpt
         excerpt.parts.append(shown)
-        excerpt.tokens += price if len(excerpt.parts) > 1 else price - 1
         taken[rank] = excerpt, shown
     for rank, (excerpt, shown) in taken.items():
         if shown is found[rank]:
             continue
-        wider = Excerpt([found[rank] if part is shown else part for part in excerpt.parts])
-        price = count(sent(wider.line(99))) - excerpt.tokens
+        if left < LEAST:
+            break
+        price = count(sent(_said(found[rank]))) - count(sent(_said(shown)))
         if price <= left:
             left -= price
-            excerpt.tokens += price
-            excerpt.parts = wider.parts
+            excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
             packed.shown[rank] = found[rank]
     return packed
 
@@ -110,7 +107,7 @@ def _price(excerpt: Excerpt | None, item: Retrieved, count: Count) -> int:
     """The tokens that one more piece takes."""
     if excerpt is None:
         return count(sent(Excerpt([item]).line(99))) + 1
-    return count(sent(Excerpt([*excerpt.parts, item]).line(99))) - excerpt.tokens
+    return count(sent(_said(item))) + count("\n")
 
 
 def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:

@@ -226,7 +226,7 @@ class UserIndex:
             scores = fuse(found.scores, z, candidates, self._fusion)
             scores -= np.float32(self._fusion.asking) * self._columns["asking"].values
             np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
-            pool = k if per_group is None else k * 4
+            pool = k if per_group is None or per_group >= k else k * 4
             rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._alike(rows))

@@ -24,7 +24,7 @@ from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
 from webapp.spaces.service import member_space_ids
 
-POOL = 80
+POOL = 64
 """Pieces that are offered to a prompt, whose budget decides."""
 FRESH_SECONDS = 0.05
 """For how long within one look-up the spaces of a user, once read, are taken to be theirs."""
