@@ -2,6 +2,7 @@
 
 import random
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -44,19 +45,21 @@ scopes = st.builds(
 
 @st.composite
 def owned_passages(draw: st.DrawFn) -> list[Passage]:
-    return [
-        passage(
-            draw(st.sampled_from(KINDS)),
-            number,
-            draw(st.sampled_from(["oslo trip", "oslo", "the oslo trip of the year"])),
-            owner_id=draw(st.integers(1, 3)),
-            space_id=draw(st.none() | st.integers(1, 4)),
-            shared=draw(st.booleans()),
-            group_id=draw(st.none() | st.integers(1, 2)),
-            archived=draw(st.booleans()),
-        )
-        for number in range(draw(st.integers(0, 12)))
-    ]
+    """Passages of several owners, some in several pieces."""
+    made = []
+    for number in range(draw(st.integers(0, 12))):
+        fields = {
+            "owner_id": draw(st.integers(1, 3)),
+            "space_id": draw(st.none() | st.integers(1, 4)),
+            "shared": draw(st.booleans()),
+            "group_id": draw(st.none() | st.integers(1, 2)),
+            "archived": draw(st.booleans()),
+        }
+        kind = draw(st.sampled_from(KINDS))
+        for piece in range(draw(st.integers(1, 3))):
+            text = draw(st.sampled_from(["oslo trip", "oslo", "the oslo trip of the year"]))
+            made.append(passage(kind, number, text, piece=piece, **fields))
+    return made
 
 
 @settings(UNTIMED, max_examples=150)
@@ -74,7 +77,7 @@ def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, ar
             expected.add(p.key)
     where = Filter(scope, kinds, archived)
     assert set(keys(index.search("oslo", None, where, 50))) == expected
-    index.put_vectors("m", places([p.key for p in passages]), np.ones((len(passages), 4), np.float32))
+    index.put_vectors("m", [p.place for p in passages], np.ones((len(passages), 4), np.float32))
     found = index.search("oslo", {"m": np.ones(4, np.float32)}, where, 50, per_group=3)
     assert set(keys(found)) <= expected and bool(found) == bool(expected)
 
@@ -260,3 +263,20 @@ def test_an_empty_index_finds_nothing() -> None:
     assert index.search("tea", {"m": np.ones(3, np.float32)}, ME) == []
     index.add([])
     assert index.search("tea", None, ME) == [] and not index.visible(("memory", 1), Scope(1))
+
+
+@settings(UNTIMED, max_examples=60)
+@given(owned_passages(), st.data())
+def test_nothing_of_what_was_forgotten_stays_in_words_or_vectors(passages: list[Passage], data: st.DataObject) -> None:
+    said = [replace(p, text=f"{p.text} secret{p.id}x{p.piece}") for p in passages]
+    index = UserIndex()
+    index.add(said)
+    if said:
+        index.put_vectors("m", [p.place for p in said], np.ones((len(said), 4), np.float32))
+    gone = set(data.draw(st.lists(st.sampled_from([p.key for p in said]), unique=True))) if said else set()
+    index.remove(gone)
+    index.compact()
+    known = index._keywords._vocabulary
+    for p in said:
+        assert (known.find(f"secret{p.id}x{p.piece}") is None) == (p.key in gone)
+    assert sum(len(store) for store in index._vectors.values()) == sum(p.key not in gone for p in said)

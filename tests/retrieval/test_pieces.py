@@ -14,7 +14,7 @@ from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
-from webapp.database import db, write_transaction
+from webapp.database import db, now, write_transaction
 from webapp.llm.offline.testing import ServerHandle
 from webapp.retrieval import indexing
 from webapp.retrieval.index import UserIndex
@@ -44,6 +44,18 @@ def test_what_stands_deep_in_a_long_message_is_found_there(app_context: Flask, u
     assert best.id == long_id
     assert "blue flowerpot" in LONG[best.hit.start : best.hit.end]
     assert best.hit.end - best.hit.start < 1_000
+
+
+def test_a_time_by_its_distance_from_now_weighs_by_date(app_context: Flask, user: Person) -> None:
+    year = now().year
+    with write_transaction():
+        for told in (year - 4, year - 1, year - 3):
+            conversation = create_conversation(user.user_id, NewConversation())
+            said = [("user", "We went on holiday and saw whales.", datetime(told, 8, 5, tzinfo=UTC))]
+            messages.add_past(conversation, said)
+    indexing.index_user(user.user_id)
+    best = search(user.user_id, "where did we go on holiday last year", kinds=("message",)).items[0]
+    assert best.at.year == year - 1
 
 
 def test_every_piece_has_a_vector_and_an_edit_of_the_cut_leaves_none_behind(app_context: Flask, user: Person) -> None:

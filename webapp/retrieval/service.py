@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from webapp.database import db
+from webapp.database import db, now
 from webapp.memories.engine.kinds import MemoryType
 from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
@@ -23,6 +23,7 @@ from webapp.retrieval.relevance import relevant, terms_of, unwanted, worth_listi
 from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
 from webapp.spaces.service import member_space_ids
+from webapp.text.timewords import calendar_words
 
 POOL = 64
 """Pieces that are offered to a prompt, whose budget decides."""
@@ -115,7 +116,7 @@ def retrieve(question: Question, wait: float) -> Result:
         result.with_meaning = bool(meaning)
         result.is_away = bool(entry.index.generations) and not meaning
         where = _filter(question, entry.scope(question.user_id, question.space_id))
-        hits = entry.index.search(text, meaning, where, POOL, per_group=POOL)
+        hits = entry.index.search(_dated(text), meaning, where, POOL, per_group=POOL)
         clock.lap("search")
         # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
         scope = Scope(question.user_id, at.space_ids, question.space_id)
@@ -168,7 +169,7 @@ def search(
         until=_midnight(until + timedelta(days=1)) if until and until < date.max else None,
         speaker=speaker,
     )
-    ranked = entry.index.search(q, meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
+    ranked = entry.index.search(_dated(q), meaning, where, 3 * limit + 10, prefix=q[-1:].isalnum())
     hits = first_of_each(worth_listing(ranked))
     clock.lap("search")
     asked = terms_of(q)
@@ -206,6 +207,13 @@ def anticipate(user_id: int, text: str) -> Future[Any] | None:
     if entry is None or not entry.index.generations or len(terms_of(text)) < FEW_TERMS:
         return None
     return query_vectors().start(text).future
+
+
+def _dated(text: str) -> str:
+    """A question with the days, months and years that it names by their distance from now: they weigh by date."""
+    named = calendar_words(text[:2_000], now().date())
+    # In front: the last word of a search may be unfinished.
+    return f"{named}\n{text}" if named else text
 
 
 def _with_core(item: Found, asked: frozenset[str]) -> Found:
