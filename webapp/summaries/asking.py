@@ -20,6 +20,8 @@ from webapp.summaries.prompt import (
 )
 
 TEMPERATURE = 0.0
+APPENDED = 3
+"""What is put back takes at most one part in this many of what the user said."""
 
 
 def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bool) -> tuple[ConversationSummary, str]:
@@ -44,5 +46,7 @@ def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bo
     text = tidy(answer.summary)
     if not text:
         raise MalformedOutput
-    whole = completed(text, [item.content for item in said if item.role == "user"], SUMMARY_CHARS)
+    own = [item.content for item in said if item.role == "user"]
+    # A summary is to stay shorter than what it stands for, whatever has to be put back.
+    whole = completed(text, own, min(SUMMARY_CHARS, len(text) + sum(map(len, own)) // APPENDED))
     return answer.model_copy(update={"summary": whole}), model

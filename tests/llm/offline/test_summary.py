@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from webapp.legacies.categories import fact_task
 from webapp.llm.offline.tasks import conversation_summary
 from webapp.llm.offline.tasks.request import TaskRequest
 
@@ -28,6 +29,7 @@ def test_it_is_short_and_drops_questions_first():
     turns = [("user", f"I own house number {n} in the long street of the town by the sea.") for n in range(60)]
     summary = conversation_summary.summary_of([("user", "What is a house?"), *turns])
     assert len(summary) <= conversation_summary.MAX_CHARS + 20
+    assert len(summary) < sum(len(text) for _, text in turns) / 2
     assert "What is a house" not in summary and "house number 0" in summary
 
 
@@ -36,3 +38,21 @@ def test_without_statements_it_says_so_and_in_a_space_it_names_no_facts():
     schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
     answer = conversation_summary.run(TaskRequest(request.name, schema, request.messages))
     assert answer == {"summary": "2 messages without any statement of the user's.", "facts": []}
+
+
+def test_in_a_legacy_it_tells_what_the_user_said_of_the_person():
+    schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
+    request = asked(
+        ("user", "Rosa was born in Porto in 1921. She taught at the village school for 40 years."),
+        ("assistant", "Rosa loved the sea."),
+        ("user", "Her roses won every prize. I live in Oslo. Did Rosa like tea?"),
+    )
+    system = {"role": "system", "content": fact_task("Rosa Almeida")}
+    answer = conversation_summary.run(TaskRequest(request.name, schema, [system, *request.messages]))
+    facts = [(fact["category"], fact["content"], fact["message"]) for fact in answer["facts"]]
+    assert facts == [
+        ("milestone", "Rosa was born in Porto in 1921.", 1),
+        ("occupation", "Rosa Almeida taught at the village school for 40 years.", 1),
+        ("habit", "Rosa Almeida's roses won every prize.", 3),
+    ]
+    assert all(fact["quote"] in request.texts("user")[0] for fact in answer["facts"])

@@ -10,40 +10,89 @@ from .request import TaskRequest
 NAME = "conversation_summary"
 
 MAX_CHARS = 1_400
+LEAST_CHARS = 160
+SHARE = 0.4
+"""A summary is shorter than what it sums up: this share of what the user said, but for a sentence or two."""
+MOST_FACTS = 30
 SENTENCES = 2
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
 # Sentences that say something of the user, which a summary should keep before others.
 _OWN = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b|\d", re.IGNORECASE)
+_PERSON = re.compile(r"with a memorial agent and about (.+?)\. Besides the summary")
+_PRONOUN = re.compile(r"^(she|he|her|his)\b", re.IGNORECASE)
+_CATEGORIES = tuple(
+    (category, re.compile(rf"\b(?:{words})", re.IGNORECASE))
+    for category, words in (
+        ("occupation", "work|job|teach|taught|nurse|doctor|engineer|farm|shop|retire|career|profession"),
+        ("milestone", "born|birth|died|married|wedding|moved|graduat|emigrat"),
+        ("relationship", "wife|husband|son|daughter|child|brother|sister|mother|father|friend|grand"),
+        ("hobby", "garden|paint|sing|sang|danc|fish|sail|knit|play|read|hik|collect|cook|bak"),
+        ("preference", "love|like|favou?rite|prefer|hate|enjoy|adore"),
+        ("habit", "always|every|never|used to|often|usually"),
+        ("personality", "kind|patient|stubborn|funny|generous|shy|brave|gentle|strict|warm|proud"),
+    )
+)
 _SMALL_TALK = re.compile(
     r"^\W*(?:hi|hello|hey|thanks|thank you|ok(?:ay)?|yes|no|great|cool|bye)\b[\s\w]{0,12}\W*$", re.IGNORECASE
 )
 
 
 def run(request: TaskRequest) -> dict[str, Any]:
-    """`{"summary": …}`, and no facts: rules do not know what lasts."""
-    answer: dict[str, Any] = {"summary": summary_of(request.turns())}
+    """`{"summary": …}`, and in a legacy the facts that the user plainly tells about its person."""
+    turns = request.turns()
+    answer: dict[str, Any] = {"summary": summary_of(turns)}
     if "facts" in (request.schema.get("properties") or {}):
-        answer["facts"] = []
+        named = _PERSON.search("\n".join(request.texts("system")))
+        answer["facts"] = facts_of(turns, named[1].strip()) if named else []
     return answer
+
+
+def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
+    """What the user says about a person: sentences with their name, and those that go on with "she" or "he"."""
+    found: list[dict[str, Any]] = []
+    first = re.escape(name.split()[0])
+    about = False
+    for number, (role, text) in enumerate(turns, 1):
+        if role != "user":
+            continue
+        for sentence in _sentences(text, most=20):
+            called = re.search(rf"(?<!\w)(?:{first}|{re.escape(name)})(?!\w)", sentence)
+            about = bool(called) or (about and bool(_PRONOUN.match(sentence)))
+            if not about or sentence.endswith(("?", "？")) or len(sentence.split()) < 4:
+                continue
+            content = sentence if called else _PRONOUN.sub(lambda found: _named(found, name), sentence, count=1)
+            found.append(
+                {"category": _category(sentence), "content": content, "message": number, "quote": sentence.rstrip(".")}
+            )
+    return found[:MOST_FACTS]
+
+
+def _named(found: re.Match[str], name: str) -> str:
+    return f"{name}'s" if found[1].lower() in ("her", "his") else name
+
+
+def _category(sentence: str) -> str:
+    return next((category for category, words in _CATEGORIES if words.search(sentence)), "other")
 
 
 def summary_of(turns: list[tuple[str, str]]) -> str:
     """At most MAX_CHARS of the user's own sentences, those about themselves first to stay; never empty."""
     said = [sentence for role, text in turns if role == "user" for sentence in _sentences(text)]
     said = list(dict.fromkeys(said))
-    kept = _within(said, MAX_CHARS)
+    room = max(LEAST_CHARS, int(SHARE * sum(len(text) for role, text in turns if role == "user")))
+    kept = _within(said, min(MAX_CHARS, room))
     if not kept:
         return f"{len(turns)} messages without any statement of the user's."
     return "The user said: " + " ".join(sentence for sentence in said if sentence in kept)
 
 
-def _sentences(text: str) -> list[str]:
+def _sentences(text: str, most: int = SENTENCES) -> list[str]:
     """The first sentences of a message, without markup; greetings and thanks are none."""
     text = _MARKUP.sub(" ", text.replace("&lt;", "<"))
     parts = [" ".join(part.split()) for part in _SENTENCE.split(text)]
     parts = [part for part in parts if any(char.isalnum() for char in part) and not _SMALL_TALK.match(part)]
-    return [part if part[-1] in ".!?…。！？" else f"{part}." for part in (cut[:300] for cut in parts[:SENTENCES])]
+    return [part if part[-1] in ".!?…。！？" else f"{part}." for part in (cut[:300] for cut in parts[:most])]
 
 
 def _within(sentences: list[str], limit: int) -> set[str]:
