@@ -75,3 +75,15 @@ def test_a_long_backlog_is_closed_batch_by_batch(app, user, model, talk, run_job
         found = db.session.query(ConversationChunk).order_by(ConversationChunk.message_range_start).all()
         assert len(found) == 2 and found[0].message_range_end < found[1].message_range_start
         assert not db.session.get(Conversation, talk.conversation_id).summary_due
+
+
+def test_when_the_summary_fails_the_turn_is_extracted_all_the_same(app, client, model, talk, run_jobs):
+    model.reset()
+    model.script(match="conversation_summary", fault={"http_status": 503})
+    found = {"message": 1, "quote": "I keep bees", "about": "user", "content": "Keeps bees", "confidence": 1.0}
+    model.script(match="memory_operations", structured={"statements": [found]})
+    model.script(match="I keep bees", reply="Lovely.")
+    say(client, talk, "And I keep bees")
+    run_jobs(failures=True)
+    assert "memory_operations" in kinds(model)
+    assert [row["content"] for row in client.get("/api/memories").json["memories"]] == ["Keeps bees"]

@@ -172,6 +172,32 @@ def test_the_same_value_never_swallows_another_statement():
     assert len(current(after(state, plan))) == 2
 
 
+@pytest.mark.parametrize(
+    ("known_as", "said", "content", "became"),
+    [
+        (
+            "Best half marathon is 1:42",
+            "My best half marathon is 1:39 now",
+            "Best half marathon is 1:39",
+            Became.REPLACED,
+        ),
+        (
+            "Trains with the Valencia team",
+            "Actually I train with the Porto team",
+            "Trains with the Porto team",
+            Became.REPLACED,
+        ),
+        ("Best half marathon is 1:42", "My best marathon was 3:39", "Best marathon is 3:39", Became.ADDED),
+        ("Runs on Tuesdays", "Now I also swim on Fridays", "Swims on Fridays", Became.ADDED),
+        ("Sister Ada lives in Rome", "Sister Eve lives in Oslo", "Sister Eve lives in Oslo", Became.ADDED),
+    ],
+)
+def test_another_number_or_name_corrects_where_the_words_do(known_as, said, content, became):
+    state = known(stored(7, known_as), messages=say(said))
+    plan = decide([op("add", 1, said, content)], state)
+    assert [outcome.became for outcome in plan.outcomes] == [became]
+
+
 def test_what_was_given_up_ends_what_was_known():
     vectors = {"Takes coffee black": np.array([1, 0], np.float32), "Gave up coffee": np.array([0.8, 0.6], np.float32)}
     coffee = stored(7, "Takes coffee black", memory_type="preference", embedding=vectors["Takes coffee black"])

@@ -167,6 +167,11 @@ def place_of(
         return Refusal.NOT_THE_USER if named.role != "user" else Refusal.NOT_VERBATIM
     message, span = place
     if origin == "extraction" and operation.action is not Action.RETRACT:
+        words_said = message.content[span.start : span.end]
+        if fit(operation.content, words_said) is Fit.FOREIGN and (
+            said := find_quote(operation.content, message.content)
+        ):
+            span = said  # the statement itself is what the user said, in another place of the same message
         span = narrowed(span, message.content, operation.content)
     return message, span
 

@@ -129,7 +129,7 @@ def reworded(operation: MemoryOperation, quote: str) -> MemoryOperation:
         key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
     if key is not None and not key_holds(key, value, quote):
         # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
-        if key in NAME_KEYS or about_somebody_close(quote, value):
+        if value_stands(value, quote) and (key in NAME_KEYS or about_somebody_close(quote, value)):
             content = own_words(quote, value)
         key = None
     if value and is_bare(content, value):

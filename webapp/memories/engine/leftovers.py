@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.phrases import SUBJECT_I
 from webapp.memories.engine.soundness import is_said, own_words, telling
@@ -15,9 +16,15 @@ from webapp.text.words import stems, words
 
 LEAST_WORDS = 4
 _AND = re.compile(
-    r",?\s+(?:and|und|et|y|e|en)\s+(?=(?:i|i['’]\w+|my|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|io|eu|ik)\b)",
+    r"(?<=[.!?…])\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i|i['’]\w+|my|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|io|eu|ik)\b)",
     re.IGNORECASE,
 )
+_WISH = re.compile(
+    r"^\W*(?:(?:oh|and|so|also|please|btw|und|bitte|et|y)\W+)*(?:always|never|from\s+now\s+on|immer|nie|ab\s+jetzt|toujours|"
+    r"jamais|siempre|nunca|sempre|mai|altijd|nooit)\s+\w+",
+    re.IGNORECASE,
+)
+"""How a wish for every answer begins."""
 CONFIDENCE = 0.7
 
 
@@ -42,6 +49,7 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
     return operation.model_copy(
         update={
             "action": Action.ADD,
+            "memory_type": MemoryType.INSTRUCTION if _WISH.match(clause) else operation.memory_type,
             "memory_number": None,
             "quote": clause,
             "content": own_words(clause),
@@ -53,7 +61,8 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
 
 
 def _is_statement(clause: str) -> bool:
-    return len(clause.split()) >= LEAST_WORDS and SUBJECT_I.match(clause) is not None and len(telling(clause)) >= 2
+    own = SUBJECT_I.match(clause) is not None or _WISH.match(clause) is not None
+    return own and len(clause.split()) >= LEAST_WORDS and len(telling(clause)) >= 2 and not clause.endswith("?")
 
 
 def _says(operation: MemoryOperation, clause: str) -> bool:

@@ -69,6 +69,30 @@ def is_ending(statement: str) -> bool:
     return _ENDING.search(statement) is not None
 
 
+_CORRECTING = re.compile(
+    r"(?<!\w)(?:actually|correction|update|now|instead|rather|changed|moved|switched|no\s+longer|i\s+meant|sorry|"
+    r"jetzt|inzwischen|doch|korrektur|geändert|statt|eigentlich|maintenant|désormais|finalement|en\s+fait|plutôt|ahora|"
+    r"en\s+realidad|cambi\w+|corrección|adesso|ora|anzi|invece|agora|na\s+verdade|nu|voortaan|eigenlijk|теперь)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+def is_correcting(statement: str) -> bool:
+    """Whether a statement says that something is otherwise than it was, or than was said."""
+    return _CORRECTING.search(statement) is not None
+
+
+def differs_in_particulars(left: str, right: str) -> bool:
+    """Whether two statements each name or number something that the other does not."""
+    mine, theirs = _particulars(left), _particulars(right)
+    return bool(mine - theirs) and bool(theirs - mine)
+
+
+def particulars_of(statement: str) -> frozenset[str]:
+    """The numbers and names of a statement, folded."""
+    return _particulars(statement)
+
+
 def _particulars(statement: str) -> frozenset[str]:
     """Numbers, names (capitals inside the sentence) and emoji: what makes a statement about this and not that."""
     found = set()

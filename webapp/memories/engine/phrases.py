@@ -41,6 +41,7 @@ ASKING = re.compile(
     + r"(?!\w)",
     re.IGNORECASE,
 )
+WH = re.compile(r"^\W*(?:what|how|who|where|when|why|was|wer|wo|wie|ce|lo|o)\b", re.IGNORECASE)
 TASK = re.compile(
     r"^\W*(?:(?:please|can_you|could_you|bitte)\W+)*"
     + any_of(

@@ -41,7 +41,7 @@ _OTHER_WORDS = (
 )
 _ENGLISH, _NOT_ENGLISH = frozenset(_ENGLISH_WORDS.split()), frozenset(_OTHER_WORDS.split())
 _CLAUSES = re.compile(
-    r"[;.!?…—]+\s|:\s|,?\s+(?:and|but|so|because|und|aber|weil|denn|et|mais|car|y|pero|porque|e|ma)\s+"
+    r"[;.!?…—]+\s|:\s|,\s+(?=(?:i|i['’]\w+|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|io|eu)\b)|,?\s+(?:and|but|so|because|und|aber|weil|denn|et|mais|car|y|pero|porque|e|ma)\s+"
     r"(?=(?:i|i['’]\w+|my|we|we['’]\w+|our|ich|mein\w*|wir|je|j['’]\w+|mon|ma|mes|nous|yo|mis?|io|eu|meu|minha)\b)",
     re.IGNORECASE,
 )

@@ -33,6 +33,7 @@ from webapp.memories.engine.phrases import (
     TASK,
     TEXT_WORK,
     THIRD,
+    WH,
     WOULD,
 )
 from webapp.text.quotes import Span
@@ -98,7 +99,8 @@ def is_question(span: Span, message: str) -> bool:
         clauses = [clause for clause in CLAUSE.split(sentence) if clause and clause.strip(" .!?¿¡\"'")]
         for place, clause in enumerate(clauses):
             final = place == len(clauses) - 1
-            if ASKING.match(clause) and (sentence_asks or not FIRST_PERSON.search(clause)):
+            told = sentence.endswith(".") and WH.match(clause)  # "what is still open is the attic."
+            if ASKING.match(clause) and (sentence_asks or not (told or FIRST_PERSON.search(clause))):
                 # What follows an interrogative clause belongs to the question.
                 break
             if (

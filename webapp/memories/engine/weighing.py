@@ -6,11 +6,23 @@ from dataclasses import replace
 
 from webapp.memories.engine.admission import Claim
 from webapp.memories.engine.board import Board
-from webapp.memories.engine.likeness import Likeness, compare, cosine, is_ending, is_negative
+from webapp.memories.engine.likeness import (
+    Likeness,
+    compare,
+    cosine,
+    differs_in_particulars,
+    is_correcting,
+    is_ending,
+    is_negative,
+    particulars_of,
+)
 from webapp.memories.engine.policy import Policy, Standing, is_older
 from webapp.memories.engine.soundness import says_more, telling
 from webapp.memories.engine.state import KnownMemory
-from webapp.text.words import words
+from webapp.text.words import stems, words
+
+LEAST_FRAME = 2
+"""Terms that two statements must share, beside their names and numbers, for one to correct the other."""
 
 
 def standing_of(claim: Claim, current: KnownMemory, policy: Policy) -> Standing:
@@ -112,6 +124,31 @@ def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
     ]
     near = [pair for pair in found if pair[0] >= policy.related_similarity or pair[1].embedding is None]
     return max(near, key=lambda pair: pair[0])[1] if near else None
+
+
+def corrected_by(claim: Claim, board: Board) -> KnownMemory | None:
+    """The current memory without a key that says the same with another name or number, where the words correct it:
+    "my best half marathon is 1:39 now" corrects "best half marathon is 1:42"."""
+    content = claim.draft.content
+    if not is_correcting(f"{content} {claim.evidence.quote}"):
+        return None
+    mine = _frame(content)
+    return board.find(
+        lambda m: (
+            m.is_current
+            and not m.slot
+            and not m.rests_on(claim.evidence)
+            and differs_in_particulars(content, m.content)
+            and len(mine) >= LEAST_FRAME
+            and 3 * len(mine & _frame(m.content)) >= 2 * len(mine | _frame(m.content))
+        )
+    )
+
+
+def _frame(statement: str) -> set[str]:
+    """What a statement says but for its names and numbers, and for words that only correct."""
+    particular = {term for word in particulars_of(statement) for term in stems(words(word))}
+    return {term for term in telling(statement) if term not in particular and not is_correcting(term)}
 
 
 def may_leave_review(memory: KnownMemory, claim: Claim, policy: Policy, against: KnownMemory | None = None) -> bool:
