@@ -10,7 +10,7 @@ from webapp.retrieval import embedding
 HTMX = {"HX-Request": "true"}
 TALK = [("user", "I adopted a greyhound called Comet"), ("assistant", "Welcome, Comet!")]
 QUESTION = "What is my greyhound called?"
-BY_WORDS = "Found by words only"
+BY_WORDS = "Only exact words were searched"
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_with_nothing_to_be_found_nothing_is_said(ask, login, user, vectors):
 
 def test_the_administration_says_that_the_embedder_is_away(login, make_user, model, vectors):
     browser = login(make_user(is_admin=True))
-    assert "It does not answer" not in browser.get("/admin").text
+    assert "Not responding." not in browser.get("/admin").text
     model.script(path="embeddings", fault={"http_status": 503})
     for number in range(embedding.FAILURES):
         browser.get(f"/find?q=word{number}")
-    assert "It does not answer" in browser.get("/admin").text
+    assert "Not responding." in browser.get("/admin").text
