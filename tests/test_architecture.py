@@ -38,6 +38,7 @@ DOMAINS = [
     "internal",
     "transfer",
     "gateway",
+    "mcp",
     "admin",
     "openapi",
 ]
@@ -61,6 +62,7 @@ PURE = {
     "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.gateway": "wire",
+    "webapp.mcp": "protocol",
     "webapp.memories.learning": "points prompt",
     "webapp.legacies": "categories grounding",
     "webapp.openapi": "document examples",
@@ -146,6 +148,7 @@ def test_views_open_to_anybody_are_known(app):
         "accounts_pages.logout",
         "accounts_pages.register",
         "accounts_pages.make_account",
+        "mcp.metadata",
         "oidc_pages.begin",
         "oidc_pages.callback",
         "proving_pages.code",

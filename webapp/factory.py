@@ -65,6 +65,9 @@ from webapp.journeys.setup import init_journeys
 from webapp.legacies.api import blueprint as legacies_api
 from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.legacies.wiring import init_spaces
+from webapp.mcp.api import blueprint as mcp_api
+from webapp.mcp.api import init_mcp
+from webapp.mcp.pages import blueprint as mcp_pages
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
@@ -246,8 +249,10 @@ def _register(app: OpenAPI) -> None:
         app.register_api(guided)
     for guided_pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(guided_pages)
-    app.register_blueprint(gateway_api)
+    for endpoint in (gateway_api, mcp_api, mcp_pages):
+        app.register_blueprint(endpoint)
     init_gateway(app)
+    init_mcp(app)
     init_docs(app)
     accounts_commands(app)
     memories_commands(app)

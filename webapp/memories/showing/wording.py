@@ -43,6 +43,7 @@ _CAUSES = {
     "review_until": "You set an end date",
     "tool": "During a reply",
     "import": "From an import",
+    "mcp": "From another program",
 }
 
 _COUNTS = {
@@ -70,6 +71,7 @@ _REVISIONS = {
     "profile": "From your profile",
     "tool": "Noted during a reply",
     "import": "Imported",
+    "mcp": "From another program",
     "review_accept": "Accepted by you",
     "review_replace": "You chose the new one",
     "review_both": "You kept both",

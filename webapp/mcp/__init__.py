@@ -1,0 +1,1 @@
+"""Memory for other programs: a server of the Model Context Protocol, without sessions."""

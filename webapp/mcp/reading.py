@@ -1,0 +1,176 @@
+"""What other programs read: found by the same look-ups and scopes as everywhere else, short, and in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from flask import request
+
+from webapp.accounts.service import user_settings
+from webapp.audit.actions import Action
+from webapp.audit.service import record
+from webapp.database import db
+from webapp.errors import Forbidden, NotFound
+from webapp.mcp import schemas
+from webapp.memories import service as memories
+from webapp.memories.models import Memory
+from webapp.memories.profile import get_profile
+from webapp.memories.schemas import MemoryQuery
+from webapp.memories.showing.wording import counted
+from webapp.retrieval import service as retrieval
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.passages import KINDS, Found
+from webapp.spaces.schemas import SpaceQuery
+from webapp.spaces.service import list_spaces, require_member, view_space
+from webapp.validation import parse_id
+
+READ_ONCE_IN = 600
+"""Seconds within which reading the same number by the same token is one line of the audit."""
+TITLE, TEXT, WHOLE = 120, 500, 20_000
+"""Characters of a title, of a passage in a context, and of a text fetched."""
+MOST_FOUND, MOST_PINNED, MOST_SPACES = 10, 20, 50
+PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
+_WAIT = 2.0
+
+
+def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
+    """`{results: [{id, title, url}]}`, as ChatGPT expects it."""
+    require_memory(user_id)
+    found = retrieval.search(user_id, args.query, limit=args.limit).items
+    _note(user_id, found)
+    return {"results": [{"id": _name(item), "title": _title(item), "url": _url(item)} for item in found]}
+
+
+def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
+    """`{id, title, text, url, metadata}`. Raises NotFound for what is gone, or somebody else's."""
+    require_memory(user_id)
+    kind, _, number = args.id.partition("-")
+    passage_id = parse_id(number)
+    item = None
+    if kind in KINDS and passage_id:
+        item = load_passages([(kind, passage_id)], retrieval.scope_of(user_id)).get((kind, passage_id))
+    if item is None:
+        raise NotFound("There is nothing with this id. It may have been forgotten.")
+    _note(user_id, [item])
+    about = {"kind": item.kind, "at": item.at.isoformat(), "source": item.source, "said_by": item.role}
+    return {
+        "id": _name(item),
+        "title": _title(item),
+        "text": item.content[:WHOLE],
+        "url": _url(item),
+        "metadata": {name: value for name, value in about.items() if value},
+    }
+
+
+def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
+    """A page of memories in use."""
+    require_memory(user_id)
+    query = MemoryQuery(
+        space_id=args.space_id, memory_type=args.kind, limit=args.limit, cursor=args.cursor, needs_review=False
+    )
+    page = memories.list_memories(user_id, query)
+    _note_count(user_id, len(page.items))
+    return {"memories": [memory_of(row) for row in page.items], "next_cursor": page.next_cursor}
+
+
+def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
+    """The profile, what is pinned, and what a reply to this task would be given. Raises NotFound for a space."""
+    require_memory(user_id)
+    if args.space_id is not None:
+        require_member(user_id, args.space_id)
+    question = retrieval.Question(user_id=user_id, text=args.task, space_id=args.space_id)
+    found = retrieval.retrieve(question, _WAIT).items[:MOST_FOUND]
+    pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MOST_PINNED)).items
+    shown = {row.memory_id for row in pinned}
+    found = [item for item in found if item.kind != "memory" or item.id not in shown]
+    _note(user_id, found, len(pinned))
+    return {
+        "profile": profile(user_id),
+        "pinned": [memory_of(row) for row in pinned],
+        "found": [{"id": _name(item), "text": item.content[:TEXT], "source": item.source} for item in found],
+    }
+
+
+def resources(user_id: int) -> list[dict[str, Any]]:
+    """The profile, the spaces, and each of them."""
+    spaces = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
+    return [
+        _resource(PROFILE, "Profile", "Who the user is, as far as it is known."),
+        _resource(SPACES, "Spaces", "The user's spaces with their ids."),
+        *(_resource(f"{SPACES}/{space.space_id}", space.name, f"A {space.kind} of the user's.") for space in spaces),
+    ]
+
+
+def resource(user_id: int, uri: str) -> Any:
+    """What a resource says. Raises NotFound."""
+    require_memory(user_id)
+    space_id = parse_id(uri.removeprefix(f"{SPACES}/")) if uri.startswith(f"{SPACES}/") else None
+    if uri == PROFILE:
+        found: Any = profile(user_id)
+    elif uri == SPACES:
+        spaces = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
+        found = [{"space_id": space.space_id, "kind": space.kind, "name": space.name} for space in spaces]
+    elif space_id is not None:
+        require_member(user_id, space_id)
+        found = view_space(user_id, space_id).model_dump(mode="json", exclude={"invited_by"})
+    else:
+        raise NotFound("There is no such resource.")
+    record(user_id, Action.MEMORIES_READ, uri.removeprefix("commonplace://"), once_in=READ_ONCE_IN)
+    return found
+
+
+def profile(user_id: int) -> dict[str, str]:
+    """What is known of who the user is."""
+    known = get_profile(user_id)
+    fields = {"name": known.name, "preferred_name": known.preferred_name, "birthday": known.birthday}
+    return {name: value for name, value in fields.items() if value}
+
+
+def memory_of(row: Memory) -> dict[str, Any]:
+    """A memory as other programs see it."""
+    return {
+        "memory_id": row.memory_id,
+        "content": row.content,
+        "kind": row.memory_type,
+        "changed_at": row.updated_at.isoformat(),
+        **({"space_id": row.space_id} if row.space_id else {}),
+    }
+
+
+def require_memory(user_id: int) -> None:
+    """Raise Forbidden where memory is switched off: then it is off for other programs, too."""
+    if not user_settings(user_id).memory_enabled:
+        db.session.rollback()
+        raise Forbidden("The user has switched memory off.")
+
+
+def _note(user_id: int, items: Iterable[Found], more: int = 0) -> None:
+    kinds = [item.kind == "memory" for item in items]
+    _note_count(user_id, sum(kinds) + more, len(kinds) - sum(kinds))
+
+
+def _note_count(user_id: int, known: int, passages: int = 0) -> None:
+    parts = [counted(known, "memory", "memories")] if known or not passages else []
+    if passages:
+        parts.append(counted(passages, "passage"))
+    record(user_id, Action.MEMORIES_READ, ", ".join(parts), once_in=READ_ONCE_IN)
+
+
+def _name(item: Found) -> str:
+    return f"{item.kind}-{item.id}"
+
+
+def _title(item: Found) -> str:
+    text = " ".join(item.content.split())
+    return text if len(text) <= TITLE else text[: TITLE - 1] + "…"
+
+
+def _url(item: Found) -> str:
+    if item.kind != "memory" and item.conversation_id:
+        return f"{request.host_url}c/{item.conversation_id}" + (f"#m-{item.message_id}" if item.message_id else "")
+    return f"{request.host_url}memory"
+
+
+def _resource(uri: str, name: str, description: str) -> dict[str, Any]:
+    return {"uri": uri, "name": name, "description": description, "mimeType": "application/json"}

@@ -1,0 +1,90 @@
+"""What other programs change: proposals for the person to review, unless their token may write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.accounts import scopes
+from webapp.accounts.auth import current_identity
+from webapp.audit.actions import Action
+from webapp.audit.service import record
+from webapp.errors import Forbidden, Invalid
+from webapp.mcp import schemas
+from webapp.mcp.reading import memory_of, require_memory
+from webapp.memories import service as memories
+from webapp.memories.engine.carrying import is_carried
+from webapp.memories.engine.screening import find_secret
+from webapp.memories.keeping.forgetting import forget as forget_memories
+from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.memories.schemas import MemoryChanges, MemoryFields
+from webapp.spaces.service import require_member
+
+CAUSE = "mcp"
+_SAID = {
+    "proposed": "It waits for the user's approval in Commonplace.",
+    "known": "It is known already.",
+    "forgotten": "The user has forgotten this. It is not brought back.",
+    "secret": "It looks like a secret. Such are never kept.",
+    "empty": "It says nothing.",
+}
+
+
+def may_write() -> bool:
+    """Whether the caller's token writes by itself: it has the scope `write`, or everything."""
+    identity = current_identity()
+    return identity is not None and scopes.suffices(identity.scopes, {"write"})
+
+
+def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
+    """Keep or propose what the user said; refused without words of theirs that carry it. Raises NotFound, Invalid."""
+    require_memory(user_id)
+    if args.space_id is not None:
+        require_member(user_id, args.space_id)
+    if not is_carried(args.content, [args.quote]):
+        raise Invalid.field("quote", "does not say this. Quote the user's own words, and state only what they say")
+    if not may_write():
+        return _propose(user_id, args.content, args.kind, args.space_id)
+    _refuse_forgotten(user_id, args.content)
+    fields = MemoryFields(memory_type=args.kind, content=args.content, space_id=args.space_id)
+    row = memories.create_memory(user_id, fields, cause=CAUSE)
+    record(user_id, Action.MEMORIES_CHANGED, "1 memory added", detail={"memory_id": row.memory_id})
+    return {"status": "remembered", "memory": memory_of(row)}
+
+
+def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
+    """Change what a memory says, or propose the new wording. Raises NotFound, Invalid, Conflict."""
+    require_memory(user_id)
+    row = memories.get_memory(user_id, args.memory_id)
+    if not may_write():
+        return _propose(user_id, args.content, row.memory_type, row.space_id)
+    _refuse_forgotten(user_id, args.content)
+    row = memories.update_memory(user_id, args.memory_id, MemoryChanges(content=args.content), cause=CAUSE)
+    record(user_id, Action.MEMORIES_CHANGED, "1 memory changed", detail={"memory_id": row.memory_id})
+    return {"status": "changed", "memory": memory_of(row)}
+
+
+def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
+    """Forget a memory for good. Raises NotFound, and Forbidden for a token that may not write."""
+    if not may_write():
+        raise Forbidden("This token may not forget. The user can do it on the memory page of Commonplace.")
+    memories.get_memory(user_id, args.memory_id)
+    forgotten = forget_memories(user_id, [args.memory_id])
+    record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
+    return {"status": "forgotten", "memory_ids": forgotten.memory_ids}
+
+
+def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dict[str, Any]:
+    done = propose(user_id, [Proposal(content, kind=kind)], cause=CAUSE, actor=CAUSE, space_id=space_id)
+    outcome = next((name for name, count in done.counts.items() if count), "empty")
+    if outcome == "proposed":
+        record(user_id, Action.MEMORIES_CHANGED, "1 memory proposed")
+    return {"status": outcome, "detail": _SAID.get(outcome, "")}
+
+
+def _refuse_forgotten(user_id: int, content: str) -> None:
+    """A person may write anew what they had forgotten; a program may not."""
+    if find_secret(content):
+        raise Invalid.field("content", "looks like a secret; such are never kept")
+    if graveyard(user_id).forbids(content):
+        raise Forbidden(_SAID["forgotten"])
