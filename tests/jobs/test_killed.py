@@ -62,7 +62,7 @@ def talk(app, user) -> int:
 @pytest.fixture
 def long_talk(app, user) -> int:
     """32 messages: two more than may be open."""
-    lines = [line for n in range(16) for line in (("user", f"I painted {n} boats"), ("assistant", "Nice."))]
+    lines = [line for _ in range(16) for line in (("user", "I painted another boat"), ("assistant", "Nice."))]
     with app.app_context():
         return write_dialogue(user.user_id, lines, START).conversation_id
 
