@@ -29,6 +29,11 @@ _LEAST_PREFIX = 4
 _TRIMMED = " \t\n.,;:!?…–—-"
 _SHORT_CONTENT = 300
 _MOST_WORDS = 25
+_FILLERS = re.compile(
+    r"^(?:(?:oh|and|so|ok|okay|well|also|btw|by\s+the\s+way|basically|anyway|hey|hi|hello|background|update|und|übrigens|et|"
+    r"alors|y|bueno|e)\b[\s,:!.…-]+)+(?=\S)",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+(?:[:.,/-][^\W_]+)*")
 _NO_NAMES = frozenset(("i", "i'm", "i've", "i'd", "i'll"))
 _ENGLISH_WORDS = (
@@ -181,7 +186,7 @@ def own_words(quote: str, value: str | None = None) -> str:
         start = max((text.rfind(mark, 0, place) for mark in (": ", "; ", "! ", "? ", ". ")), default=-1)
         ends = [end for mark in (", ", "; ", "! ", "? ", ". ") if (end := text.find(mark, end_of_value)) >= 0]
         text = text[start + 2 if start >= 0 else 0 : min(ends, default=len(text))]
-    text = text.strip(_TRIMMED)[:_SHORT_CONTENT]
+    text = _FILLERS.sub("", text.strip(_TRIMMED), count=1).strip(_TRIMMED)[:_SHORT_CONTENT] or text
     return text[:1].upper() + text[1:]
 
 
