@@ -67,8 +67,9 @@ def test_a_model_that_falls_silent_is_given_up(
 ) -> None:
     runner = app.extensions["chat"].runner
     runner.start()
-    impatient = replace(runner._chat.settings, idle_timeout=0.3, first_token_timeout=0.3)
-    monkeypatch.setattr(runner._chat, "settings", impatient)
+    home = runner._chat._home
+    impatient = replace(home.settings, idle_timeout=0.3, first_token_timeout=0.3)
+    monkeypatch.setattr(home, "settings", impatient)
     model.script(reply=[f"w{n} " for n in range(9)], fault={"hang_after": 4})
     events = ask(client)
     assert (events[-1].data["code"], message(app, events[0].data["assistant_message_id"])["status"]) == (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, LargeBinary, Select, select
+from sqlalchemy import JSON, Column, LargeBinary, Select, select
 
 from webapp.accounts.models import User
 from webapp.audit.models import AuditEvent
@@ -155,10 +155,14 @@ def _dump(row: Any) -> dict[str, Any]:
     found = {}
     for attribute in row.__mapper__.column_attrs:
         column = attribute.columns[0]
-        if column.name in NEVER or column.computed is not None or isinstance(column.type, LargeBinary):
+        if not isinstance(column, Column) or not _goes_out(column):
             continue
         found[column.name] = getattr(row, attribute.key)
     return found
+
+
+def _goes_out(column: Column[Any]) -> bool:
+    return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
 
 
 def _plain(value: Any) -> Any:
@@ -173,7 +177,7 @@ def _shape(model: type[Base]) -> dict[str, Any]:
     kinds = {bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
     properties: dict[str, Any] = {}
     for column in model.__table__.columns:
-        if column.name in NEVER or column.computed is not None or isinstance(column.type, LargeBinary):
+        if not _goes_out(column):
             continue
         try:
             kind = kinds.get(column.type.python_type, "string")

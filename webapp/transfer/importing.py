@@ -171,16 +171,24 @@ def _propose(row: Import, memories: Iterable[tuple[ReadMemory, int | None]], cou
 
 
 def _item(row: Import, part: Part, written: Written) -> ImportItem:
-    title = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}.get(type(part), "")
+    # A conversation that came in is named by its title, which forgetting reaches; no copy of it is kept here.
+    kept = "" if written.target_id and isinstance(part, ReadConversation) else _name(part)
     return ImportItem(
         import_id=row.import_id,
         kind=KINDS[type(part)],
-        title=(getattr(part, title, None) or "Untitled")[:255],
+        title=kept[:255] or None,
         outcome=written.outcome,
         reason=written.reason or None,
         target_id=written.target_id,
         message_count=written.messages,
     )
+
+
+def _name(part: Part) -> str:
+    if isinstance(part, ReadMemory):
+        return "Memory"
+    found = {ReadConversation: "title", ReadProject: "name", Unreadable: "place"}[type(part)]
+    return str(getattr(part, found) or "Untitled")
 
 
 def _is_wanted(part: ReadConversation, between: dict[str, str | None] | None) -> bool:
@@ -200,6 +208,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         if row is None or row.status != "running":
             return row.status if row else "gone"
         row.status, row.error, row.updated_at = status, error, now()
+        row.preview = {**(row.preview or {}), "sample": []}  # what it said stands where it came to
         if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         _drop_file(row)

@@ -67,12 +67,22 @@ def list_imports(user_id: int, query: PageQuery) -> Page[Import]:
 def list_items(user_id: int, import_id: int, query: ItemQuery) -> Page[ImportItem]:
     """What became of the parts of an import, in their order. Raises NotFound, Invalid."""
     get_import(user_id, import_id)
-    statement = select(ImportItem).where(ImportItem.import_id == import_id).order_by(ImportItem.item_id)
+    titled = (ImportItem.kind == "conversation") & (Conversation.conversation_id == ImportItem.target_id)
+    statement = (
+        select(ImportItem, Conversation.title)
+        .outerjoin(Conversation, titled & (Conversation.user_id == user_id) & Conversation.deleted_at.is_(None))
+        .where(ImportItem.import_id == import_id)
+        .order_by(ImportItem.item_id)
+    )
     if query.outcome:
         statement = statement.where(ImportItem.outcome == query.outcome)
     if query.cursor:
         statement = statement.where(ImportItem.item_id > _last(query.cursor))
-    rows = db.session.scalars(statement.limit(query.limit + 1)).all()
+    rows = []
+    for row, title in db.session.execute(statement.limit(query.limit + 1)):
+        db.session.expunge(row)
+        row.title = row.title or title or "Untitled"
+        rows.append(row)
     return Page.of(rows, query.limit, lambda row: (row.item_id,))
 
 
@@ -96,6 +106,7 @@ def cancel(user_id: int, import_id: int) -> Import:
     if row.status not in ("reading", "ready", "running"):
         raise Conflict("This import is over.")
     row.status, row.updated_at = "cancelled", now()
+    row.preview = {**(row.preview or {}), "sample": []}
     storage.drop(row.stored_as)
     row.stored_as = None
     db.session.flush()
