@@ -48,20 +48,30 @@ def standing_instructions(
 
 
 def _looked_up(user_id: int) -> list[Standing]:
-    rows = db.session.scalars(
+    wanted = (
         visible(user_id)
         .where(
             Memory.memory_type == MemoryType.INSTRUCTION.value,
             Memory.is_archived == false(),
             Memory.needs_review == false(),
-            Memory.valid_to.is_(None),
+            Memory.is_closed == false(),
         )
-        .order_by(Memory.memory_id.desc())
+        .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(MOST)
+        # Left to itself MariaDB walks all memories there are from the newest back: most people have few instructions.
+        .with_hint(Memory, "FORCE INDEX (ix_memories_type)", "mysql")
+        .with_only_columns(
+            Memory.memory_id,
+            Memory.content,
+            Memory.revision,
+            Memory.importance,
+            Memory.space_id,
+            Memory.only_conversation_id,
+        )
     )
     return [
         Standing(
             row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
         )
-        for row in reversed(rows.all())
+        for row in sorted(db.session.execute(wanted), key=lambda row: row.memory_id)
     ]
