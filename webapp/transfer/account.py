@@ -161,7 +161,7 @@ def _dump(row: Any) -> dict[str, Any]:
     return found
 
 
-def _goes_out(column: Column[Any]) -> bool:
+def _goes_out(column: Any) -> bool:
     return column.name not in NEVER and column.computed is None and not isinstance(column.type, LargeBinary)
 
 
