@@ -21,7 +21,7 @@ from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.request_block import about_request
 from webapp.chat.retrieved import learned, retrieved
 from webapp.chat.segments import Line, Segment, filled_mark, joined
-from webapp.chat.space_context import Place, place_of
+from webapp.chat.space_context import Place, Spot, place_of
 from webapp.chat.tools import TOOLS
 from webapp.chat.unsaying import Seen
 from webapp.config import Settings
@@ -162,20 +162,23 @@ def compose(
     opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
     opens += [[Segment(text)] for text in journey_prompt(conversation)]
     custom = str((owner.settings or {}).get("custom_instructions") or "")
-    found = retrieve(question, settings.index_wait_seconds)
-    # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
     # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
     fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
-    place = place_of(conversation, remembers=remembers, since=fixed_at, version=found.memory_version)
+    may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
+    spot, has_files = Spot.of(conversation), conversation.has_files
+    # No look at the rows from here on: when the connection is given back, each is read anew.
+    found = retrieve(question, settings.index_wait_seconds)
+    # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
+    place = place_of(spot, remembers=remembers, since=fixed_at, version=found.memory_version)
     limits = Limits(
         window=window or settings.context_tokens, reply=settings.reply_tokens, retrieved=settings.retrieved_tokens
     )
     files = FileTexts()
-    if conversation.has_files:
-        files = file_texts(conversation.conversation_id, question.text, limits.prompt)
+    if has_files:
+        files = file_texts(spot.conversation_id, question.text, limits.prompt)
     if place.opens:
         opens[0] = [Segment(place.opens)]
-    offers = settings.suggestions and not place.opens and UserSettings.of(owner.settings).suggestions_enabled
+    offers = may_offer and not place.opens
     if offers:
         opens.append([Segment(INSTRUCTION)])
     source = ContextInput(

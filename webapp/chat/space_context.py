@@ -39,8 +39,23 @@ class Place:
     has_tools: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a conversation is, of what was read before the connection was given back: no row is looked up again."""
+
+    user_id: int
+    conversation_id: int
+    space_id: int | None
+    persona: str | None
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> Spot:
+        """That of a conversation."""
+        return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
+
+
 def place_of(
-    conversation: Conversation, *, remembers: bool, since: datetime | None = None, version: int | None = None
+    conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
 ) -> Place:
     """The place of a conversation as it is now; without memory, only its instructions and who speaks.
 
@@ -67,7 +82,7 @@ def place_of(
     return replace(_without_memory(conversation, space), facts=facts, standing=standing)
 
 
-def _without_memory(conversation: Conversation, space: Space | None) -> Place:
+def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
     """Who speaks, and what the space asks for."""
     if space is None:
         return Place()
@@ -82,7 +97,7 @@ def _without_memory(conversation: Conversation, space: Space | None) -> Place:
     )
 
 
-def _standing(conversation: Conversation, space: Space | None, version: int) -> list[Known]:
+def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[Known]:
     items = standing_instructions(
         conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
     )

@@ -18,6 +18,8 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 NONE = -1
 """The neighbour of a row that has none."""
+Terms = list[tuple[str, float]]
+"""Words with their idf."""
 _QUERY_WORDS = 2000
 
 
@@ -31,6 +33,17 @@ class KeywordScores:
     scores: Floats
     terms: list[tuple[str, float, Rows]]
     asked: float = 0.0
+
+    def held_by(self, rows: Sequence[int]) -> list[Terms]:
+        """The terms that each of some rows has: one look at a term's rows for all of them."""
+        held: list[Terms] = [[] for _ in rows]
+        wanted = np.asarray(rows, np.int64)
+        for word, idf, having in self.terms:
+            if len(having):
+                places = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
+                for number in np.flatnonzero(having[places] == wanted).tolist():
+                    held[number].append((word, idf))
+        return held
 
 
 class KeywordIndex:

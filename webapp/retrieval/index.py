@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
-from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores
+from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Terms
 from webapp.retrieval.filtering import allowed_rows, seconds
 from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
@@ -231,7 +231,8 @@ class UserIndex:
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
-            return [self._hit(row, float(scores[row]), found, best, cosines, z) for row in rows]
+            held = zip(rows, found.held_by(rows), strict=True)
+            return [self._hit(row, own, float(scores[row]), found, best, cosines, z) for row, own in held]
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines and z-scores by row, each from the first model given that has the row; None if none has."""
@@ -251,8 +252,9 @@ class UserIndex:
             z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
         return cosines, z
 
-    def _hit(self, row: int, score: float, found: KeywordScores, best: float, cosines: Floats, z: Floats | None) -> Hit:
-        own = [(word, idf) for word, idf, rows in found.terms if _has(rows, row)]
+    def _hit(
+        self, row: int, own: Terms, score: float, found: KeywordScores, best: float, cosines: Floats, z: Floats | None
+    ) -> Hit:
         keyword = float(found.scores[row]) / best
         parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
         if not np.isnan(cosines[row]):
@@ -290,8 +292,3 @@ class UserIndex:
         """The row of a piece."""
         rows = self._rows_of(place[:2])
         return rows[place[2]] if place[2] < len(rows) else None
-
-
-def _has(rows: NDArray[np.int32], row: int) -> bool:
-    place = int(np.searchsorted(rows, row))
-    return place < len(rows) and int(rows[place]) == row
