@@ -18,6 +18,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 
 from webapp.database import database_is_away, database_is_full, db
 from webapp.errors import DomainError, Unavailable
+from webapp.extensions import limiter
 from webapp.web import wants_json, wants_partial
 
 log = logging.getLogger(__name__)
@@ -95,7 +96,7 @@ def init_retry_after(app: Flask) -> None:
     def _own(response: Response) -> Response:
         if said := g.pop("retry_after", None):
             response.headers["Retry-After"] = said
-        elif response.status_code < 400:
+        elif response.status_code < 400 and limiter.current_limits:  # else it is the view's own word
             response.headers.pop("Retry-After", None)
         return response
 

@@ -97,6 +97,17 @@ def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, 
     assert client.get("/api/conversations").get_json()["conversations"] == []
 
 
+def test_limits_hold_for_answers_anew_and_edits(app, client, user):
+    _talk(client)
+    (talk,) = client.get("/api/conversations").get_json()["conversations"]
+    asked, reply = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()["messages"]
+    with app.app_context(), write_transaction():
+        service.set_quotas(user.user_id, [service.QuotaFields(period="day", tokens=0)])
+    service._forget()
+    assert client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", json={}).status_code == 429
+    assert client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Again"}).status_code == 429
+
+
 def test_own_limits_take_the_place_of_everybodys(app, client, user, login, make_user):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [service.QuotaFields(period="day", tokens=0)])

@@ -136,6 +136,7 @@ def continue_reply(user_id: int, reply_id: int) -> Started:
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:
     runtime().runner.require_room()
+    usage.require_room(conversation.user_id)
     if messages.opened_point(reply) is not None:
         abandoned = _streaming_after(reply)
         again = messages.add_opening(conversation, _asked_again(reply), parent_id=reply.parent_id)
@@ -172,9 +173,10 @@ def _streaming_after(message: Message) -> Sequence[int]:
 def edit_message(user_id: int, message_id: int, content: str) -> Started:
     """A new version of a user message with a new reply; what followed is superseded, not lost.
 
-    A reply that is being written further down is asked to stop. Raises NotFound, Conflict.
+    A reply that is being written further down is asked to stop. Raises NotFound, Conflict, TooMany past a quota.
     """
     runtime().runner.require_room()
+    usage.require_room(user_id)
     message = messages.get_message(user_id, message_id)
     if message.role != "user":
         raise Invalid.field("message_id", "only a message of your own can be edited")
