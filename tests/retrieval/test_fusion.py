@@ -51,7 +51,9 @@ def test_equal_scores_go_to_the_newest() -> None:
 @settings(UNTIMED)
 @given(st.lists(st.integers(0, 30), unique=True), st.integers(0, 12), st.integers(1, 4))
 def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, limit: int) -> None:
-    taken = diversify(ranked, k, group=lambda n: n % 3, per_group=limit, same=lambda a, b: a // 10 == b // 10 == 2)
+    taken = diversify(
+        ranked, k, group=lambda n: n % 3, per_group=limit, like=lambda a: range(20, 30) if a // 10 == 2 else ()
+    )
     distinct = [n for n in ranked if n < 20] + [n for n in ranked if 20 <= n < 30][:1] + [n for n in ranked if n == 30]
     assert len(taken) == min(k, len(distinct)) and len(set(taken)) == len(taken)
     if taken:
@@ -62,7 +64,7 @@ def test_diversity_keeps_order_limits_and_fills_up(ranked: list[int], k: int, li
 
 def test_groups_are_limited_while_others_have_some() -> None:
     def taken(k: int) -> list[str]:
-        return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, same=lambda a, b: False)
+        return diversify(["a1", "a2", "a3", "b1", "c1"], k, group=lambda s: s[0], per_group=1, like=lambda _: ())
 
     assert taken(3) == ["a1", "b1", "c1"]
     assert taken(4) == ["a1", "b1", "c1", "a2"]

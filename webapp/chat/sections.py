@@ -238,7 +238,10 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
     found: Sequence[Retrieved] = source.retrieved
     frame = count(sent(framed("reference", _REFERENCE_NOTE, [])))
     packed = pack(found, budget - frame, present, count)
-    while packed.excerpts and count(sent(framed("reference", _REFERENCE_NOTE, packed.lines()))) > budget:
+    while packed.excerpts:
+        part.set_text(framed("reference", _REFERENCE_NOTE, packed.lines()), count)
+        if part.tokens <= budget:
+            break
         # Counters are not quite additive: the last one gives way.
         last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
         found = [*found[:last], *found[last + 1 :]]
@@ -247,4 +250,6 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
         passed_over = sum(not line.injected for line in part.receipt)
         if not reason or passed_over < PASSED_OVER:
             part.account(item, rank, tokens, reason)
-    return part.close("reference", _REFERENCE_NOTE, packed.lines(), count)
+    if not packed.excerpts:
+        part.segments, part.tokens = (), 0
+    return part

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Row, Select, false, select
+from sqlalchemy import Row, Select, bindparam, false, select
 
 from webapp.database import db, now
 from webapp.memories.engine.kinds import MemoryType
@@ -59,9 +60,14 @@ def context_memories(user_id: int, space_id: int | None = None, *, since: dateti
 
 def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) -> list[KnownItem]:
     """What changed after an instant, the latest first, as NEW."""
-    latest = _usable(user_id, space_id).where(Memory.updated_at > since)
-    rows = _rows(latest.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW))
-    return _items(rows, NEW)
+    return _items(db.session.execute(_changed_since(user_id, space_id), {"since": since}).all(), NEW)
+
+
+@lru_cache(maxsize=256)
+def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
+    # Of every turn: to build it costs about as much as to send it.
+    changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
+    return changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     CompoundSelect,
     Insert,
     Row,
+    Select,
     Update,
     bindparam,
     delete,
@@ -185,9 +186,18 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
 def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:
     if through == since:
         return ()
-    return db.session.execute(
+    return db.session.execute(_between(), {"user": user_id, "since": since, "through": through})
+
+
+@cache
+def _between() -> Select[int, str, int, int]:
+    return (
         select(PassageChange.version, PassageChange.what, PassageChange.ref_id, PassageChange.from_id)
-        .where(PassageChange.user_id == user_id, PassageChange.version > since, PassageChange.version <= through)
+        .where(
+            PassageChange.user_id == bindparam("user"),
+            PassageChange.version > bindparam("since"),
+            PassageChange.version <= bindparam("through"),
+        )
         .order_by(PassageChange.version)
     )
 

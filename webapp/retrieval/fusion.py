@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -62,19 +62,20 @@ def diversify(
     *,
     group: Callable[[Item], Hashable | None],
     per_group: int,
-    same: Callable[[Item, Item], bool],
+    like: Callable[[Item], Iterable[Item]],
 ) -> list[Item]:
-    """Take k of a ranking: no more than `per_group` of a group and none the same as one before it.
+    """Take k of a ranking: no more than `per_group` of a group and none that says the same as one before it (`like`).
 
     What the groups' limit held back fills up what is left of k, in rank order; a `None` group has no limit.
     """
     taken: list[Item] = []
+    there: set[Item] = set()
     held_back: list[Item] = []
     sizes: dict[Hashable, int] = {}
     for item in ranked:
         if len(taken) == k:
             break
-        if any(same(item, before) for before in taken):
+        if not there.isdisjoint(like(item)):
             continue
         key = group(item)
         if key is not None and sizes.get(key, 0) >= per_group:
@@ -82,11 +83,13 @@ def diversify(
             continue
         sizes[key] = sizes.get(key, 0) + 1
         taken.append(item)
+        there.add(item)
     for item in held_back:
         if len(taken) == k:
             break
-        if not any(same(item, before) for before in taken):
+        if there.isdisjoint(like(item)):
             taken.append(item)
+            there.add(item)
     return taken
 
 

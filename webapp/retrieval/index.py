@@ -229,7 +229,7 @@ class UserIndex:
             pool = k if per_group is None or per_group >= k else k * 4
             rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
             if per_group is not None:
-                rows = diversify(rows, k, group=self._group_of, per_group=per_group, same=self._alike(rows))
+                rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
             held = zip(rows, found.held_by(rows), strict=True)
             return [self._hit(row, own, float(scores[row]), found, best, cosines, z) for row, own in held]
@@ -274,14 +274,14 @@ class UserIndex:
         group = int(self._columns["group"].values[row])
         return (int(self._columns["kind"].values[row]), group) if group else None
 
-    def _alike(self, rows: Sequence[int]) -> Callable[[int, int], bool]:
-        """Tell which of some rows say the same: all compared at once."""
-        pairs: set[tuple[int, int]] = set()
+    def _alike(self, rows: Sequence[int]) -> Callable[[int], Iterable[int]]:
+        """Tell which of some rows say the same as one of them, itself included: all compared at once."""
+        alike: dict[int, list[int]] = {}
         for store in self._vectors.values():
             held = [row for row in rows if row in store]
-            for one, two in np.argwhere(store.similarities(held) >= ALIKE_VECTORS):
-                pairs.add((held[one], held[two]))
-        return lambda row, other: (row, other) in pairs
+            for one, two in np.argwhere(store.similarities(held) >= ALIKE_VECTORS).tolist():
+                alike.setdefault(held[one], []).append(held[two])
+        return lambda row: alike.get(row, ())
 
     def _rows_of(self, key: Key) -> range:
         """The rows of a passage; none if it is unknown."""

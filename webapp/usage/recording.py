@@ -48,7 +48,7 @@ def record_reply(
         "is_estimated": given is None or made is None,
         "created_at": now(),
     }
-    db.session.execute(insert(table_of(UsageRecord)).values(**values))
+    db.session.execute(insert(table_of(UsageRecord)), values)
 
 
 def record_background(kind: str, completion: Completion) -> None:
