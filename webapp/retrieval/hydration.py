@@ -37,7 +37,7 @@ def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
         if row is not None:
             factor = row.extra.get("worth", ORDINARY) / ORDINARY
             value = hit.score * factor if hit.score > 0 else hit.score
-            found.append(replace(row.piece(hit), score=value, reason=hit.reason, hit=hit))
+            found.append(row.piece(hit, value))
     # To a thousandth, as the ranking itself: of equals, the newest stays first.
     return sorted(found, key=lambda item: -round(item.score, 3))
 

@@ -140,9 +140,10 @@ class Found:
             return f"shared by {self.extra['by']}, {day}"
         return f"remembered {day}"
 
-    def piece(self, hit: Hit) -> Found:
+    def piece(self, hit: Hit, score: float) -> Found:
         """The piece of it that a hit names, while there is one: the text may be another by now."""
-        if not 0 <= hit.start < hit.end <= len(self.content):
-            return replace(self, length=len(self.content))
-        part = self.content[hit.start : hit.end]
-        return replace(self, content=part, start=hit.start, length=len(self.content))
+        start, part = self.start, self.content
+        if 0 <= hit.start < hit.end <= len(part):
+            start, part = hit.start, part[hit.start : hit.end]
+        length = len(self.content)
+        return replace(self, content=part, start=start, length=length, score=score, reason=hit.reason, hit=hit)
