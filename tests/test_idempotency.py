@@ -134,4 +134,6 @@ def test_purge_takes_hidden_and_temporary_conversations_after_their_time(app: Fl
         with write_transaction():
             service.unhide_conversation(client.person.user_id, ids[3])
     shown = [row["conversation_id"] for row in client.get("/api/conversations").get_json()["conversations"]]
-    assert sorted(shown) == [ids[1], ids[3]]
+    assert shown == [ids[3]]  # what is temporary is never listed
+    assert client.get(f"/api/conversations/{ids[1]}").status_code == 200  # and there until its time has come
+    assert client.get(f"/api/conversations/{ids[0]}").status_code == 404

@@ -45,7 +45,12 @@ def test_queues_count_what_waits(app_context):
     push(client, JobRequest("title", {"conversation_id": 1}))
     state = overview.work(client)
     assert state.known
-    assert [(queue.name, queue.queued) for queue in state.queues] == [("turn", 1), ("upkeep", 0), ("batch", 0)]
+    assert [(queue.name, queue.queued) for queue in state.queues] == [
+        ("turn", 1),
+        ("upkeep", 0),
+        ("index", 0),
+        ("batch", 0),
+    ]
     assert state.failed == 0
 
 
@@ -61,7 +66,7 @@ def test_only_living_workers_count(app_context):
     found = overview.work(client).workers
     assert [worker.name for worker in found] == ["living"]
     assert found[0].state == "starting"
-    assert found[0].queues == ["turn", "upkeep", "batch"]
+    assert found[0].queues == ["turn", "upkeep", "index", "batch"]
 
 
 def test_versions_name_the_database(app_context):

@@ -115,9 +115,9 @@ def test_a_comparison_as_a_page_and_as_a_part(browser):
 
 
 def test_a_warning_where_the_prompt_changes_with_the_conversation(browser):
-    assert "Model servers that keep" not in browser.get("/admin/prompts/chat").text
+    assert "Providers that cache prompts" not in browser.get("/admin/prompts/chat").text
     post(browser, "chat/versions", prompt_text="{{CONVERSATION_MEMORY}}", set_active="0")
-    assert "Model servers that keep" in browser.get("/admin/prompts/chat?version=2").text
+    assert "Providers that cache prompts" in browser.get("/admin/prompts/chat?version=2").text
 
 
 @pytest.mark.parametrize("headers", [None, HTMX])

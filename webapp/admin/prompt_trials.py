@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from flask import Flask, current_app
 from sqlalchemy import select
 
 from webapp.accounts.models import User
@@ -127,10 +128,12 @@ def replay(message_id: int, versions: Sequence[int], settings: Settings) -> Repl
         conversation = existing_conversation(found.conversation_id)  # looking things up may have let go of it
         prompted.append((version, _composed(conversation, branch, text, settings)))
     client = completions()
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]  # the proxy is typed as a Flask
     db.session.rollback()
     db.session.remove()
     with ThreadPoolExecutor(len(prompted)) as pool:
-        waiting = [pool.submit(_answer, client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        wishes = [(client, version, prompt, settings.reply_tokens) for version, prompt in prompted]
+        waiting = [pool.submit(_in_context, app, _answer, *wish) for wish in wishes]
         found.replies.extend(future.result() for future in waiting)
     return found
 
@@ -174,6 +177,12 @@ def _composed(
 
 def _tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(estimate_tokens(message["content"]) for message in messages)
+
+
+def _in_context(app: Flask, answer: Callable[..., Reply], *wish: Any) -> Reply:
+    """Answer in a thread of its own, which has to look up the model that is chosen now."""
+    with app.app_context():
+        return answer(*wish)
 
 
 def _answer(client: BackgroundClient, version: int, messages: list[dict[str, Any]], max_tokens: int) -> Reply:

@@ -15,7 +15,10 @@ Observe = Callable[[str, Completion], None]
 
 
 class BackgroundClient:
-    """Used like a `CompletionClient`; `choose` names the model for each call, None stands for the server at home."""
+    """Used like a `CompletionClient`; `choose` names the model for each call, None stands for the server at home.
+
+    A `model` asked for is one of the server at home: another server gets the model that was chosen there.
+    """
 
     def __init__(
         self,
@@ -34,14 +37,14 @@ class BackgroundClient:
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """As `CompletionClient.complete_text`."""
         client, named = self._client()
-        return client.complete_text(messages, **(named | wishes))
+        return client.complete_text(messages, **(wishes | named))
 
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
     ) -> tuple[SchemaT, Completion]:
         """As `CompletionClient.complete_structured`."""
         client, named = self._client()
-        return client.complete_structured(messages, schema, name, **(named | wishes))
+        return client.complete_structured(messages, schema, name, **(wishes | named))
 
     def close(self) -> None:
         """Close this process's connections."""

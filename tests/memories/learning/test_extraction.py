@@ -25,7 +25,7 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
     corrected = extract(client, talk)
     assert corrected["counts"]["superseded"] == 2  # and what waited beside it
     profile = client.get("/api/profile").json
-    assert profile["name"] == "Alexander" and profile["source"] == "extraction"
+    assert profile["name"] == "Alexander" and profile["source"] == "llm_extraction"
 
     (listed,) = client.get("/api/memories").json["memories"]
     assert listed["fact_value"] == "Alexander" and listed["confidence"] == 0.95 and "embedding" not in listed
