@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, StrictBool
 
 MAX_ID = 2**31 - 1  # INT, as documented
 _ID_DIGITS = len(str(MAX_ID))
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MAX_TEXT_BYTES = 2**20
 """Of a message: a pasted log is a real message."""
 MAX_METADATA_BYTES = 16_384
@@ -80,6 +82,12 @@ def _check_parts(value: dict[str, Any]) -> None:
     raise ValueError(f"is nested deeper than {MAX_METADATA_DEPTH} levels")
 
 
+def _iso_day(value: object) -> object:
+    if isinstance(value, str) and not _ISO_DAY.fullmatch(value):
+        raise ValueError("Write a day as YYYY-MM-DD.")
+    return value
+
+
 def _utc(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -103,6 +111,9 @@ Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
 """A JSON object of at most 16 KiB."""
+
+Day = Annotated[date, BeforeValidator(_iso_day)]
+"""A day as YYYY-MM-DD, and no number of seconds that pydantic would take for one."""
 
 Instant = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
 """A UTC timestamp, ISO 8601 with Z."""

@@ -48,7 +48,7 @@ def test_one_more_message_leaves_the_beginning_as_it_was(system: list, spoken: l
 
 def test_an_opening_question_and_messages_sent_in_a_row() -> None:
     assert alternating(said("sBrief.", "aHow old are you?", "u30", "uand a half", "aThanks.", "aAnd where?")) == said(
-        "sBe brief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
+        "sBrief.", f"u{BEGINS}", "aHow old are you?", "u30\n\nand a half", "aThanks.\n\nAnd where?"
     )
 
 
@@ -68,7 +68,7 @@ def test_parts_and_words_are_joined_as_parts() -> None:
 
 
 def test_without_a_system_role_its_words_come_first() -> None:
-    assert without_system(said("sBe brief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
+    assert without_system(said("sBrief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
 
 
 def test_a_server_without_a_system_role_is_asked_again_without_one(server: ServerHandle) -> None:
@@ -78,11 +78,11 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server: Serve
     async def run() -> str:
         client = ChatClient(settings_for(server), capabilities)
         text = ""
-        async for event in client.stream(said("sBe brief.", "uHi")):
+        async for event in client.stream(said("sBrief.", "uHi")):
             text += event.text if isinstance(event, TextDelta) else ""
         await client.aclose()
         return text
 
     assert asyncio.run(run())
-    assert [call["messages"] for call in server.calls()] == [said("sBe brief.", "uHi"), said("uBe brief.\n\nHi")]
+    assert [call["messages"] for call in server.calls()] == [said("sBrief.", "uHi"), said("uBe brief.\n\nHi")]
     assert not capabilities.accepts(server.base_url, "test-chat", "system")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -10,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, Found
 from webapp.retrieval.receipts import Line
-from webapp.validation import Id, Instant, SearchText
+from webapp.validation import Day, Id, Instant, SearchText
 
 EXCERPT = 240
 
@@ -19,10 +18,10 @@ class SearchQuery(BaseModel):
     q: SearchText = Field("", max_length=500, description="Words to look for; the last one may be unfinished.")
     kinds: str = Field("", max_length=100, description="Some of memory, chunk, message, document, with commas; all.")
     space_id: Id | None = None
-    since: date | None = Field(
+    since: Day | None = Field(
         None, description="The first day; of memories and summaries that on which they were made."
     )
-    until: date | None = Field(None, description="The last day.")
+    until: Day | None = Field(None, description="The last day.")
     speaker: Literal["user", "assistant"] | None = Field(None, description="Only messages, and only of that side.")
     limit: int = Field(20, ge=1, le=100)
 

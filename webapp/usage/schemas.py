@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.validation import Day
 
 By = Literal["day", "model", "conversation", "user"]
 
@@ -13,8 +14,8 @@ By = Literal["day", "model", "conversation", "user"]
 class UsageQuery(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
-    first: date | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
-    last: date | None = Field(None, alias="to", description="The last day, UTC; today by default.")
+    first: Day | None = Field(None, alias="from", description="The first day, UTC; thirty days ago by default.")
+    last: Day | None = Field(None, alias="to", description="The last day, UTC; today by default.")
     by: By = "day"
     everyone: bool = Field(False, description="All users', for admins; `by=user` asks for that, too.")
 
