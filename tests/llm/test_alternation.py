@@ -68,7 +68,7 @@ def test_parts_and_words_are_joined_as_parts() -> None:
 
 
 def test_without_a_system_role_its_words_come_first() -> None:
-    assert without_system(said("sBrief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
+    assert without_system(said("sBe brief.", "uHi", "aHello")) == said("uBe brief.\n\nHi", "aHello")
 
 
 def test_a_server_without_a_system_role_is_asked_again_without_one(server: ServerHandle) -> None:
@@ -78,11 +78,11 @@ def test_a_server_without_a_system_role_is_asked_again_without_one(server: Serve
     async def run() -> str:
         client = ChatClient(settings_for(server), capabilities)
         text = ""
-        async for event in client.stream(said("sBrief.", "uHi")):
+        async for event in client.stream(said("sBe brief.", "uHi")):
             text += event.text if isinstance(event, TextDelta) else ""
         await client.aclose()
         return text
 
     assert asyncio.run(run())
-    assert [call["messages"] for call in server.calls()] == [said("sBrief.", "uHi"), said("uBe brief.\n\nHi")]
+    assert [call["messages"] for call in server.calls()] == [said("sBe brief.", "uHi"), said("uBe brief.\n\nHi")]
     assert not capabilities.accepts(server.base_url, "test-chat", "system")
