@@ -16,33 +16,46 @@ SUBJECTS = ("the garden", "the boat", "the choir", "the move to Lisbon", "the re
 
 
 def main() -> bool:
-    """Have a conversation through the real stack and compare each prompt that reached the model with the one before."""
+    """Have conversations through the real stack and compare each prompt that reached the model with the one before.
+
+    One is a conversation like any other, one is guided by a journey, whose section changes with every turn.
+    """
     with running(database="mariadb", worker=True) as stack:
         stack.script(reply="Understood. " * 12)
         _also(stack, match="conversation_summary", structured={"summary": "They spoke of " + ", ".join(SUBJECTS)})
         _also(stack, match="memory_operations", structured={"statements": []})
         _remember(stack)
-        conversation_id = _call(stack, "POST", "/api/conversations", {})["conversation_id"]
-        talk, known = random.Random(3), vocabulary()
-        for number in range(TURNS):
-            _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30))
-        prompts = [call["messages"] for call in _calls(stack) if _is_turn(call)]
-    shares = [_shared(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
-    mean = sum(shares) / len(shares)
+        slug = _call(stack, "GET", "/api/journeys")["journeys"][0]["slug"]
+        rows = [(name, _shares(stack, body)) for name, body in (("any", {}), (slug, {"journey": slug}))]
     table(
         "Share of a prompt, but for its last message, that begins the next one unchanged (characters, per cent)",
-        ("turns compared", "mean", "p50", "p5", "turns under 90"),
+        ("conversation", "turns compared", "mean", "p50", "p5", "turns under 90"),
         [
             (
+                name,
                 len(shares),
-                100 * mean,
+                100 * sum(shares) / len(shares),
                 100 * percentile(shares, 50),
                 100 * percentile(shares, 5),
                 sum(share < 0.9 for share in shares),
             )
+            for name, shares in rows
         ],
     )
-    return verdict("on average at least 90 per cent stay an unchanged prefix, summaries included", mean >= 0.9)
+    return verdict(
+        "on average at least 90 per cent stay an unchanged prefix, summaries included, with a journey too",
+        all(sum(shares) / len(shares) >= 0.9 for _, shares in rows),
+    )
+
+
+def _shares(stack: Stack, body: dict) -> list[float]:
+    """The shares of a conversation's turns, after the first few."""
+    said, talk, known = len(_calls(stack)), random.Random(3), vocabulary()
+    conversation_id = _call(stack, "POST", "/api/conversations", body)["conversation_id"]
+    for number in range(TURNS):
+        _turn(stack, conversation_id, f"Note {number} about {talk.choice(SUBJECTS)}: " + sentence(talk, known, 30))
+    prompts = [call["messages"] for call in _calls(stack)[said:] if _is_turn(call)]
+    return [_shared(before, after) for before, after in zip(prompts, prompts[1:], strict=False)][WARM:]
 
 
 def _also(stack: Stack, **rule: object) -> None:

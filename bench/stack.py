@@ -88,6 +88,7 @@ def _start(servers: Servers, workers: int, worker: bool) -> Stack:
     )
     flask = [*python, "flask", "--app", "wsgi"]
     _run([*flask, "db", "upgrade"], environment)
+    _run([*flask, "journeys", "load"], environment)
     email = ["--email", "bench@example.com"]
     _run([*flask, "user", "create", *email, "--password", "a long enough password"], environment)
     stack.token = _run([*flask, "token", "create", *email], environment).strip().splitlines()[-1]
