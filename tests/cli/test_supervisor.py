@@ -97,10 +97,12 @@ def test_says_it_is_ready_only_once_the_web_answers_and_ends_with_nothing_left()
 
 def test_the_web_ends_before_the_jobs_and_those_before_what_they_lean_on() -> None:
     slow = """
-import signal, sys, time
+import os, signal, sys, time
+def say(text):  # print must not be called again while it is writing, as from a signal handler
+    os.write(1, text + b"\\n")
 def end(*_):
-    print("is ending", flush=True); time.sleep(0.2); print("has ended", flush=True); sys.exit()
-signal.signal(15, end); print("is up", flush=True); time.sleep(600)
+    say(b"is ending"); time.sleep(0.2); say(b"has ended"); sys.exit()
+signal.signal(15, end); say(b"is up"); time.sleep(600)
 """
     with supervise(spec("store", slow, order=2), spec("worker", slow, order=1)) as running:
         for name in ("store", "worker"):
