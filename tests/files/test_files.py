@@ -133,6 +133,11 @@ def _bomb() -> bytes:
         (b"", "a.txt", "empty"),
         (b"\x00\x01\x02binary", "a.bin", "cannot be read"),
         (b"PK\x03\x04broken", "a.docx", "damaged"),
+        (
+            office("word").replace(b"PK\x01\x02\x14\x03\x14\x00", b"PK\x01\x02\x14\x03\x63\x00"),
+            "a.docx",
+            "packed in a way",
+        ),
         (office("other"), "a.zip", "ZIP"),
         (office("word", **{"word/vbaProject.bin": "x"}), "a.docm", "macros"),
         (b"\xd0\xcf\x11\xe0old", "a.doc", "Old or protected"),

@@ -275,6 +275,8 @@ def test_notes(read):
         (b"[1, 2]", "a.json"),
         (b"\x00\xff", "a.bin"),
         (zipped({"a.png": "x"}), "a.zip"),
+        (b'{"a":' * 100_000, "a.json"),
+        (b"[" + b'{"a":' * 100_000, "a.json"),
     ],
 )
 def test_what_is_no_export_is_refused(read, content, filename):
@@ -298,6 +300,38 @@ def test_bombs_and_broken_zips_are_refused(tmp_path):
     broken.write_bytes(bomb.read_bytes()[:-30])
     with pytest.raises((Refused, OSError)):
         recognise(Upload(broken, "broken.zip"))
+
+
+def _patched(content: bytes, *, method: int = 8, version: int = 20, flip: bool = False) -> bytes:
+    """A ZIP of one member that says another compression or version of the format, or whose bytes are damaged."""
+    data = bytearray(content)
+    entry = data.rfind(b"PK\x01\x02")
+    data[8:10] = data[entry + 10 : entry + 12] = method.to_bytes(2, "little")
+    data[entry + 6 : entry + 8] = version.to_bytes(2, "little")
+    if flip:
+        data[60:160] = bytes(byte ^ 0xFF for byte in data[60:160])
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("patch", "words"),
+    [
+        ({"method": 99}, "packed in a way that cannot be read here"),
+        ({"version": 99}, "packed in a way that cannot be read here"),
+        ({"flip": True}, "is broken"),
+    ],
+)
+def test_a_zip_of_another_kind_is_not_called_broken(read, patch, words):
+    whole = zipped({"conversations.json": [chatgpt_conversation(number) for number in range(9)]})
+    with pytest.raises(Refused, match=words):
+        read(_patched(whole, **patch))
+
+
+def test_a_small_file_that_is_nested_without_end_takes_no_memory(read):
+    deep = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
+    rows = b",".join(json.dumps(chatgpt_conversation(number)).encode() for number in range(2))
+    with pytest.raises(Refused, match="nested deeper"):
+        read(b"[" + rows + b"," + deep + b"]", "conversations.json")
 
 
 @given(st.dictionaries(st.text(max_size=3), st.none() | st.text(max_size=3), max_size=8))

@@ -61,6 +61,8 @@ def _office_kind(data: bytes) -> str:
             items = archive.infolist()
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
+    except NotImplementedError:  # zipfile's word for a version of the format it does not know
+        raise Refused("The file is packed in a way that cannot be read here. Save it anew, and attach that.") from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise Refused("The file is damaged.") from None
     if size > MOST_UNPACKED or size > MOST_RATIO * max(len(data), 1024 * 1024):

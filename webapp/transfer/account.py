@@ -179,10 +179,7 @@ def _shape(model: type[Base]) -> dict[str, Any]:
     for column in model.__table__.columns:
         if not _goes_out(column):
             continue
-        try:
-            kind = kinds.get(column.type.python_type, "string")
-        except NotImplementedError:
-            kind = "string"
+        kind = kinds.get(column.type.python_type, "string")
         if not isinstance(column.type, JSON):
             properties[column.name] = {"type": [kind, "null"] if column.nullable else kind}
     if model is Conversation:

@@ -56,7 +56,7 @@ def look_at(import_id: int) -> str:
             error = "There is nothing in this file that could be imported."
     except Refused as refusal:
         error = str(refusal)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):  # the last is JSON's word for what is nested too deeply
         log.info("import not readable", exc_info=True)
         error = "The file is damaged, or was not uploaded whole."
     with write_transaction():
@@ -89,7 +89,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
                     with write_transaction():
                         enqueue_after_commit("import", import_id=import_id)
                     return "running"
-    except (Refused, OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, Refused) else "The file is damaged, or not there any more."
         return _end(import_id, "failed", said)
     return _end(import_id, "done")

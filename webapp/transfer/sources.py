@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +21,11 @@ RATIO_FROM = 64 * 1024**2
 MOST_RATIO = 200
 """How many times larger than its compressed form a member may be, once it is larger than RATIO_FROM bytes."""
 PEEK_BYTES = 64 * 1024
+MOST_DEPTH = 5_000
+"""How deep lists and objects may lie in each other; a reply in a tree of messages takes two."""
+MOST_ITEM = 512 * 1024**2
+"""Bytes of memory, roughly, that one item of a JSON array may take."""
+_NOT_READ = "is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and upload that."
 
 
 class Refused(ValueError):
@@ -67,7 +74,9 @@ class Upload:
         try:
             with self._archive.open(info) as member:
                 yield io.BufferedReader(_Limited(member, self, info))
-        except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
+        except NotImplementedError as error:  # zipfile's word for a compression or an encryption it does not have
+            raise Refused(f"“{name}” in the ZIP {_NOT_READ}") from error
+        except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
             raise Refused(f"“{name}” in the ZIP is broken.") from error
 
     def peek(self, name: str) -> str:
@@ -83,11 +92,11 @@ class Upload:
             raise Refused(f"“{name}” is longer than {most // 1024**2} MB.")
         return data.decode("utf-8", "replace").lstrip("\ufeff")
 
-    def items(self, name: str, prefix: str = "item") -> Iterator[Any]:
+    def items(self, name: str) -> Iterator[Any]:
         """The items of a JSON array, one at a time. Raises ValueError where the JSON ends to make sense."""
         with self.open(name) as file:
             try:
-                yield from ijson.items(_without_mark(file), prefix, use_float=True)
+                yield from _items(ijson.basic_parse(_without_mark(file), use_float=True))
             except ijson.JSONError as error:
                 raise ValueError("the file is damaged or was cut off") from error
 
@@ -99,7 +108,7 @@ class Upload:
                 return next(iter(self.items(name)), None)
             if beginning.startswith("{") and self.size(name) <= 256 * 1024**2:
                 return json.loads(self.text(name, 256 * 1024**2))
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return None
 
@@ -152,6 +161,31 @@ class _WithoutMark:
         return self._file.read(size)
 
 
+def _items(events: Iterable[tuple[str, Any]]) -> Iterator[Any]:
+    """The items of an array from the events of a parser. Raises Refused for one that is too deep or too large.
+
+    `ijson.items` would keep, for every level, the names of all levels above: a small file could take all memory.
+    """
+    depth = weight = 0
+    is_array = False
+    item = ijson.ObjectBuilder()
+    for event, value in events:
+        if event in ("end_map", "end_array"):
+            depth -= 1
+        if depth == 0:
+            is_array = event == "start_array"
+        elif is_array:
+            item.event(event, value)
+            weight += 64 + (len(value) if isinstance(value, str) else 0)
+        if event in ("start_map", "start_array"):
+            depth += 1
+        elif is_array and depth == 1:
+            yield item.value
+            item, weight = ijson.ObjectBuilder(), 0
+        if depth > MOST_DEPTH or weight > MOST_ITEM:
+            raise Refused("Something in this file is larger, or nested deeper, than a conversation can be.")
+
+
 def _without_mark(file: IO[bytes]) -> _WithoutMark:
     return _WithoutMark(file, file.read(3).removeprefix(b"\xef\xbb\xbf"))
 
@@ -159,6 +193,8 @@ def _without_mark(file: IO[bytes]) -> _WithoutMark:
 def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
+    except NotImplementedError as error:  # zipfile's word for a version of the format it does not know
+        raise Refused(f"The ZIP {_NOT_READ}") from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise Refused("The ZIP is broken. Download the export again.") from error
     if len(archive.filelist) > MOST_MEMBERS:

@@ -1,7 +1,4 @@
-"""Commonplace's own export, read as any other program's: conversations as they were seen last, and current memories.
-
-An export restores an account whole by `webapp/transfer/restoring.py`; this is for taking a part of it in.
-"""
+"""Commonplace's own export, read as any other program's: conversations as they were seen last, and current memories."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class MemoryGraph:
             return False
         try:
             row = json.loads(upload.peek(upload.names[0]).lstrip().partition("\n")[0])
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return isinstance(row, dict) and row.get("type") in ("entity", "relation")
 
@@ -68,7 +68,7 @@ class MemoryGraph:
             try:
                 row = json.loads(line)
                 yield from _graph_line(row)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 yield Unreadable(f"line {number}", "it is neither an entity nor a relation")
 
 
