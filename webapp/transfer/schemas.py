@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.transfer.models import Export, Import, ImportItem
-from webapp.validation import Flag, Id, Instant, Line
+from webapp.validation import Id, Instant, Line
 from webapp.web import PageQuery
 
 MAX_PASTED = 1_000_000
@@ -40,8 +40,6 @@ class StartImport(BaseModel):
     take: list[Literal["conversations", "memories", "projects"]] = ["conversations", "memories", "projects"]
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
-    learn: Flag = Field(False, description="Let the assistant learn from the conversations, oldest first.")
-    learn_at_most: int = Field(200, ge=1, le=10_000, description="Conversations to learn from.")
 
 
 class ImportOut(BaseModel):
