@@ -155,6 +155,27 @@ def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client,
     assert "other-chat: gone, choose another" in page
 
 
+def test_a_model_for_admins_answers_nobody_else(client, admin, model, model_server):
+    made = _connect(admin, model_server)
+    wish = f"{made['connection_id']}/other-chat"
+    talk = client.post("/api/conversations", json={"model": wish}).get_json()
+    for_admins = {"models": [{"model": "other-chat", "audience": "admins", "fallback_rank": 1}]}
+    assert admin.patch(f"/api/connections/{made['connection_id']}", json=for_admins).status_code == 200
+    assert _reply(client, talk["conversation_id"])["status"] == "complete"
+    assert "other-chat" not in str(model.calls())
+    own = admin.post("/api/conversations", json={"model": wish}).get_json()
+    _reply(admin, own["conversation_id"])
+    assert "other-chat" in str(model.calls())
+
+
+def test_a_model_for_admins_stands_in_for_nobody_elses(client, admin, model, model_server):
+    away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1", models=[{"model": "gone"}])
+    _connect(admin, model_server, models=[{"model": "spare", "audience": "admins", "fallback_rank": 1}])
+    talk = client.post("/api/conversations", json={"model": f"{away['connection_id']}/gone"}).get_json()
+    assert _reply(client, talk["conversation_id"])["status"] == "failed"
+    assert "spare" not in str(model.calls())
+
+
 def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client):
     browser = login(make_user(is_admin=True))
     fields = {"name": "Mine", "base_url": model_server.base_url, "api_key": KEY}

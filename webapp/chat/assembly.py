@@ -97,7 +97,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
-    targets = targets_for(reply.model or conversation.model)
+    targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
     window = targets[0].context_window if targets else None
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))

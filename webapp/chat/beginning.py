@@ -62,6 +62,6 @@ def beginning() -> Select[*tuple[Any, ...]]:
                 Conversation.model,
                 Conversation.has_files,
             ),
-            load_only(User.settings),
+            load_only(User.settings, User.is_admin),
         )
     )

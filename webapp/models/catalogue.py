@@ -69,7 +69,7 @@ def home_wins(settings: Settings) -> bool:
 def offered_to(*, is_admin: bool) -> list[Offered]:
     """The models that somebody may choose, the one that is taken without a choice marked as the default."""
     settings = app_settings()
-    found = [offered for offered in catalogue.all() if is_admin or not offered.for_admins]
+    found = _offers_for(is_admin=is_admin)
     default = next((offered for offered in found if offered.is_default), None)
     home_is_default = home_wins(settings) or default is None
     home = Offered(
@@ -87,16 +87,16 @@ def offered_to(*, is_admin: bool) -> list[Offered]:
     return others if settings.offline_model and others else [home, *others]
 
 
-def targets_for(wish: str | None) -> list[Target]:
+def targets_for(wish: str | None, *, is_admin: bool) -> list[Target]:
     """The model that was chosen, or the default, and those that stand in for it; empty for the server at home alone.
 
-    A name that is no id is one of the environment's server. A chosen model that has gone since is stood in for by the
-    default.
+    A name that is no id is one of the environment's server. A chosen model that has gone since, or is for admins only,
+    is stood in for by the default; nobody else is answered by a model for admins.
     """
     settings = app_settings()
     if wish and wish != HOME_ID and not is_offered_id(wish):
         return [Target(wish, wish, settings.model)]
-    found = catalogue.all()
+    found = _offers_for(is_admin=is_admin)
     if not found:
         return []
     chosen = next((offered for offered in found if offered.target.id == wish), None)
@@ -118,6 +118,10 @@ def background_target() -> Target | None:
     default = next((offered for offered in found if offered.is_default), found[0] if found else None)
     db.session.rollback()  # nothing may be open while the model is called
     return default.target if default else None
+
+
+def _offers_for(*, is_admin: bool) -> list[Offered]:
+    return [offered for offered in catalogue.all() if is_admin or not offered.for_admins]
 
 
 def is_offered_id(wish: str) -> bool:
