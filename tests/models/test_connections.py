@@ -55,6 +55,10 @@ def test_connections_are_changed_and_deleted(admin, model_server):
     changed = admin.patch(place, json={"name": "Better", "is_enabled": False}).get_json()
     assert (changed["name"], changed["is_enabled"], changed["key_set"]) == ("Better", False, True)
     assert admin.patch(place, json={"base_url": "https://elsewhere.example/v1"}).status_code == 422
+    unsaid = admin.patch(place, json={"base_url": "https://elsewhere.example/v1", "api_key": None})
+    assert unsaid.status_code == 422
+    assert admin.get(place).get_json()["base_url"] == model_server.base_url
+    assert admin.patch(place, json={"base_url": model_server.base_url}).status_code == 200
     moved = admin.patch(place, json={"base_url": "https://elsewhere.example/v1", "api_key": ""}).get_json()
     assert moved["key_set"] is False
     assert admin.delete(place).status_code == 204
@@ -176,7 +180,7 @@ def test_a_model_for_admins_stands_in_for_nobody_elses(client, admin, model, mod
     assert "spare" not in str(model.calls())
 
 
-def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client):
+def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_server, client, admin):
     browser = login(make_user(is_admin=True))
     fields = {"name": "Mine", "base_url": model_server.base_url, "api_key": KEY}
     made = post_form(browser, "/admin/models", page="/admin/models", **fields)
@@ -186,6 +190,12 @@ def test_admins_connect_and_offer_on_their_pages(app, login, make_user, model_se
     assert "Streaming" in page and KEY not in page
     assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
     assert any(m["name"] == "fresh" for m in client.get("/api/models").get_json()["models"])
+    sent = {"models": [{"model": "fresh", "parameters": {"reasoning_effort": "low", "temperature": 0.2}}]}
+    admin.patch(f"/api/connections/{place.rpartition('/')[2]}", json=sent)
+    assert post_form(browser, f"{place}/offers", page=place, model=["fresh"]).status_code == 303
+    (connection,) = admin.get("/api/connections").get_json()["connections"]
+    parameters = connection["models"][0]["parameters"]
+    assert (parameters["reasoning_effort"], parameters["temperature"]) == ("low", None)
     assert post_form(browser, place, page=place, name="Ours", base_url=model_server.base_url).status_code == 303
     assert "Ours" in browser.get("/admin/models").text
     assert post_form(browser, "/admin/models", page="/admin/models", name="", base_url="x").status_code == 422

@@ -75,11 +75,8 @@ def change(connection_id: int) -> ViewResult:
         "base_url": request.form.get("base_url", "").strip(),
         "is_enabled": request.form.get("is_enabled") == "1",
     }
-    row = service.get_connection(connection_id)
     if request.form.get("api_key", "").strip() or "remove_key" in request.form:
         given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
-    if given["base_url"] == row.base_url:
-        given.pop("base_url")
     try:
         service.update_connection(connection_id, ConnectionChanges(**given))
     except ValidationError as error:
@@ -96,7 +93,9 @@ def change(connection_id: int) -> ViewResult:
 def offer(connection_id: int) -> ViewResult:
     """Say which models of a connection people can choose."""
     try:
-        models = [_offer(name) for name in request.form.getlist("model") if name.strip()]
+        kept = {row.model: row.parameters for row in service.offers_of(connection_id)}
+        names = [name.strip() for name in request.form.getlist("model") if name.strip()]
+        models = [_offer(name, kept.get(name, {})) for name in names]
         service.update_connection(connection_id, ConnectionChanges(models=models))
     except ValidationError:
         return _connection(connection_id, errors={"models": "Numbers only for windows, prices and temperature."}), 422
@@ -125,7 +124,8 @@ def delete(connection_id: int) -> ViewResult:
     return redirect(url_for(".index"), 303)
 
 
-def _offer(name: str) -> OfferFields:
+def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
+    """A model as the form has it, with those parameters that only the API knows as they are."""
     form = request.form
 
     def value(field: str) -> str | None:
@@ -133,11 +133,11 @@ def _offer(name: str) -> OfferFields:
 
     return OfferFields.model_validate(
         {
-            "model": name.strip(),
+            "model": name,
             "label": value("label"),
             "audience": value("audience") or "everyone",
             "context_window": value("window"),
-            "parameters": Parameters.model_validate({"temperature": value("temperature")}),
+            "parameters": Parameters.model_validate(kept | {"temperature": value("temperature")}),
             "input_price": value("input"),
             "output_price": value("output"),
             "is_default": form.get("default") == name,

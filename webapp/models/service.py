@@ -68,14 +68,13 @@ def create_connection(fields: NewConnection) -> ModelConnection:
 def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
     """Change the given fields only. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
-    given = changes.model_fields_set
+    if changes.base_url is not None and changes.base_url != row.base_url and row.key_set and changes.api_key is None:
+        raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
     for name in ("name", "base_url", "is_enabled"):
         value: Any = getattr(changes, name)
-        if name in given and value is not None:
+        if value is not None:
             setattr(row, name, value)
     secrets = unseal(row.secrets)
-    if "base_url" in given and changes.base_url and "api_key" not in given and row.key_set:
-        raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
     if changes.api_key is not None:
         secrets = Secrets(changes.api_key, secrets.headers)
     if changes.headers is not None:
