@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from tests.spaces.helpers import add_fact, join, make_space
+from tests.support.queries import count_queries
 from webapp.database import db, write_transaction
 from webapp.memories.keeping import forgetting
 from webapp.memories.schemas import NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.retrieval.cache import IndexCache, index_cache
-from webapp.retrieval.service import Question, retrieve, search
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.service import Question, retrieve, scope_of, search
 
 OSLO = [("user", "I am planning a trip to Oslo in June"), ("assistant", "Oslo is lovely in June.")]
 CELLO = [("user", "Which instrument does my sister play?"), ("assistant", "She plays the cello.")]
@@ -104,3 +107,17 @@ def test_keyed_facts_are_found_by_their_key_whatever_is_away(app, user, monkeypa
         assert keys(found) == [("memory", memory_id)] and not found.indexed
         assert found.items[0].reason == "exact fact"
         assert keys(retrieve(Question(user.user_id, "teal curtains"), 0)) == [("memory", memory_id)]
+
+
+def test_the_names_of_those_who_share_are_one_look_up(app, api, make_user):
+    people = [api(make_user(name=name)) for name in ("Anna", "Ben", "Cleo")]
+    space_id = make_space(people[0])
+    join(people[0], space_id, *people[1:])
+    said = [add_fact(one, space_id, f"Joe kept bees, hive {n}", shared=True) for one in people for n in range(3)]
+    with app.app_context():
+        scope = scope_of(people[0].person.user_id, space_id)
+        with count_queries() as sent:
+            found = load_passages([("memory", number) for number in said], scope)
+        names = [item.extra.get("by") for item in found.values()]
+    assert names == [None] * 3 + ["Ben"] * 3 + ["Cleo"] * 3
+    assert len(sent) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import BigInteger, BindParameter, Row, Select, bindparam, select
@@ -23,6 +24,8 @@ from webapp.spaces.models import DocumentChunk, SpaceDocument
 
 _ROOMS = (16, 64, 256)
 """Ids a statement has room for. One of a fixed length is rendered once, an expanding list anew every time."""
+_Read = tuple[int, int | None, bool, Found]
+"""A passage with its owner, its space, and whether it is shared there."""
 
 
 def load_found(hits: Sequence[Hit], scope: Scope) -> list[Found]:
@@ -47,30 +50,30 @@ def load_passages(keys: Iterable[Key], scope: Scope) -> dict[Key, Found]:
     by_kind: dict[str, list[int]] = {}
     for kind, number in keys:
         by_kind.setdefault(kind, []).append(number)
-    found: dict[Key, Found] = {}
-    for kind, ids in by_kind.items():
-        for owner, space_id, shared, item in _READERS[kind](ids) if kind in _READERS else ():
-            if may_see(scope, owner, space_id, shared):
-                found[item.key] = item if owner in (scope.user_id, NOBODY) else _of_another(item, owner)
-    return found
+    read = (_READERS[kind](ids) for kind, ids in by_kind.items() if kind in _READERS)
+    return {item.key: item for item in _as_seen(chain.from_iterable(read), scope)}
 
 
-def _of_another(item: Found, owner: int) -> Found:
-    """What somebody else shares, as it is seen: who shares it, but not the conversation it comes from."""
-    extra = {**item.extra, "by": names_of([owner]).get(owner, "somebody")}
-    return replace(item, conversation_id=None, message_id=None, extra=extra)
+def _as_seen(read: Iterable[_Read], scope: Scope) -> Iterator[Found]:
+    """What may be seen of some passages: of what others share, who shares it, but not the conversation it comes from.
+
+    The names of all of them in one statement.
+    """
+    seen = [(owner, item) for owner, space_id, shared, item in read if may_see(scope, owner, space_id, shared)]
+    others = {owner for owner, _ in seen} - {scope.user_id, NOBODY}
+    names = names_of(others) if others else {}
+    for owner, item in seen:
+        if owner in others:
+            extra = {**item.extra, "by": names.get(owner, "somebody")}
+            item = replace(item, conversation_id=None, message_id=None, extra=extra)
+        yield item
 
 
 def load_memories_found(statement: Select[*tuple[Any, ...]], scope: Scope, reason: str) -> list[Found]:
     """Usable memories that a statement selects, best first."""
     found = [
-        replace(
-            item if owner == scope.user_id else _of_another(item, owner),
-            score=item.extra["worth"] / ORDINARY,
-            reason=reason,
-        )
-        for owner, space_id, shared, item in _memory_rows(statement)
-        if may_see(scope, owner, space_id, shared)
+        replace(item, score=item.extra["worth"] / ORDINARY, reason=reason)
+        for item in _as_seen(_memory_rows(statement), scope)
     ]
     return sorted(found, key=lambda item: (-item.score, item.id))
 
@@ -88,11 +91,11 @@ def _ids(room: int) -> list[BindParameter[int]]:
     return [bindparam(f"id{place}", type_=BigInteger) for place in range(room)]
 
 
-def _memories(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _memories(ids: Sequence[int]) -> Iterable[_Read]:
     return _as_memories(_by_id(_memories_by_id, ids))
 
 
-def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _memory_rows(statement: Select[*tuple[Any, ...]]) -> Iterable[_Read]:
     return _as_memories(db.session.execute(_of_memories(statement)))
 
 
@@ -123,7 +126,7 @@ def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]
     )
 
 
-def _as_memories(rows: Iterable[Any]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
     at = now()
     for row in rows:
         ranked = RankedMemory(
@@ -171,7 +174,7 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _messages(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _messages(ids: Sequence[int]) -> Iterable[_Read]:
     for row in _by_id(_messages_by_id, ids):
         yield (
             row.user_id,
@@ -208,7 +211,7 @@ def _chunks_by_id(room: int) -> Select[*tuple[Any, ...]]:
     )
 
 
-def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _chunks(ids: Sequence[int]) -> Iterable[_Read]:
     for row in _by_id(_chunks_by_id, ids):
         yield (
             row.user_id,
@@ -226,7 +229,7 @@ def _chunks(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]
         )
 
 
-def _documents(ids: Sequence[int]) -> Iterable[tuple[int, int | None, bool, Found]]:
+def _documents(ids: Sequence[int]) -> Iterable[_Read]:
     rows = db.session.execute(
         select(
             DocumentChunk.document_chunk_id,
