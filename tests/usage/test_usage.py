@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.people import post_form
 from webapp.database import db, now, write_transaction
+from webapp.models import catalogue
 from webapp.usage import service
 from webapp.usage.models import UsageRecord
 from webapp.usage.pricing import cost
@@ -131,6 +132,23 @@ def test_pages_and_table(app, client, user, login, make_user):
 def test_cells_are_no_formulas(app, user, login):
     _spend(app, user, model="=cmd()")
     assert "'=cmd()" in login(user).get("/usage.csv?by=model").text
+
+
+def test_background_work_has_the_price_of_the_model_that_did_it(
+    app, client, api, make_user, model, run_jobs, monkeypatch
+):
+    monkeypatch.setattr(catalogue, "home_wins", lambda _settings: False)
+    catalogue.catalogue.forget()
+    offer = {"model": "other-chat", "is_default": True, "input_price": 1e6, "output_price": 0.0}
+    body = {"name": "Other", "base_url": f"{model.base_url}/", "api_key": "sk-other", "models": [offer]}
+    made = api(make_user(is_admin=True)).post("/api/connections", json=body)
+    assert made.status_code == 201, made.text
+    _talk(client)
+    run_jobs()
+    total = client.get("/api/usage?by=model").get_json()["total"]
+    catalogue.catalogue.forget()
+    assert total["background_input_tokens"] > 0
+    assert total["dollars"] == pytest.approx(total["chat_input_tokens"] + total["background_input_tokens"])
 
 
 def test_prices():

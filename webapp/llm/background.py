@@ -11,7 +11,8 @@ from .complete import Completion, CompletionClient, SchemaT
 from .settings import ModelSettings
 from .target import Target
 
-Observe = Callable[[str, Completion], None]
+Observe = Callable[[str, Completion, str | None], None]
+"""Is told the name and the whole answer of a call, and the id of the model that was chosen for it, if one was."""
 
 
 class BackgroundClient:
@@ -29,35 +30,43 @@ class BackgroundClient:
     ) -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
-        self._choose, self._observe = choose, observe
+        self._choose, self._observe = choose, observe or (lambda _name, _completion, _target: None)
         self._clients: dict[tuple[object, ...], CompletionClient] = {}
-        self._home = CompletionClient(settings, self.capabilities, observe)
+        self._home = CompletionClient(settings, self.capabilities)
         self._lock = Lock()
 
     def complete_text(self, messages: Any, **wishes: Any) -> Completion:
         """As `CompletionClient.complete_text`."""
-        client, named = self._client()
-        return client.complete_text(messages, **(wishes | named))
+        target = self._choose()
+        completion = self._client(target).complete_text(messages, **(wishes | _named(target)))
+        self._observe("text", completion, target.id if target else None)
+        return completion
 
     def complete_structured(
         self, messages: Any, schema: type[SchemaT], name: str, **wishes: Any
     ) -> tuple[SchemaT, Completion]:
         """As `CompletionClient.complete_structured`."""
-        client, named = self._client()
-        return client.complete_structured(messages, schema, name, **(wishes | named))
+        target = self._choose()
+        parsed, completion = self._client(target).complete_structured(
+            messages, schema, name, **(wishes | _named(target))
+        )
+        self._observe(name, completion, target.id if target else None)
+        return parsed, completion
 
     def close(self) -> None:
         """Close this process's connections."""
         for client in (self._home, *self._clients.values()):
             client.close()
 
-    def _client(self) -> tuple[CompletionClient, dict[str, Any]]:
-        target = self._choose()
+    def _client(self, target: Target | None) -> CompletionClient:
         if target is None or target.settings == self.settings:
-            return self._home, {}
+            return self._home
         with self._lock:
             client = self._clients.get(target.server)
             if client is None:
-                client = CompletionClient(target.settings, self.capabilities, self._observe)
-                self._clients[target.server] = client
-        return client, {"model": target.model}
+                client = self._clients[target.server] = CompletionClient(target.settings, self.capabilities)
+        return client
+
+
+def _named(target: Target | None) -> dict[str, Any]:
+    return {"model": target.model} if target else {}

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,15 +43,8 @@ class Completion:
 class CompletionClient:
     """Thread-safe and synchronous; may be created before a fork: connections belong to the process that opened them."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        capabilities: Capabilities | None = None,
-        observe: Callable[[str, Completion], None] | None = None,
-    ) -> None:
-        """`observe` is told the name and the whole answer of every call that gave one."""
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
         self.settings = settings
-        self._observe = observe or (lambda _name, _completion: None)
         self.capabilities = capabilities or Capabilities()
         self._client: tuple[int, OpenAI] | None = None
         self._lock = threading.Lock()
@@ -65,9 +58,7 @@ class CompletionClient:
         timeout: float | None = None,
     ) -> Completion:
         """One whole answer as text; raises `ModelError`."""
-        completion = self._ask(self._body(messages, model, max_tokens), timeout)
-        self._observe("text", completion)
-        return completion
+        return self._ask(self._body(messages, model, max_tokens), timeout)
 
     def complete_structured(
         self,
@@ -109,9 +100,7 @@ class CompletionClient:
             if mode != known:
                 self.capabilities.set_structured_mode(base_url, body["model"], mode)
             hint = describe_schema(name, json_schema)
-            parsed, whole = self._parse_or_repair(request, replace(completion, mode=mode), schema, hint, timeout)
-            self._observe(name, whole)
-            return parsed, whole
+            return self._parse_or_repair(request, replace(completion, mode=mode), schema, hint, timeout)
         raise AssertionError("unreachable: the last mode returns or raises")
 
     def close(self) -> None:

@@ -51,8 +51,11 @@ def record_reply(
     db.session.execute(insert(table_of(UsageRecord)), values)
 
 
-def record_background(kind: str, completion: Completion) -> None:
-    """Add what a background call cost, in a transaction of its own; it never breaks the work that it is about."""
+def record_background(kind: str, completion: Completion, target: str | None) -> None:
+    """Add what a background call cost, in a transaction of its own; it never breaks the work that it is about.
+
+    `target` is the id of the model that was chosen for it, by which its price is known.
+    """
     found = context()
     try:
         owner, conversation_id = found.get("user_id"), found.get("conversation_id")
@@ -67,6 +70,7 @@ def record_background(kind: str, completion: Completion) -> None:
                 "user_id": owner,
                 "conversation_id": conversation_id,
                 "kind": kind[:40],
+                "target": target,
                 "model": completion.model[:200],
                 "input_tokens": usage.prompt_tokens or 0,
                 "cached_tokens": usage.cached_tokens or 0,
