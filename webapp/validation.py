@@ -101,7 +101,7 @@ SearchText = Annotated[str, AfterValidator(_encodable)]
 MessageText = Annotated[
     str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
 ]
-"""What a person says in one message: not blank, at most the 65,535 bytes of a TEXT column."""
+"""What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 
 Flag = StrictBool
 """True or false, and nothing that merely looks like it."""

@@ -294,6 +294,18 @@ def test_budget_wins_over_an_unsummarised_tail_and_says_so() -> None:
     assert context.tokens > context.budget * 0.6
 
 
+def test_messages_that_fit_are_counted_once_alone_and_once_as_sent() -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return estimate_tokens(text)
+
+    messages = dialogue(6)
+    build_context(ContextInput(prompt="P", messages=messages), count)
+    assert [counted.count(message.content) for message in messages] == [2] * len(messages)
+
+
 def test_an_oversized_message_is_shortened_visibly() -> None:
     pasted = "line of a log\n" * 5000
     context = build_context(

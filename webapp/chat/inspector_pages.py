@@ -20,11 +20,13 @@ blueprint = Blueprint("inspector", __name__)
 
 SECTIONS = {
     "instructions": "Instructions",
+    "standing": "Standing instructions",
     "known": "Always known",
+    "facts": "Facts of the legacy",
+    "files": "Attached files",
     "summaries": "Summaries of earlier parts",
     "messages": "Messages, word for word",
     "retrieved": "Found for this message",
-    "question": "Your message",
     "overhead": "Between the parts",
 }
 STEPS = {

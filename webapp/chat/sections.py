@@ -201,16 +201,17 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
     for some turns and the prompt's prefix with it.
     """
     part = Part("messages", room)
+    sizes = [count(message.content) for message in tail]
     texts, costs, caps = [], [], []
     for index, message in enumerate(tail):
         cap = room // 2 - MESSAGE_OVERHEAD
         if index == len(tail) - 1:
             # The question itself may take all the room; if it must be shortened anyway, some history stays.
-            fits = count(message.content) <= room - MESSAGE_OVERHEAD
-            cap = (room if fits else room * 3 // 4) - MESSAGE_OVERHEAD
+            cap = (room if sizes[index] <= room - MESSAGE_OVERHEAD else room * 3 // 4) - MESSAGE_OVERHEAD
         caps.append(max(1, cap))
-        texts.append(shorten(message.content, caps[-1], count))
-        costs.append(count(texts[-1]) + MESSAGE_OVERHEAD)
+        is_whole = sizes[index] <= caps[-1]
+        texts.append(message.content if is_whole else shorten(message.content, caps[-1], count))
+        costs.append((sizes[index] if is_whole else count(texts[-1])) + MESSAGE_OVERHEAD)
     over = sum(costs) - room
     cut, passed, first = -(-over // step) * step if over > 0 else 0, 0, 0
     while first < len(tail) - 1 and passed < cut:
@@ -228,7 +229,7 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
         part.injected["message", message.id] = None
         part.tokens += costs[index] - MESSAGE_OVERHEAD
         if not is_whole:
-            part.left_out.append(LeftOut("message", message.id, part.name, count(message.content), "shortened"))
+            part.left_out.append(LeftOut("message", message.id, part.name, sizes[index], "shortened"))
     return part
 
 

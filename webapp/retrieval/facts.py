@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Collection
 from functools import lru_cache
 
-from sqlalchemy import false, or_
+from sqlalchemy import or_
 
 from webapp.database import db
 from webapp.memories.models import Memory
@@ -82,8 +82,9 @@ def _current_keys(user_id: int, change_set_id: int) -> Keys:
         else:
             keys = None
     if keys is None or keys.change_set_id > change_set_id:
-        keys = _keys[user_id] = Keys()
+        keys = Keys()
         _look_up(keys, user_id, None)
+        _keys[user_id] = keys  # once it is whole: the look-up may fail
         while len(_keys) > MOST_USERS:
             _keys.popitem(last=False)
     _keys.move_to_end(user_id)
@@ -116,7 +117,7 @@ def by_words(text: str, scope: Scope) -> list[Found]:
     holds = or_(*(Memory.content.ilike(f"%{word}%") for word in longest))
     statement = (
         usable_memories()
-        .where(Memory.user_id == scope.user_id, Memory.is_archived == false(), holds)
+        .where(Memory.user_id == scope.user_id, holds)
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(SCANNED)
     )
