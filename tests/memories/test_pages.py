@@ -14,6 +14,8 @@ from tests.support.people import csrf_token, post_form
 from webapp.database import db, now, write_transaction
 from webapp.memories import history, service
 from webapp.memories.always import context_memories
+from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.learning import extraction
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
@@ -467,3 +469,28 @@ def test_several_in_review_are_decided_together_and_counted_in_the_navigation(ap
     assert post_form(browser, "/memories/review", ids=waiting[2:], decision="reject").status_code == 303
     assert [row.needs_review for row in memories_of(app, user.user_id)] == [False, False]
     assert post_form(browser, "/memories/review", ids=waiting[:1], decision="both").status_code == 422
+
+
+def test_twins_in_review_are_rejected_together(app, browser, client, user, remember):
+    """What was said in two places waits twice; that one goes with the other stops nothing."""
+    space_id = client.post("/api/spaces", json={"kind": "project", "name": "Garden"}).json["space_id"]
+    ids = [remember(user), remember(user, space_id=space_id), remember(user, "Likes moss")]
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Memory).where(Memory.memory_id.in_(ids)).values(needs_review=True))
+    assert post_form(browser, "/memories/review", ids=ids, decision="reject").status_code == 303
+    assert memories_of(app, user.user_id) == []
+    assert "3 memories forgotten." in browser.get("/memories/review").text
+
+
+def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app, browser, user):
+    with app.app_context(), write_transaction():
+        made = propose(user.user_id, [Proposal("Keeps goats"), Proposal("Likes moss")], cause="import")
+    page = browser.get("/memories/changes").text
+    assert "2 to review" in page and "+2" not in page
+    opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
+    assert opened.count("waits for you") == 2 and "Undo</button>" in opened
+    ids = [row.memory_id for row in memories_of(app, user.user_id)]
+    with app.app_context(), write_transaction():
+        gone = forgetting.forget(user.user_id, ids[:1], cause="tool").change_set_id
+    assert "1 forgotten" in browser.get("/memories/changes").text
+    assert "Undo</button>" not in browser.get(f"/memories/changes/{gone}", headers=HTMX).text

@@ -10,6 +10,7 @@ from webapp.errors import Conflict, Invalid
 from webapp.memories import reviewing, service
 from webapp.memories.engine.verdicts import Decision
 from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.schemas import ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.validation import parse_id
@@ -56,16 +57,23 @@ def review() -> ViewResult:
         raise Invalid.field("decision", "is none of those offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "is decided one at a time")
-    done = left = 0
+    kept = left = 0
+    forgotten: set[int] = set()
     for number in _chosen():
+        if number in forgotten:
+            continue  # it went with another that says the same
         try:
             with db.session.begin_nested():
-                reviewing.decide_review(user_id, number, ReviewDecision(decision=decision))
-            done += 1
+                decided = reviewing.decide_review(user_id, number, ReviewDecision(decision=decision))
         except Conflict:
             left += 1
+            continue
+        if isinstance(decided, Forgotten):
+            forgotten.update(decided.memory_ids)
+        else:
+            kept += 1
     db.session.commit()
-    said = f"{_counted(done)} {'kept' if decision is Decision.ACCEPT else 'forgotten'}."
+    said = f"{_counted(kept)} kept." if decision is Decision.ACCEPT else f"{_counted(len(forgotten))} forgotten."
     flash(f"{said} {left} left: they contradict another." if left else said, "message")
     return redirect(url_for("memory_activity.review"), 303)
 

@@ -75,7 +75,7 @@ def propose(
         journal.created(row)
         known.add(row.statement_hash)
     if journal is not None:
-        journal.close({"review": counts["proposed"]})
+        journal.close({"added": counts["proposed"], "in_review": counts["proposed"]})
     return Proposed(dict(counts), journal.id if journal else None)
 
 

@@ -78,9 +78,6 @@ _REVISIONS = {
     "review_until": "You set an end date",
 }
 
-FINAL_CAUSES = frozenset({"forget", "forget_all", "rejected", "conversation_deleted", "undo"})
-"""Causes of change sets that cannot be undone: what is forgotten stays forgotten."""
-
 OBSTACLES = {
     "changed_since": "was changed since",
     "key_taken": "has been replaced by another one since",
@@ -91,6 +88,11 @@ OBSTACLES = {
 def cause(name: str) -> str:
     """What a change set comes from, as a heading; a cause nobody named is a change."""
     return _CAUSES.get(name, "A change")
+
+
+def is_final(cause: str, counts: Mapping[str, int]) -> bool:
+    """Whether a change set cannot be undone: what is forgotten stays forgotten, whatever it was forgotten by."""
+    return cause == "undo" or "forgotten" in counts
 
 
 def revision_cause(name: str) -> str:
