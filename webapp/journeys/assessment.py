@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
+from webapp.conversations.current import current
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
 from webapp.journeys.corrections import is_correction, replaced_by
@@ -75,10 +76,7 @@ def _unread(conversation: Conversation) -> Sequence[str]:
     """What the user said since the last extraction."""
     return db.session.scalars(
         select(Message.content).where(
-            Message.conversation_id == conversation.conversation_id,
-            Message.role == "user",
-            Message.superseded_by_id.is_(None),
-            Message.message_id > (conversation.extracted_through or 0),
+            current(conversation.conversation_id, "user"), Message.message_id > (conversation.extracted_through or 0)
         )
     ).all()
 

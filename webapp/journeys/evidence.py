@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
-
+from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now
 from webapp.journeys.corrections import Replaced
@@ -69,18 +68,8 @@ def criteria_of(point: ConversationPoint, found: GroundedAssessment) -> list[str
 
 def question_before(conversation: Conversation, message_id: int) -> str | None:
     """The assistant's last question before a message, if it asked one."""
-    content = db.session.scalar(
-        select(Message.content)
-        .where(
-            Message.conversation_id == conversation.conversation_id,
-            Message.role == "assistant",
-            Message.superseded_by_id.is_(None),
-            Message.message_id < message_id,
-        )
-        .order_by(Message.message_id.desc())
-        .limit(1)
-    )
-    return last_question(content or "")
+    before = said_before(conversation.conversation_id, message_id, "assistant").with_only_columns(Message.content)
+    return last_question(db.session.scalar(before) or "")
 
 
 def last_question(text: str) -> str | None:

@@ -12,6 +12,7 @@ import numpy as np
 from sqlalchemy import Row, delete, func, select, true
 
 from webapp.config import Settings
+from webapp.conversations.current import count_current, current
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
@@ -159,18 +160,7 @@ def _messages_changed(_sender: object, *, conversation: Conversation, first_id: 
 
 
 def _open_count(conversation_id: int) -> int:
-    return (
-        db.session.scalar(
-            select(func.count())
-            .select_from(Message)
-            .where(
-                Message.conversation_id == conversation_id,
-                Message.superseded_by_id.is_(None),
-                Message.message_id > closed_through(conversation_id),
-            )
-        )
-        or 0
-    )
+    return count_current(conversation_id, after=closed_through(conversation_id))
 
 
 def _oldest(conversation_id: int, settings: Settings) -> Open | None:
@@ -225,11 +215,7 @@ def _newest_summary(conversation_id: int) -> str:
 def _open_rows(conversation_id: int, limit: int) -> Sequence[Message]:
     return db.session.scalars(
         select(Message)
-        .where(
-            Message.conversation_id == conversation_id,
-            Message.superseded_by_id.is_(None),
-            Message.message_id > closed_through(conversation_id),
-        )
+        .where(current(conversation_id), Message.message_id > closed_through(conversation_id))
         .order_by(Message.message_id)
         .limit(limit)
         .execution_options(populate_existing=True)

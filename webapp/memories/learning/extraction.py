@@ -38,8 +38,6 @@ log = logging.getLogger(__name__)
 MAX_CALLS = 4
 """Model calls of one run; a longer backlog goes on with the next one."""
 NEAREST = 10
-IDLE_SECONDS = 60
-OWED_DAYS = 7
 
 COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", "overruled", "rejected", "malformed")
 

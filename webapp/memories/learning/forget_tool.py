@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
+from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.engine.carrying import names_it
@@ -83,17 +84,7 @@ def _was_offered(turn: Message, args: Forget, said: str) -> bool:
     """Whether the reply before asked about just this memory, and the user says yes."""
     if not (_ASSENTS.search(said) or _ASKS_TO_FORGET.search(said)) or _DECLINES.search(said):
         return False
-    before = db.session.scalar(
-        select(Message)
-        .where(
-            Message.conversation_id == turn.conversation_id,
-            Message.superseded_by_id.is_(None),
-            Message.role == "assistant",
-            Message.message_id < turn.message_id,
-        )
-        .order_by(Message.message_id.desc())
-        .limit(1)
-    )
+    before = db.session.scalar(said_before(turn.conversation_id, turn.message_id, "assistant"))
     outputs = [call.get("output") or {} for call in (before.tool_calls or ())] if before else []
     offered = [item for output in outputs if output.get("status") == "asks_first" for item in output["memories"]]
     return any(args.memory_id == item["memory_id"] or args.content == item["content"] for item in offered)
@@ -101,17 +92,7 @@ def _was_offered(turn: Message, args: Forget, said: str) -> bool:
 
 def _just_said(asked: Message, memory_ids: Sequence[int]) -> bool:
     """Whether all of these rest on what the user said right before: "forget that" names them."""
-    latest = (
-        select(Message.message_id)
-        .where(
-            Message.conversation_id == asked.conversation_id,
-            Message.superseded_by_id.is_(None),
-            Message.role == "user",
-            Message.message_id < asked.message_id,
-        )
-        .order_by(Message.message_id.desc())
-        .limit(1)
-    )
+    latest = said_before(asked.conversation_id, asked.message_id, "user").with_only_columns(Message.message_id)
     resting = select(MemoryEvidence.memory_id).where(
         MemoryEvidence.message_id == db.session.scalar(latest), MemoryEvidence.memory_id.in_(memory_ids)
     )

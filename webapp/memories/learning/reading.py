@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sqlalchemy import false, func, select
+from sqlalchemy import false, select
 
 from webapp.accounts.models import User
 from webapp.conversations import titles
+from webapp.conversations.current import count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.llm.errors import ModelError
@@ -108,35 +109,20 @@ def owner_of(conversation: Conversation) -> User:
 
 def has_newer(conversation: Conversation, through: int) -> bool:
     """Whether the user said something in the conversation after a message."""
-    return (
-        db.session.scalars(
-            select(func.count())
-            .select_from(Message)
-            .where(
-                Message.conversation_id == conversation.conversation_id,
-                Message.superseded_by_id.is_(None),
-                Message.role == "user",
-                Message.message_id > through,
-            )
-        ).one()
-        > 0
-    )
+    return count_current(conversation.conversation_id, "user", after=through) > 0
 
 
 def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
     """The messages after one, with a few before it; what waits for a reply that is being written stays for later."""
-    current = select(Message).where(
-        Message.conversation_id == conversation_id,
-        Message.superseded_by_id.is_(None),
-    )
+    messages = select(Message).where(current(conversation_id))
     new = db.session.scalars(
-        current.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
+        messages.where(Message.message_id > after).order_by(Message.message_id).limit(MAX_LINES)
     ).all()
     streaming = next((row for row in new if row.status == "streaming"), None)
     if streaming is not None:
         new = [row for row in new if row.message_id < (streaming.reply_to_id or streaming.message_id)]
     before = db.session.scalars(
-        current.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
+        messages.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
     ).all()
     return [
         ConversationLine(row.message_id, row.role, row.content, row.created_at, row.message_id > after)

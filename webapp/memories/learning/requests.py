@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 
 from redis import Redis
 from redis.exceptions import RedisError
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.current import count_current
+from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Unavailable
@@ -87,8 +88,9 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
     client, key = redis(), _key(conversation_id)
     known = run_of(conversation_id)
     if known is not None:
+        read = count_current(conversation_id, "user", after=_base(client, key), through=result.through)
         with client.pipeline() as pipe:
-            pipe.hset(key, "read", min(known.of, _said(conversation_id, _base(client, key), result.through)))
+            pipe.hset(key, "read", min(known.of, read))
             for name, count in result.counts.items():
                 if count:
                     pipe.hincrby(key, f"count:{name}", count)
@@ -165,27 +167,9 @@ def _begin(conversation_id: int, base: int | None) -> None:
     client, key = redis(), _key(conversation_id)
     with client.pipeline() as pipe:
         pipe.delete(key)
-        pipe.hset(key, mapping={"base": base, "of": _said(conversation_id, base), "read": 0})
+        pipe.hset(key, mapping={"base": base, "of": count_current(conversation_id, "user", after=base), "read": 0})
         pipe.expire(key, RUN_SECONDS)
         pipe.execute()
-
-
-def _said(conversation_id: int, after: int, through: int | None = None) -> int:
-    """How many messages the user wrote in a part of a conversation."""
-    place = [Message.message_id > after, *([Message.message_id <= through] if through is not None else [])]
-    return (
-        db.session.scalar(
-            select(func.count())
-            .select_from(Message)
-            .where(
-                Message.conversation_id == conversation_id,
-                Message.superseded_by_id.is_(None),
-                Message.role == "user",
-                *place,
-            )
-        )
-        or 0
-    )
 
 
 def _text(value: bytes | str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
+from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.admission import Refusal
@@ -133,17 +134,7 @@ def held_conversation(turn: Message) -> Conversation:
 
 
 def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
-    rows = db.session.scalars(
-        select(Message)
-        .where(
-            Message.conversation_id == turn.conversation_id,
-            Message.superseded_by_id.is_(None),
-            Message.role == "user",
-            Message.message_id < turn.message_id,
-        )
-        .order_by(Message.message_id.desc())
-        .limit(RECENT_MESSAGES)
-    ).all()
+    rows = db.session.scalars(said_before(turn.conversation_id, turn.message_id, "user", RECENT_MESSAGES)).all()
     return tuple(
         SourceMessage(number, row.message_id, "user", row.content, row.created_at)
         for number, row in enumerate(reversed(rows), 1)
@@ -151,19 +142,8 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
-    return tuple(
-        db.session.scalars(
-            select(Message.content)
-            .where(
-                Message.conversation_id == turn.conversation_id,
-                Message.superseded_by_id.is_(None),
-                Message.role == "assistant",
-                Message.message_id < turn.message_id,
-            )
-            .order_by(Message.message_id.desc())
-            .limit(RECENT_MESSAGES)
-        )
-    )
+    replies = said_before(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
+    return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:

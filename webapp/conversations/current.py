@@ -1,0 +1,26 @@
+"""The messages that are part of a conversation now, for whoever reads them: what was edited away is not among them."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, and_, func, select
+
+from webapp.conversations.models import Message
+from webapp.database import db
+
+
+def current(conversation_id: int, role: str | None = None) -> ColumnElement[bool]:
+    """The condition that a message is part of the conversation now; with `role`, one of that side."""
+    side = [Message.role == role] if role is not None else []
+    return and_(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), *side)
+
+
+def said_before(conversation_id: int, message_id: int, role: str, most: int = 1) -> Select[Message]:
+    """What one side said before a message, the latest first."""
+    earlier = select(Message).where(current(conversation_id, role), Message.message_id < message_id)
+    return earlier.order_by(Message.message_id.desc()).limit(most)
+
+
+def count_current(conversation_id: int, role: str | None = None, *, after: int = 0, through: int | None = None) -> int:
+    """How many messages there are after one, and up to another if that is given."""
+    found = select(func.count()).select_from(Message).where(current(conversation_id, role), Message.message_id > after)
+    return db.session.scalar(found if through is None else found.where(Message.message_id <= through)) or 0
