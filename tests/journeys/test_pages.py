@@ -135,3 +135,13 @@ def test_a_reset_point_is_extracted_again(
     place = points(client, told)["by"]["place"]
     assert (place["extracted_points"], place["confidence_score"]) == (["Again"], 0.8)
     assert browser.post(path.replace("place", "unknown"), data={"csrf_token": token}).status_code == 404
+
+
+def test_numbers_no_row_can_have_are_refused_politely(told: int, user: Person, login: Callable) -> None:
+    browser = login(user)
+    token = csrf_token(browser.get("/").text)
+    for number in (f"{1:012}{'9' * 5_000}", "1" * 13, "²", "-1", ""):
+        given = {"csrf_token": token, "do": "not-right", "evidence_id": number}
+        assert browser.post(f"/c/{told}/points/place/change", data=given).status_code == 422, number[:20]
+    given = {"csrf_token": token, "do": f"remove-{'9' * 5_000}", "count": "1", "p0.title": "Soil"}
+    assert "Soil" in browser.post("/journeys/new", data=given).text

@@ -29,7 +29,7 @@ def changed(definition: dict[str, Any], do: str) -> dict[str, Any]:
     """The definition after a button of the form: add, remove-2, up-2 or down-2; any other changes nothing."""
     points = list(definition["points"])
     what, _, place = do.partition("-")
-    at = int(place) if place.isdecimal() and int(place) < len(points) else None
+    at = next((number for number in range(len(points)) if str(number) == place), None)
     if what == "add" and len(points) < MAX_POINTS:
         points.append({})
     elif what == "remove" and at is not None:

@@ -11,14 +11,14 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db, now
+from webapp.dates import in_full
 from webapp.errors import Invalid
 from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view, points_of
-from webapp.journeys.report_content import long_date
-from webapp.validation import MAX_ID
+from webapp.validation import MAX_ID, parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("journeys", __name__)
@@ -147,7 +147,7 @@ def summary(conversation_id: int) -> ViewResult:
 def summary_page(conversation_id: int) -> ViewResult:
     """The summary to be read and printed."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
-    day = long_date(now().date())
+    day = in_full(now().date())
     return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)
 
 
@@ -161,10 +161,10 @@ def summary_text(conversation_id: int, form: str) -> ViewResult:
 
 
 def _evidence_id() -> int:
-    given = request.form.get("evidence_id", "")
-    if not given.isdecimal() or not 1 <= int(given[:12]) <= MAX_ID:
+    found = parse_id(request.form.get("evidence_id"))
+    if found is None:
         raise Invalid.field("evidence_id", "must be the number of an answer")
-    return int(given)
+    return found
 
 
 def _words() -> str:

@@ -57,25 +57,6 @@ def fingerprint(report: Report) -> str:
     return hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()
 
 
-def long_date(day: date) -> str:
-    """A date in words, the same whatever the machine's language."""
-    months = (
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    )
-    return f"{day.day} {months[day.month - 1]} {day.year}"
-
-
 def file_name(report: Report, day: date, ending: str = "pdf") -> str:
     """An ASCII name for the file."""
     words = "".join(char if char.isascii() and char.isalnum() else " " for char in report.journey).split()

@@ -10,7 +10,8 @@ from pathlib import Path
 from fpdf import FPDF
 from fpdf.enums import MethodReturnValue, XPos, YPos
 
-from webapp.journeys.report_content import Answer, Quotation, Report, label, long_date
+from webapp.dates import in_full
+from webapp.journeys.report_content import Answer, Quotation, Report, label
 from webapp.journeys.report_fonts import FALLBACKS, cut, needed, printable
 
 INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
@@ -29,7 +30,7 @@ SHORT = 4
 def make_pdf(report: Report, day: date) -> bytes:
     """The pages of a summary, printed on a day. Text that no font can show is left out; nothing in it makes it fail."""
     report = _shown(report)
-    texts = [*_texts(report), long_date(day), FOOT, OPEN, ASIDE, UNCLEAR, "•–·“”0123456789"]
+    texts = [*_texts(report), in_full(day), FOOT, OPEN, ASIDE, UNCLEAR, "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
         faces, points = needed(texts)
         pages = _Pages(report.journey, day)
@@ -62,7 +63,7 @@ class _Pages(FPDF):
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
         width = self.epw - 22
-        self.cell(width, 5, self._fitting(f"{self.journey} · {long_date(self.day)}", width))
+        self.cell(width, 5, self._fitting(f"{self.journey} · {in_full(self.day)}", width))
         self.cell(22, 5, f"{self.page_no()} / {{pages}}", align="R")
 
     def text_block(self, text: str, *, height: float, indent: float = 0, align: str = "L") -> None:
@@ -95,7 +96,7 @@ def _front(pages: _Pages, report: Report) -> None:
     pages.text_block(report.front_page, height=9)
     pages.set_font("sans", size=10.5)
     pages.set_text_color(*MUTED)
-    for line in (report.person, f"{report.journey} · {long_date(pages.day)}"):
+    for line in (report.person, f"{report.journey} · {in_full(pages.day)}"):
         if line:
             pages.text_block(line, height=5.6)
     for answer in report.answers:
@@ -132,7 +133,7 @@ def _write(pages: _Pages, report: Report) -> None:
     # Each on a line of its own: a name in a script that runs from right to left would draw the date to its side.
     if report.person:
         pages.text_block(report.person, height=6)
-    pages.text_block(long_date(pages.day), height=6)
+    pages.text_block(in_full(pages.day), height=6)
     pages.set_text_color(*MUTED)
     if report.conversation and report.conversation != report.journey:
         pages.text_block(report.conversation, height=6)
@@ -216,7 +217,7 @@ def _quotation(pages: _Pages, quote: Quotation) -> None:
     pages.text_block(f"“{quote.text}”", height=5.6, indent=INDENT + 2)
     pages.set_font("sans", size=8.5)
     pages.set_text_color(*MUTED)
-    pages.text_block(f"You, {long_date(quote.said_at.date())}", height=4.6, indent=INDENT + 2)
+    pages.text_block(f"You, {in_full(quote.said_at.date())}", height=4.6, indent=INDENT + 2)
     _mark(pages, first, top)
     pages.ln(2)
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from webapp.journeys.report_content import Answer, Report, long_date
+from webapp.dates import in_full
+from webapp.journeys.report_content import Answer, Report
 
 OPEN, ASIDE = "Not yet talked about.", "Set aside at your wish."
 
 
 def as_markdown(report: Report, day: date) -> str:
     """The summary as Markdown; what people said cannot become a heading, a list or HTML."""
-    head = [f"# {_line(report.journey)}", " · ".join(_line(part) for part in (report.person, long_date(day)) if part)]
+    head = [f"# {_line(report.journey)}", " · ".join(_line(part) for part in (report.person, in_full(day)) if part)]
     head += [f"{report.addressed} of {len(report.answers)} points talked through", _line(report.description)]
     blocks = [*head]
     if report.front_page:
@@ -67,7 +68,7 @@ def _answer(answer: Answer) -> list[str]:
         *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
         *(f"- Two answers disagree: {_line(text)}" for text in answer.unclear),
     ]
-    quotes = [f"> {_line(quote.text)}\n> — you, {long_date(quote.said_at.date())}" for quote in answer.quotes]
+    quotes = [f"> {_line(quote.text)}\n> — you, {in_full(quote.said_at.date())}" for quote in answer.quotes]
     return ["\n".join(listed), *quotes]
 
 
