@@ -35,6 +35,12 @@ def withdraw(anna, fact_id):
     return
 
 
+def undo(anna, fact_id):
+    change = anna.get("/api/memories/changes").get_json()["changes"][0]
+    assert [item["memory_id"] for item in change["changes"]] == [fact_id]
+    assert anna.post(f"/api/memories/changes/{change['change_set_id']}/undo").status_code == 200
+
+
 def forget(anna, fact_id):
     return anna.delete(f"/api/memories/{fact_id}").get_json()
 
@@ -133,3 +139,18 @@ def test_leaving_takes_it_along(app, family, model):
     assert ben.delete(f"/api/spaces/{space_id}/members/{ben.person.user_id}").status_code in (200, 204)
     page = anna.get(f"/api/conversations/{cleo_talk}/messages").get_json()["messages"]
     assert "lighthouses" not in str([row for row in page if row["role"] == "assistant"]), theirs
+
+
+@pytest.mark.parametrize("is_the_sharing_alone", [False, True])
+def test_undoing_what_shared_it_takes_it_back_too(family, model, is_the_sharing_alone):
+    anna, ben, space_id, fact_id = family
+    if is_the_sharing_alone:  # else the undo takes back the whole fact
+        for visibility in ("private", "shared"):
+            anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": visibility})
+    talk = converse(ben, space_id)
+    model.script(match="eat", reply=f"Careful. {FACT}. Soup is fine.", times=1)
+    assert WORD in str(say(ben, talk, "What may Ylva eat?"))
+    undo(anna, fact_id)
+    assert anna.get(f"/api/memories/{fact_id}").status_code == (200 if is_the_sharing_alone else 404)
+    page = str(ben.get(f"/api/conversations/{talk}/messages").get_json()["messages"])
+    assert WORD not in page and "Soup is fine." in page

@@ -12,13 +12,14 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.engine import undo as undoing
-from webapp.memories.engine.keys import canonical_fact_key
-from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Snapshot
+from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.keeping import versions
+from webapp.memories.keeping.forgetting import graveyard
 from webapp.memories.keeping.journal import Journal, snapshot
+from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.memories.service import check_key, key_holder
+from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
@@ -67,14 +68,18 @@ def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = Tr
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
     """One change set. Raises NotFound."""
+    return view_change_sets([_own(user_id, change_set_id)])[0]
+
+
+def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
     row = db.session.scalar(
-        select(MemoryChangeSet).where(
-            MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id
-        )
+        select(MemoryChangeSet)
+        .where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id == change_set_id)
+        .execution_options(populate_existing=True)
     )
     if row is None:
         raise NotFound("There is no such change set.")
-    return view_change_sets([row])[0]
+    return row
 
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
@@ -134,8 +139,9 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
 
     Raises NotFound, and Conflict with every memory that stands in the way: changed since, forgotten, or its key taken.
     """
+    hold_reached(user_id, [change["memory_id"] for change in _own(user_id, change_set_id).changes])
     versions.hold(user_id)
-    original = get_change_set(user_id, change_set_id).row
+    original = _own(user_id, change_set_id)
     if original.undone_at is not None:
         raise Conflict("This was undone already.")
     changes = _changes_of(original)
@@ -155,6 +161,7 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
         )
     journal = Journal(user_id, "undo", conversation_id=original.conversation_id)
     removed = [step.ref for step in plan.steps if isinstance(step, Remove)]
+    withdraw(user_id, _taken_back(plan.steps))
     if removed:
         for space_id in db.session.scalars(select(Memory.space_id).where(Memory.memory_id.in_(removed))):
             touch(space_id)
@@ -175,6 +182,21 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     row.changes = [*({"memory_id": ref, "before": 1, "after": None, "evidence": []} for ref in removed), *row.changes]
     db.session.flush()
     return view_change_sets([row])[0]
+
+
+def _taken_back(steps: Sequence[Reversal]) -> list[Memory]:
+    """The memories that others can read, and will not any more."""
+    ends = {
+        step.ref: step.fields if isinstance(step, PutBack) else {}
+        for step in steps
+        if not isinstance(step, DropEvidence)
+    }
+    shared = db.session.scalars(select(Memory).where(Memory.memory_id.in_(ends), Memory.visibility == "shared"))
+    return [
+        row
+        for row in shared
+        if (ends[row.memory_id].get("visibility"), ends[row.memory_id].get("space_id")) != ("shared", row.space_id)
+    ]
 
 
 def _changes_of(row: MemoryChangeSet) -> list[Change]:
@@ -204,15 +226,15 @@ def _present(user_id: int, changes: Sequence[Change]) -> Present:
         .where(Memory.user_id == user_id, Memory.memory_id.in_({change.ref for change in changes}))
         .execution_options(populate_existing=True)
     ).all()
-    wanted = [change.before.fields for change in changes if change.before and change.before.slot]
-    holders: dict[str, int] = {}
-    for fields in wanted:
-        key = canonical_fact_key(fields.get("fact_key"), fields.get("category"))
-        holder = key_holder(user_id, fields.get("fact_key"), fields.get("category"), fields.get("space_id"))
-        if key and holder is not None:
-            holders[key] = holder
+    places: dict[Place, str] = {}
+    for change in changes:
+        if change.before and (slot := change.before.slot):
+            fields = change.before.fields
+            places[fields.get("fact_key"), fields.get("category"), fields.get("space_id")] = slot
+    holders = key_holders(user_id, places) if places else {}
+    yard = graveyard(user_id)
     return Present(
         memories={row.memory_id: Snapshot(row.revision, snapshot(row)) for row in rows},
-        key_holders=holders,
-        is_forgotten=lambda fields: is_forgotten(user_id, fields),
+        key_holders={places[place]: holder for place, holder in holders.items()},
+        is_forgotten=lambda fields: is_forgotten(yard, fields),
     )

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, or_, select
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
+from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping import forgetting, versions
 from webapp.memories.keeping.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
@@ -82,7 +83,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(user_id, fields):
+    if is_forgotten(forgetting.graveyard(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # Words come back, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}
@@ -112,9 +113,8 @@ def recount(memory_ids: Iterable[int]) -> None:
     db.session.flush()
 
 
-def is_forgotten(user_id: int, fields: Mapping[str, Any]) -> bool:
+def is_forgotten(yard: Graveyard, fields: Mapping[str, Any]) -> bool:
     """Whether the tombstones forbid a memory with these fields."""
-    yard = forgetting.graveyard(user_id)
     return yard.forbids(str(fields.get("content") or ""), fields.get("fact_key"), fields.get("fact_value"))
 
 
