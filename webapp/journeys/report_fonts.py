@@ -1,4 +1,4 @@
-"""The fonts of the summary, cut to the letters that a text needs; no database, no web.
+"""The fonts of what is set as a PDF, cut to the letters that a text needs; no database, no web.
 
 The families come as variable fonts, which a PDF cannot hold: each is cut to the text's letters first, then set to one
 weight, which takes a tenth of the time of the other order. Arabic and Chinese, Japanese and Korean letters have fonts
@@ -17,6 +17,7 @@ from pathlib import Path
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
+from fpdf import FPDF
 
 _FEATURES = ["liga", "calt", "ccmp", "locl", "mark", "mkmk", "init", "medi", "fina", "isol", "rlig"]
 
@@ -103,6 +104,16 @@ def _everything() -> frozenset[int]:
     main = frozenset.intersection(*(coverage(face.package, face.file) for face in MAIN))
     others = [coverage(*face) for face in faces if face in {(item.package, item.file) for item in FALLBACKS}]
     return main.union(*others) - joiners
+
+
+def add_fonts(pages: FPDF, texts: Iterable[str], folder: Path) -> None:
+    """Give a PDF the fonts of its texts, cut to them and written into a folder that has to outlive `pages`."""
+    faces, points = needed(texts)
+    for face, path in cut(faces, points, folder):
+        for style in ("", "B", "I") if face in FALLBACKS else (face.style,):
+            pages.add_font(face.family, style, str(path))
+    pages.set_fallback_fonts([face.family for face in faces if face in FALLBACKS])
+    pages.set_text_shaping(use_shaping_engine=True)
 
 
 def needed(texts: Iterable[str]) -> tuple[list[Face], set[int]]:

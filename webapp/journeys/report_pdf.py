@@ -12,7 +12,7 @@ from fpdf.enums import MethodReturnValue, XPos, YPos
 
 from webapp.dates import in_full
 from webapp.journeys.report_content import Answer, Quotation, Report, label
-from webapp.journeys.report_fonts import FALLBACKS, cut, needed, printable
+from webapp.journeys.report_fonts import add_fonts, printable
 
 INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
 MARGIN, INDENT = 24, 5
@@ -32,14 +32,8 @@ def make_pdf(report: Report, day: date) -> bytes:
     report = _shown(report)
     texts = [*_texts(report), in_full(day), FOOT, OPEN, ASIDE, UNCLEAR, "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
-        faces, points = needed(texts)
         pages = _Pages(report.journey, day)
-        for face, path in cut(faces, points, Path(folder)):
-            styles = ("", "B", "I") if face in FALLBACKS else (face.style,)
-            for style in styles:
-                pages.add_font(face.family, style, str(path))
-        pages.set_fallback_fonts([face.family for face in faces if face in FALLBACKS])
-        pages.set_text_shaping(use_shaping_engine=True)
+        add_fonts(pages, texts, Path(folder))
         _write(pages, report)
         return bytes(pages.output())
 

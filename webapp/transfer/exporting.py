@@ -193,10 +193,16 @@ def _conversation(user_id: int, conversation_id: int, form: str) -> tuple[str, b
         "markdown": conversations.as_markdown,
         "json": conversations.as_json,
         "html": conversations.as_html,
-        "pdf": conversations.as_pdf,
+        "pdf": _as_pdf,
     }
     made = writers[form](talk)
     return talk.file_stem, made.encode() if isinstance(made, str) else made
+
+
+def _as_pdf(talk: conversations.Talk) -> bytes:
+    from webapp.transfer.writers.conversation_pdf import as_pdf
+
+    return as_pdf(talk)
 
 
 def _memories(user_id: int, form: str) -> bytes:

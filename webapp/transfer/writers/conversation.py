@@ -1,21 +1,15 @@
-"""A conversation as Markdown, JSON, HTML or PDF."""
+"""A conversation as Markdown, JSON or HTML; as PDF it is in conversation_pdf."""
 
 from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from fpdf import FPDF
-from fpdf.enums import XPos, YPos
-
-from webapp.journeys.report_fonts import FALLBACKS, cut, needed, printable
 from webapp.markdown import render
 
 SPEAKERS = {"user": "You", "assistant": "Assistant"}
@@ -56,7 +50,7 @@ def as_markdown(talk: Talk) -> str:
     """Headings by speaker, the messages as they were written."""
     parts = [f"# {talk.title}\n"]
     for said in talk.messages:
-        parts.append(f"## {SPEAKERS[said.role]}{_when(said)}\n\n{said.content}\n")
+        parts.append(f"## {SPEAKERS[said.role]}{when(said)}\n\n{said.content}\n")
     return "\n".join(parts)
 
 
@@ -82,46 +76,13 @@ def as_html(talk: Talk) -> str:
     for said in talk.messages:
         body = str(render(said.content)) if said.role == "assistant" else f"<p>{escape(said.content)}</p>"
         kind = "reply" if said.role == "assistant" else "you"
-        heading = escape(SPEAKERS[said.role] + _when(said))
+        heading = escape(SPEAKERS[said.role] + when(said))
         parts.append(f'<article class="{kind}" dir="auto"><h2>{heading}</h2>{body}</article>')
     return "".join([*parts, "</body></html>"])
 
 
-def as_pdf(talk: Talk) -> bytes:
-    """Pages of plain text; letters that no font has are left out."""
-    shown = [(SPEAKERS[said.role] + _when(said), printable(said.content), said.role) for said in talk.messages]
-    title = printable(talk.title) or "Conversation"
-    with tempfile.TemporaryDirectory() as folder:
-        faces, points = needed([title, *(f"{head} {text}" for head, text, _ in shown), "0123456789/"])
-        pages = FPDF(format="A4")
-        pages.set_margins(24, 24, 24)
-        pages.set_auto_page_break(True, margin=24)
-        pages.set_title(title)
-        for face, path in cut(faces, points, Path(folder)):
-            for style in ("", "B", "I") if face in FALLBACKS else (face.style,):
-                pages.add_font(face.family, style, str(path))
-        pages.set_fallback_fonts([face.family for face in faces if face in FALLBACKS])
-        pages.set_text_shaping(use_shaping_engine=True)
-        pages.add_page()
-        pages.set_font("serif", size=20)
-        _block(pages, title, 9)
-        for head, text, _role in shown:
-            pages.ln(5)
-            pages.set_font("sans", "B", 9)
-            pages.set_text_color(106, 98, 88)
-            _block(pages, head, 5)
-            pages.set_font("sans", size=11)
-            pages.set_text_color(31, 28, 24)
-            _block(pages, text, 5.8)
-        return bytes(pages.output())
-
-
-def _block(pages: FPDF, text: str, height: float) -> None:
-    pages.set_x(pages.l_margin)
-    pages.multi_cell(pages.epw, height, text, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
-
-
-def _when(said: Said) -> str:
+def when(said: Said) -> str:
+    """What follows a speaker's name: when it was said, where that is known."""
     return f" · {said.at:%Y-%m-%d %H:%M}" if said.at else ""
 
 

@@ -1,0 +1,42 @@
+"""A conversation as PDF, apart from the other forms: its libraries take 25 MB, and are loaded when somebody asks."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from fpdf import FPDF
+from fpdf.enums import XPos, YPos
+
+from webapp.journeys.report_fonts import add_fonts, printable
+
+from .conversation import SPEAKERS, Talk, when
+
+
+def as_pdf(talk: Talk) -> bytes:
+    """Pages of plain text; letters that no font has are left out."""
+    shown = [(SPEAKERS[said.role] + when(said), printable(said.content)) for said in talk.messages]
+    title = printable(talk.title) or "Conversation"
+    with tempfile.TemporaryDirectory() as folder:
+        pages = FPDF(format="A4")
+        pages.set_margins(24, 24, 24)
+        pages.set_auto_page_break(True, margin=24)
+        pages.set_title(title)
+        add_fonts(pages, [title, *(f"{head} {text}" for head, text in shown), "0123456789/"], Path(folder))
+        pages.add_page()
+        pages.set_font("serif", size=20)
+        _block(pages, title, 9)
+        for head, text in shown:
+            pages.ln(5)
+            pages.set_font("sans", "B", 9)
+            pages.set_text_color(106, 98, 88)
+            _block(pages, head, 5)
+            pages.set_font("sans", size=11)
+            pages.set_text_color(31, 28, 24)
+            _block(pages, text, 5.8)
+        return bytes(pages.output())
+
+
+def _block(pages: FPDF, text: str, height: float) -> None:
+    pages.set_x(pages.l_margin)
+    pages.multi_cell(pages.epw, height, text, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
