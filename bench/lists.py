@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from flask import Flask
-from flask_migrate import upgrade
 from sqlalchemy import event, text
+from werkzeug.test import TestResponse
 
+from bench.product import application
 from bench.report import percentile, table, verdict
 from bench.rows import MOST_MEMORIES, fill
 from tests.support.people import Person, browser_client, make_person
 from tests.support.servers import Servers, test_servers
-from webapp import create_app
-from webapp.config import Settings
 from webapp.database import db
 from webapp.web import Cursor
 
@@ -43,19 +42,9 @@ def _measure(database: str, label: str) -> bool:
     rows, slowest = [], 0.0
     first: dict[str, float] = {}
     with _servers(database) as servers:
-        app = create_app(
-            Settings(
-                var_dir=servers.directory,
-                database_url=servers.database_url,
-                redis_url=servers.redis_url,
-                secret_key="only for benchmarks, and long enough",
-                log_level="WARNING",
-                rate_limits=False,
-            )
-        )
-        with app.app_context():
-            upgrade()
-            if servers.mariadb is not None:
+        app = application(servers, rate_limits=False)
+        if servers.mariadb is not None:
+            with app.app_context():
                 db.session.execute(text(f"SET GLOBAL innodb_buffer_pool_size = {BUFFER_POOL}"))
         person = make_person(app)
         filled = 0
@@ -69,7 +58,7 @@ def _measure(database: str, label: str) -> bool:
                 f" filled in {time.monotonic() - started:.0f} s",
                 flush=True,
             )
-            for name, request in _views(app, person, conversation, size).items():
+            for name, request in views(app, person, conversation, size).items():
                 queries, p50, p95, cpu = _time(app, request)
                 first.setdefault(name, p50)
                 slowest = max(slowest, p95)
@@ -97,18 +86,19 @@ def _servers(database: str) -> Iterator[Servers]:
         os.environ.pop("TEST_DB") if before is None else os.environ.update(TEST_DB=before)
 
 
-def _views(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], object]]:
+def views(app: Flask, person: Person, conversation: int, size: int) -> dict[str, Callable[[], TestResponse]]:
+    """Requests of a user for whom `fill` made that much, by the name of the view."""
     browser = browser_client(app, person)
     client = app.test_client()
     token = {"Authorization": f"Bearer {person.token}"}
 
-    def api(path: str) -> Callable[[], object]:
+    def api(path: str) -> Callable[[], TestResponse]:
         return lambda: client.get(f"/api/{path}", headers=token)
 
-    def page(path: str) -> Callable[[], object]:
+    def page(path: str) -> Callable[[], TestResponse]:
         return lambda: browser.get(path)
 
-    def part(path: str) -> Callable[[], object]:
+    def part(path: str) -> Callable[[], TestResponse]:
         return lambda: browser.get(path, headers={"HX-Request": "true"})
 
     middle = size // 2
@@ -122,7 +112,7 @@ def _views(app: Flask, person: Person, conversation: int, size: int) -> dict[str
         "API: memories of a kind": api("memories?limit=50&memory_type=entity"),
         "API: memories that no longer hold": api("memories?limit=50&is_closed=true"),
         "sidebar": part("/sidebar"),
-        "sidebar from the middle": part(f"/sidebar?cursor={_position(middle)}"),
+        "sidebar from the middle": part(f"/sidebar?cursor={_position(middle, 0)}"),
         "conversation page": page(f"/c/{conversation}"),
         "conversation beside the sidebar": part(f"/c/{conversation}"),
         "conversation page, at the middle": page(f"/c/{conversation}?at={middle}"),
@@ -134,13 +124,16 @@ def _views(app: Flask, person: Person, conversation: int, size: int) -> dict[str
     }
 
 
-def _position(row: int) -> str:
-    """The cursor of the row of that number; conversations and memories are a second apart."""
+def _position(row: int, *before: int) -> str:
+    """The cursor of the row of that number; conversations and memories are a second apart.
+
+    The sidebar's begins with whether the row is pinned.
+    """
     at = datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=row)
-    return Cursor.encode(int(at.timestamp()) * 1_000_000, 2**31 - 1)
+    return Cursor.encode(*before, int(at.timestamp()) * 1_000_000, 2**31 - 1)
 
 
-def _time(app: Flask, request: Callable[[], object]) -> tuple[int, float, float, float]:
+def _time(app: Flask, request: Callable[[], TestResponse]) -> tuple[int, float, float, float]:
     """Statements of one request, p50 and p95 of its time, p50 of the CPU time of its thread."""
     for _ in range(WARM_UP):
         _answered(request())
@@ -161,7 +154,7 @@ def _time(app: Flask, request: Callable[[], object]) -> tuple[int, float, float,
     return queries, percentile(times, 50), percentile(times, 95), percentile(cpu, 50)
 
 
-def _answered(response: object) -> None:
+def _answered(response: TestResponse) -> None:
     if response.status_code != 200:
         raise RuntimeError(f"{response.request.path} answered {response.status_code}")
 

@@ -4,30 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from flask import Flask
 from flask_migrate import upgrade
 
-from tests.support.servers import test_servers
+from tests.support.counting import Counting
+from tests.support.servers import Servers, test_servers
 from webapp import create_app
 from webapp.config import Settings
+from webapp.llm.offline.testing import ServerHandle, serve_in_thread
+from webapp.llm.offline.wire import CHAT_MODEL, EMBEDDING_MODEL
+
+
+def application(servers: Servers, **wishes: object) -> Flask:
+    """The application on these servers, with its tables."""
+    values: dict[str, Any] = {
+        "var_dir": servers.directory,
+        "database_url": servers.database_url,
+        "redis_url": servers.redis_url,
+        "secret_key": "only for benchmarks, and long enough",
+        "log_level": "WARNING",
+    }
+    app = create_app(Settings(**(values | wishes)))
+    with app.app_context():
+        upgrade()
+    return app
 
 
 @contextmanager
 def product(**wishes: object) -> Iterator[Flask]:
-    """The application with its tables, with the packaged embedding model in this process unless wished otherwise."""
+    """The application with the packaged embedding model in this process unless wished otherwise."""
     with test_servers() as servers:
-        values = {
-            "var_dir": servers.directory,
-            "database_url": servers.database_url,
-            "redis_url": servers.redis_url,
-            "secret_key": "only for benchmarks, and long enough",
-            "embedder": "local",
-            "log_level": "WARNING",
-            # The model may be cold when the first question comes; the tables show what it takes.
-            "embedding_query_seconds": 5.0,
-        }
-        app = create_app(Settings(**(values | wishes)))
-        with app.app_context():
-            upgrade()
-        yield app
+        # The model may be cold when the first question comes; the tables show what it takes.
+        yield application(servers, **({"embedder": "local", "embedding_query_seconds": 5.0} | wishes))
+
+
+@contextmanager
+def counted(*, scripted: bool) -> Iterator[tuple[Flask, Counting, ServerHandle]]:
+    """The application with a model server, its background calls counted; its replies are ended with it."""
+    with test_servers() as servers, serve_in_thread(scripted=scripted) as model:
+        app = application(
+            servers,
+            log_level="ERROR",
+            rate_limits=False,
+            openai_base_url=model.base_url,
+            openai_api_key="bench",
+            chat_model=CHAT_MODEL,
+            background_model=CHAT_MODEL,
+            embedding_model=EMBEDDING_MODEL,
+            turn_coalesce_ms=0,
+        )
+        app.testing = True
+        counting = app.extensions["completions"] = Counting(app.extensions["completions"])
+        yield app, counting, model
+        app.extensions["chat"].runner.drain(5)

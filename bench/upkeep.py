@@ -6,17 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from flask import Flask
-from flask_migrate import upgrade
 
+from bench.product import counted
 from bench.report import table, verdict
 from tests.support.counting import Counting
 from tests.support.people import Person, api_client, make_person
-from tests.support.servers import test_servers
 from tests.support.work import work_off
-from webapp import create_app
-from webapp.config import Settings
-from webapp.llm.offline.testing import serve_in_thread
-from webapp.llm.offline.wire import EMBEDDING_MODEL
 
 CONVERSATIONS = (60, 20, 10, 5, 3, 2)
 """Turns of each conversation, 100 in all: one long enough for summaries, most of them short."""
@@ -39,30 +34,9 @@ SAID = (
 
 def main() -> bool:
     """Say 100 things, run the jobs of every turn, and count; whether there is at most one background call a turn."""
-    with test_servers() as servers, serve_in_thread(scripted=True) as model:
-        app = create_app(
-            Settings(
-                var_dir=servers.directory,
-                database_url=servers.database_url,
-                redis_url=servers.redis_url,
-                secret_key="only for benchmarks, and long enough",
-                log_level="ERROR",
-                rate_limits=False,
-                openai_base_url=model.base_url,
-                openai_api_key="bench",
-                chat_model="bench",
-                background_model="bench",
-                embedding_model=EMBEDDING_MODEL,
-                turn_coalesce_ms=0,
-            )
-        )
-        app.testing = True
-        with app.app_context():
-            upgrade()
-        counting = app.extensions["completions"] = Counting(app.extensions["completions"])
+    with counted(scripted=True) as (app, counting, model):
         per_turn = list(_turns(app, make_person(app), counting))
         embeddings = sum(call["path"] == "embeddings" for call in model.calls())
-        app.extensions["chat"].runner.drain(5)
     return _report(counting, per_turn, embeddings)
 
 

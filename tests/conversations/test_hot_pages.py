@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from flask import Flask
 
+from bench.lists import views
 from bench.rows import fill
 from tests.conversations.test_paging import queries
 from tests.support.people import Person
@@ -44,3 +45,13 @@ def test_statements_of_a_page(path: str, app: Flask, user: Person, login) -> Non
             assert browser.get(asked, headers=headers).status_code == 200
         sent[size] = len(statements)
     assert sent == dict.fromkeys(sent, STATEMENTS[path])
+
+
+def test_what_the_benchmark_times_is_answered(app: Flask, user: Person) -> None:
+    """`python -m bench lists` ends at the first view that refuses it, and nobody sees how long the others take."""
+    with app.app_context():
+        talk = fill(user.user_id, 0, 200)
+    answers = {name: request() for name, request in views(app, user, talk, 200).items()}
+    assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 200} == {}
+    for name in ("sidebar from the middle", "API: conversations from the middle"):
+        assert "Conversation 100" in answers[name].text and "Conversation 101" not in answers[name].text, name
