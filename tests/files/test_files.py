@@ -310,6 +310,28 @@ def test_a_deleted_file_is_in_no_prompt(client, model):
     assert "honey" not in json.dumps(_prompts(model)[-1])
 
 
+def test_a_branch_keeps_the_files_that_its_messages_brought(client, login, user, model):
+    early = _send(client, b"Bees dance.", "bees.txt").get_json()["file_id"]
+    late = _send(client, b"Ants dig.", "ants.txt").get_json()["file_id"]
+    gone = _send(client, b"Wasps sting.", "wasps.txt").get_json()["file_id"]
+    talk = _ask(client, "What do they do?", file_ids=[early, gone])
+    client.delete(f"/api/files/{gone}")
+    said = client.get(f"/api/conversations/{talk}/messages").get_json()["messages"]
+    edited = client.post(f"/api/messages/{said[0]['message_id']}/edit", json={"content": "What do bees do?"}).get_json()
+    client.get(f"/api/messages/{edited['message']['message_id']}/response?wait=20")
+    reply = client.get(f"/api/conversations/{talk}/messages").get_json()["messages"][-1]["message_id"]
+    _ask(client, "And these?", talk, file_ids=[late])
+    branched = post_form(login(user), f"/messages/{reply}/branch", page=f"/c/{talk}")
+    assert branched.status_code == 303
+    assert "bees.txt" in login(user).get(branched.location).text
+    _ask(client, "Again, please", int(branched.location.rpartition("/")[2]))
+    prompt = json.dumps(_prompts(model)[-1])
+    assert "Bees dance." in prompt and "Ants dig." not in prompt and "Wasps sting." not in prompt
+    client.delete(f"/api/conversations/{talk}")
+    _ask(client, "And once more", int(branched.location.rpartition("/")[2]))
+    assert "Bees dance." in json.dumps(_prompts(model)[-1])
+
+
 def test_the_composer_attaches_and_the_message_shows(client, login, user, model):
     browser = login(user)
     chips = post_form(

@@ -10,7 +10,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service
 from webapp.chat.api import limit_turns
 from webapp.chat.pages import launched, place_of
-from webapp.conversations import branching, messages
+from webapp.conversations import messages
 from webapp.conversations.pages import render_conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
@@ -43,7 +43,7 @@ def restore(message_id: int, version_id: int) -> Any:
 @signed_in
 def branch(message_id: int) -> Any:
     """Go on from a message in a conversation of its own."""
-    made = branching.branch(current_user_id(), message_id)
+    made = service.branch(current_user_id(), message_id)
     db.session.commit()
     flash("This is a new branch. The conversation it came from is unchanged.")
     return redirect(url_for("conversations_pages.show", conversation_id=made.conversation_id), 303)

@@ -15,7 +15,7 @@ from webapp.chat import turnlog
 from webapp.chat.masking import unmask
 from webapp.chat.models import PipelineStep
 from webapp.chat.runtime import runtime
-from webapp.conversations import messages
+from webapp.conversations import branching, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
@@ -199,6 +199,20 @@ def restore_version(user_id: int, message_id: int, version_id: int) -> Message:
     message = messages.get_message(user_id, message_id)
     conversation = get_conversation(user_id, message.conversation_id, lock=True)
     return messages.restore_version(conversation, message, version_id)
+
+
+def branch(user_id: int, message_id: int) -> Conversation:
+    """A new conversation that begins with what was said up to a message, and with its files. Raises as `branching`."""
+    source = messages.get_message(user_id, message_id)
+    made, copies = branching.branch(user_id, message_id)
+    named = {
+        row.message_id: [file["file_id"] for file in row.custom_payload["files"]]
+        for row in copies
+        if row.custom_payload and "files" in row.custom_payload
+    }
+    if named:
+        made.has_files = files.attach_again(source.conversation_id, made.conversation_id, named)
+    return made
 
 
 def launch(started: Started) -> None:

@@ -22,8 +22,8 @@ _COPIED = (
 )
 
 
-def branch(user_id: int, message_id: int) -> Conversation:
-    """A new conversation that begins with what was said up to a message, in the same space.
+def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
+    """A new conversation that begins with what was said up to a message, in the same space, and what it begins with.
 
     What is copied was read for memories where it was said, and is not read again.
     Raises NotFound, and Conflict for an earlier version, while a reply is being written, and past MOST_COPIED.
@@ -51,20 +51,24 @@ def branch(user_id: int, message_id: int) -> Conversation:
         made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
     made.uses_memory, made.makes_memory = source.uses_memory, source.makes_memory
     made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
-    _copy(rows, made)
-    return made
+    return made, _copy(rows, made)
 
 
-def _copy(rows: Sequence[Message], made: Conversation) -> None:
-    copies: dict[int, int] = {}
+def _copy(rows: Sequence[Message], made: Conversation) -> list[Message]:
+    copies: dict[int, Message] = {}
     last_id = None
     for row in rows:
         copy = Message(conversation_id=made.conversation_id, **{name: getattr(row, name) for name in _COPIED})
+        if row.role == "user":
+            copy.custom_payload = row.custom_payload
         copy.parent_id = last_id
-        copy.reply_to_id = copies.get(row.reply_to_id) if row.reply_to_id else None
+        answered = copies.get(row.reply_to_id) if row.reply_to_id else None
+        copy.reply_to_id = answered.message_id if answered else None
         db.session.add(copy)
         db.session.flush()
-        copies[row.message_id] = last_id = copy.message_id
+        copies[row.message_id] = copy
+        last_id = copy.message_id
     made.extracted_through = last_id
-    messages_changed.send(None, conversation=made, first_id=min(copies.values()))
+    messages_changed.send(None, conversation=made, first_id=min(copy.message_id for copy in copies.values()))
     db.session.flush()
+    return list(copies.values())

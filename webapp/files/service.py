@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -132,6 +132,21 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
         names.append({"file_id": row.file_id, "name": row.name})
     db.session.flush()
     return names
+
+
+def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Sequence[int]]) -> bool:
+    """Attach files of a conversation, by message, to messages of another one as they were; whether any is left."""
+    attached = select(MessageFile.file_id, MessageFile.mode).where(MessageFile.conversation_id == source_id)
+    modes = {row.file_id: row.mode for row in db.session.execute(attached.order_by(MessageFile.message_id))}
+    rows = [
+        MessageFile(message_id=message_id, file_id=file_id, conversation_id=conversation_id, mode=modes[file_id])
+        for message_id, wanted in file_ids.items()
+        for file_id in wanted
+        if file_id in modes
+    ]
+    db.session.add_all(rows)
+    db.session.flush()
+    return bool(rows)
 
 
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
