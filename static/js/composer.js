@@ -60,12 +60,13 @@ function dropPending() {
   $(".welcome")?.removeAttribute("hidden");
 }
 
-/** The words did not arrive: they go back where they were typed, before anything typed since. */
+/** The words did not arrive: they and their files go back where they were, before anything typed since. */
 function giveBack({ waiting = false } = {}) {
   const sent = form()?.sent;
   if (!sent) return;
   dropPending();
   const since = text().value;
+  $("#composer-files").prepend(...sent.chips);
   fill(since && since !== sent.text ? `${sent.text}\n${since}` : sent.text);
   write({ text: text().value, key: since ? undefined : sent.key, waiting });
   form().sent = null;
@@ -105,7 +106,7 @@ document.addEventListener("htmx:config:request", (event) => {
   }
   ctx.request.headers["Idempotency-Key"] = key;
   if (newest()) ctx.request.headers["Last-Message"] = newest();
-  form().sent = { text: words, key };
+  form().sent = { text: words, key, chips: [] };
   write({ text: words, key, waiting: false });
   say("");
   showPending(words);

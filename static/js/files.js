@@ -14,7 +14,12 @@ function add(files) {
 
 on("click", "[data-remove-file]", (_event, button) => button.closest("[data-file-chip]").remove());
 
-document.addEventListener("composer:taken", () => $("#composer-files")?.replaceChildren(), true);
+// They stay at hand until the message has arrived: if it does not, they come back with its words.
+document.addEventListener("composer:taken", (event) => {
+  const place = $("#composer-files", event.target);
+  event.target.sent.chips = [...place.children];
+  place.replaceChildren();
+}, true);
 
 document.addEventListener("paste", (event) => {
   if (event.target.id === "composer-text" && add(event.clipboardData.files)) event.preventDefault();

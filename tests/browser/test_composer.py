@@ -47,6 +47,24 @@ def test_what_waits_comes_back_when_the_reply_is_stopped(tab, model):
     expect(page.locator(".message-user")).to_have_count(1)
 
 
+def test_files_come_back_with_words_that_did_not_arrive(tab, model):
+    model.script(reply="Read.")
+    page = tab.page
+    attach = page.locator("[data-attach]")
+    attach.set_input_files([{"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees dance."}])
+    expect(page.locator("#composer-files")).to_contain_text("bees.txt")
+    page.route("**/conversations", lambda route: route.fulfill(status=503, body=""))
+    send(page, "What do they do?")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("What do they do?")
+    expect(page.locator("#composer-files")).to_contain_text("bees.txt")
+    page.unroute("**/conversations")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
+    expect(page.locator("#composer-files")).to_be_empty()
+    tab.forgive()
+
+
 def test_commands_are_found_by_their_words(tab):
     page = tab.page
     page.keyboard.press("Control+k")
