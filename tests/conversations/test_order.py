@@ -153,6 +153,16 @@ def test_many_at_once(client, login, user, wish, more, field, value):
     assert client.get(f"/api/conversations/{other}").get_json()[field] != value
 
 
+def test_a_tag_too_many_takes_no_other_away(client, login, user):
+    tags = [str(number) for number in range(20)]
+    full, other = (_talk(client, tags=given)["conversation_id"] for given in (tags, []))
+    browser, both = login(user), {"id": [full, other], "page": "/organise", "wish": "tag"}
+    assert post_form(browser, "/organise", to_tag="one more", **both).status_code == 422
+    assert [client.get(f"/api/conversations/{n}").get_json()["tags"] for n in (full, other)] == [tags, []]
+    assert post_form(browser, "/organise", to_tag="7", **both).status_code == 303
+    assert client.get(f"/api/conversations/{full}").get_json()["tags"] == [*tags[:7], *tags[8:], "7"]
+
+
 def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_user, user):
     folder = _folder(client, "Work")["folder_id"]
     mine = _talk(client)["conversation_id"]
@@ -167,6 +177,43 @@ def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_u
     assert stranger.get(f"/api/conversations/{theirs}").status_code == 200
     assert post_form(browser, "/organise", wish="explode", **both).status_code == 422
     assert post_form(browser, "/organise", wish="tag", to_tag="", **both).status_code == 422
+
+
+def test_many_that_were_deleted_at_once_come_back_at_once(client, api, login, make_user, user):
+    before, *ids = [_talk(client, title=title)["conversation_id"] for title in "abc"]
+    browser, other = login(user), make_user()
+    assert post_form(browser, f"/c/{before}/delete").status_code == 303
+    browser.get("/organise")  # which says what has been done so far
+    assert post_form(browser, "/organise", page="/organise", id=ids, wish="delete").status_code == 303
+    page = browser.get("/organise").text
+    assert "Deleted 2 conversations." in page
+    undo = page.split('action="/organise/undelete?', 1)[1].split('"', 1)[0]
+    assert post_form(login(other), f"/organise/undelete?{undo}", page="/organise").status_code == 303
+    assert _titles(client, "") == []
+    answer = post_form(browser, f"/organise/undelete?{undo}", page="/organise", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, "/organise")
+    assert "Restored 2 conversations." in browser.get("/organise").text
+    assert _titles(client, "") == ["c", "b"]
+    assert post_form(browser, "/organise/undelete?at=then", page="/organise").status_code == 422
+    assert post_form(browser, "/organise/undelete?at=0001-01-01", page="/organise").status_code == 303
+
+
+def test_all_folders_can_be_chosen(client, login, user):
+    for number in range(101):
+        _folder(client, f"{number:03}")
+    last = client.get("/api/folders?limit=100").get_json()["next_cursor"]
+    folder = client.get(f"/api/folders?cursor={last}").get_json()["folders"][0]["folder_id"]
+    talk = _talk(client, folder_id=folder)["conversation_id"]
+    page = login(user).get(f"/c/{talk}/organise").text
+    assert f'<option value="{folder}" selected>' in page  # else to save the tags would take it out of its folder
+
+
+@pytest.mark.parametrize("address", ["endpoint=x", "_method=x", "_external=1&_scheme=gopher"])
+def test_what_the_address_says_beside_filters_is_left_out(client, login, user, address):
+    talk = _talk(client)["conversation_id"]
+    asked = f"/organise?tag=a&archived=1&{address}"
+    answer = post_form(login(user), asked, page="/organise", id=[talk], wish="pin")
+    assert (answer.status_code, answer.location) == (303, "/organise?archived=True&tag=a")
 
 
 def test_the_page_filters_by_its_address_and_keeps_folders(client, login, user):

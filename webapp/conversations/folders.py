@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import Select, func, or_, select, update
 
 from webapp.conversations.models import Conversation, Folder
 from webapp.conversations.schemas import FolderFields, FolderOut
@@ -55,13 +55,7 @@ def delete_folder(user_id: int, folder_id: int) -> None:
 
 def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
     """The user's folders by name, with how many conversations are in each. Raises Invalid for a foreign cursor."""
-    inside = (
-        select(func.count())
-        .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))
-        .correlate(Folder)
-        .scalar_subquery()
-    )
-    statement = select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
+    statement = _counted(user_id)
     if query.cursor:
         try:
             name, last_id = Cursor.decode(query.cursor, str, int)
@@ -72,6 +66,21 @@ def list_folders(user_id: int, query: PageQuery) -> Page[FolderOut]:
         )
     rows = [shown(row, count) for row, count in db.session.execute(statement.limit(query.limit + 1))]
     return Page.of(rows, query.limit, lambda row: (row.name, row.folder_id))
+
+
+def all_folders(user_id: int) -> list[FolderOut]:
+    """All of the user's folders, as `list_folders` gives them; there are at most MOST_FOLDERS."""
+    return [shown(row, count) for row, count in db.session.execute(_counted(user_id))]
+
+
+def _counted(user_id: int) -> Select[Folder, int]:
+    inside = (
+        select(func.count())
+        .where(Conversation.folder_id == Folder.folder_id, Conversation.deleted_at.is_(None))
+        .correlate(Folder)
+        .scalar_subquery()
+    )
+    return select(Folder, inside).where(Folder.user_id == user_id).order_by(Folder.name, Folder.folder_id)
 
 
 def shown(row: Folder, count: int | None = None) -> FolderOut:

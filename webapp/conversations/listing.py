@@ -111,9 +111,7 @@ def _mentions(q: str) -> ColumnElement[bool]:
 
 
 def _microseconds(at: datetime | None) -> int:
-    return round(
-        ((at or datetime(1970, 1, 1, tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1)
-    )
+    return round(((at or EPOCH) - EPOCH) / timedelta(microseconds=1))
 
 
 def _position(cursor: str, *, pinned_first: bool) -> tuple[bool, datetime, int]:

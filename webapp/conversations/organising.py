@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
 
 from webapp.conversations.folders import get_folder
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import MOST_TAGS, ConversationChanges
-from webapp.conversations.service import hide_conversation, owned, update_conversation
-from webapp.database import db
+from webapp.conversations.service import hide_conversation, owned, unhide_conversation, update_conversation
+from webapp.database import db, now
 from webapp.errors import Invalid
 
 SAID = {
@@ -25,10 +28,11 @@ SAID = {
 
 def change_many(
     user_id: int, conversation_ids: Sequence[int], wish: str, *, folder_id: int | None = None, tag: str = ""
-) -> str:
-    """Do what is wished to those that are the user's, and say to how many.
+) -> tuple[str, datetime | None]:
+    """Do what is wished to those that are the user's; to how many, in words, and the moment of a deletion.
 
-    Raises Invalid for a wish that is not one of SAID or lacks its tag, NotFound for a folder that is not the user's.
+    Raises Invalid for a wish that is not one of SAID, lacks its tag or has one too many, NotFound for a folder that is
+    not the user's.
     """
     if wish not in SAID:
         raise Invalid.field("wish", "is not something that can be done")
@@ -39,12 +43,26 @@ def change_many(
     # In the order of their ids, as everybody locks them: two orders of locking end in deadlocks.
     mine = owned(user_id).where(Conversation.conversation_id.in_(conversation_ids))
     rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
+    at = now() if wish == "delete" and rows else None
     for row in rows:
         if wish == "delete":
-            hide_conversation(user_id, row.conversation_id)
+            hide_conversation(user_id, row.conversation_id, at=at)
         else:
             update_conversation(user_id, row.conversation_id, _changes(row, wish, folder_id, tag))
-    return SAID[wish].format("1 conversation" if len(rows) == 1 else f"{len(rows)} conversations")
+    return SAID[wish].format(_counted(rows)), at
+
+
+def undelete_many(user_id: int, at: datetime) -> str:
+    """Bring back what was deleted at once then, and say how many; those that are purged stay away."""
+    then = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at == at)
+    rows = db.session.scalars(then.order_by(Conversation.conversation_id).with_for_update()).all()
+    for row in rows:
+        unhide_conversation(user_id, row.conversation_id)
+    return f"Restored {_counted(rows)}."
+
+
+def _counted(rows: Sequence[Conversation]) -> str:
+    return "1 conversation" if len(rows) == 1 else f"{len(rows)} conversations"
 
 
 def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> ConversationChanges:
@@ -52,7 +70,11 @@ def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> C
     if wish == "move":
         return ConversationChanges(folder_id=folder_id)
     if wish == "tag":
-        return ConversationChanges(tags=[*others, tag][-MOST_TAGS:])
+        if len(others) >= MOST_TAGS:
+            raise Invalid.field(
+                "to_tag", f"is one too many: “{row.title or 'New conversation'}” has {MOST_TAGS} already"
+            )
+        return ConversationChanges(tags=[*others, tag])
     if wish == "untag":
         return ConversationChanges(tags=others)
     if wish in ("pin", "unpin"):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, signed_in
@@ -16,7 +17,7 @@ from webapp.forms import first_sentence, read_form, sentences
 from webapp.models.choosing import check_choice
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.validation import parse_id
-from webapp.web import PageQuery, ViewResult, wants_partial
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("organising_pages", __name__)
 
@@ -36,7 +37,7 @@ def index() -> str:
         conversations=page.items,
         next_cursor=page.next_cursor,
         query=query,
-        filters=query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"}),
+        filters=_filters(query),
         folders=_folders(),
         spaces=spaces_to_choose(current_user_id()),
     )
@@ -48,13 +49,30 @@ def change_many() -> Any:
     """Do one thing to all that are ticked."""
     ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
-    said = organising.change_many(
+    kept = _filters(_query())
+    said, deleted_at = organising.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
-    flash(said, "message")
-    kept: dict[str, Any] = {key: value for key, value in request.args.items() if key != "cursor"}
+    flash(said, url_for(".undelete_many", at=deleted_at.isoformat()) if deleted_at else "message")
     return redirect(url_for(".index", **kept), 303)
+
+
+@blueprint.post("/organise/undelete")
+@signed_in
+def undelete_many() -> Any:
+    """Bring back what was deleted at once, named by its moment."""
+    try:
+        at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
+    except ValueError:
+        raise Invalid.field("at", "is not a moment") from None
+    flash(organising.undelete_many(current_user_id(), at), "message")
+    db.session.commit()
+    if not wants_partial():
+        return redirect(url_for(".index"), 303)
+    response = Response()
+    response.headers["HX-Redirect"] = url_for(".index")
+    return response
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
@@ -169,9 +187,14 @@ def _query() -> ConversationQuery:
     )
 
 
+def _filters(query: ConversationQuery) -> dict[str, Any]:
+    """What the address of the list says of a query."""
+    return query.model_dump(exclude_none=True, exclude_defaults=True, exclude={"cursor", "limit"})
+
+
 def _id(name: str) -> int | None:
     return parse_id(request.values.get(name, ""))
 
 
 def _folders() -> list[Any]:
-    return folders.list_folders(current_user_id(), PageQuery(limit=100)).items
+    return folders.all_folders(current_user_id())

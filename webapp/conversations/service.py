@@ -109,9 +109,7 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
     if "is_pinned" in given and changes.is_pinned is not None:
         row.is_pinned = changes.is_pinned
     if "folder_id" in given:
-        row.folder_id = (
-            get_folder(user_id, changes.folder_id, lock=True).folder_id if changes.folder_id is not None else None
-        )
+        row.folder_id = _own_folder(user_id, changes.folder_id)
     if "tags" in given and changes.tags is not None:
         row.tags = changes.tags
     db.session.flush()
@@ -152,10 +150,10 @@ def delete_conversation(user_id: int, conversation_id: int) -> None:
     db.session.expunge(row)
 
 
-def hide_conversation(user_id: int, conversation_id: int) -> Conversation:
-    """Take a conversation out of sight; it is purged after UNDO_SECONDS unless brought back."""
+def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None = None) -> Conversation:
+    """Take a conversation out of sight, as of `at`; it is purged after UNDO_SECONDS unless brought back."""
     row = get_conversation(user_id, conversation_id, lock=True)
-    row.deleted_at = now()
+    row.deleted_at = at or now()
     db.session.flush()
     conversation_shown.send(None, conversation=row)
     return row
