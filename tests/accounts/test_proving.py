@@ -188,3 +188,18 @@ def test_a_password_from_an_admin_is_good_for_choosing_another(app, login, make_
     assert post_form(browser, "/new-password", "/new-password", **form).location == "/"
     assert browser.get("/settings").status_code == 200
     assert browser.get("/api/account").status_code == 200
+
+
+def test_guesses_at_a_password_count_together_wherever_they_are_made(app, login, user, monkeypatch):
+    monkeypatch.setitem(app.config, "RATELIMIT_ENABLED", True)
+    browser = login(user)
+    guess = {"current_password": "a wrong guess", "new_password": "nine grey stones at low water"}
+    answers = [post_form(browser, "/settings/password", "/settings", **guess).status_code for _ in range(10)]
+    assert answers == [422] * 10
+    assert post_form(browser, "/confirm", "/confirm", password=PASSWORD).status_code == 429
+    assert post_form(browser, "/settings/password", "/settings", **guess).status_code == 429
+
+
+def test_a_token_does_not_see_the_secret_that_waits_for_its_first_code(client, login, user):
+    post_form(login(user), "/settings/two-step/start", "/settings")
+    assert client.get("/settings/two-step").status_code == 403

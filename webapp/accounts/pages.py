@@ -166,15 +166,14 @@ def appearance() -> ViewResult:
 @signed_in
 def password() -> ViewResult:
     """Change the password; every other session ends."""
-    identity = current_identity()
-    auth.count_attempt("password", identity.email if identity else "")
+    auth.count_attempt("password", str(current_user_id()))
     try:
         user = service.change_password(current_user_id(), read_form(PasswordChange))
         db.session.commit()
     except Invalid as error:
         db.session.rollback()
         return _settings({"password": sentences(error, PASSWORD_LABELS, otherwise="new_password")}), 422
-    auth.forgive_attempts("password", user.email)
+    auth.forgive_attempts("password", str(user.user_id))
     auth.start_session(user, is_renewed=True)
     flash("The password is changed. Everywhere else you are signed out.")
     return redirect(url_for(".settings"), 303)

@@ -96,12 +96,13 @@ def set_new_password() -> ViewResult:
     except Invalid as error:
         db.session.rollback()
         return _new_password_form(sentences(error, PASSWORD_LABELS, otherwise="new_password")), 422
+    auth.forgive_attempts("password", str(user.user_id))
     auth.start_session(user, is_renewed=True)
     return redirect(url_for("conversations_pages.new"), 303)
 
 
 @blueprint.get("/settings/two-step")
-@signed_in
+@signed_in(session_only=True)
 def two_step() -> ViewResult:
     """Whether it is on; while it is being set up, the QR code and a field for the first code."""
     return _two_step()
