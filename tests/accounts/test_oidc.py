@@ -121,6 +121,28 @@ def test_groups_make_and_unmake_admins(make_user, configure, provider, anonymous
     assert not me(anonymous)["is_admin"]
 
 
+@pytest.mark.parametrize("said", [{}, {"groups": []}, {"groups": "readers"}, {"groups": None}])
+def test_who_is_in_no_group_is_no_admin(make_user, configure, provider, anonymous, said):
+    """Providers leave the claim out, or make it one word, where somebody has left all groups but one, or all."""
+    make_user(is_admin=True)
+    configure(oidc_admin_group="keepers")
+    provider.claims["groups"] = "keepers"
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"]
+    del provider.claims["groups"]
+    provider.claims |= said
+    anonymous.get(at_the_provider(anonymous))
+    assert not me(anonymous)["is_admin"]
+
+
+def test_without_an_admin_group_the_provider_says_nothing_of_roles(make_user, configure, anonymous):
+    make_user(is_admin=True)
+    make_user(email="ann@example.org", is_admin=True)
+    configure()
+    anonymous.get(at_the_provider(anonymous))
+    assert me(anonymous)["is_admin"]
+
+
 def test_a_stopped_account_stays_out(app, make_user, configure, anonymous):
     make_user(is_admin=True)
     ann = make_user(email="ann@example.org")

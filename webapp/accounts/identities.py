@@ -19,26 +19,26 @@ from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """What a provider says of somebody. `groups` is None where it says nothing of groups."""
+    """What a provider says of somebody. Whoever it names no groups of is in none."""
 
     issuer: str
     subject: str
     email: str = ""
     is_email_verified: bool = False
     name: str = ""
-    groups: frozenset[str] | None = None
+    groups: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, issuer: str, claims: Mapping[str, Any], groups_claim: str) -> Vouched:
         """From the claims of an ID token."""
-        groups = claims.get(groups_claim)
+        groups = claims.get(groups_claim) or []
         return cls(
             issuer=issuer,
             subject=str(claims["sub"]),
             email=str(claims.get("email") or ""),
             is_email_verified=claims.get("email_verified") is True,
             name=str(claims.get("name") or claims.get("preferred_username") or "")[:200],
-            groups=frozenset(map(str, groups)) if isinstance(groups, list) else None,
+            groups=frozenset(map(str, groups if isinstance(groups, list) else [groups])),
         )
 
 
@@ -52,7 +52,7 @@ def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not user.is_active:
         raise Forbidden("This account is stopped. Ask an admin.")
-    if admin_group and vouched.groups is not None and user.is_admin != (admin_group in vouched.groups):
+    if admin_group and user.is_admin != (admin_group in vouched.groups):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))
     user.last_seen_at = now()
