@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from webapp import create_app
 from webapp.config import ConfigError, Settings
 from webapp.logs import JsonFormatter, TextFormatter
 
@@ -17,6 +18,17 @@ def test_a_short_secret_is_refused(name: str) -> None:
     assert Settings.from_env({name: "x" * 16})
     with pytest.raises(ConfigError):
         Settings.from_env({"TOMBSTONE_KEYS": "x" * 16 + ",short"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("login_rate", "ten a minute"), ("message_rate", "120"), ("oidc_issuer", "https://id.example")],
+)
+def test_what_cannot_work_is_refused_at_the_start(settings: Settings, setting: str, value: str) -> None:
+    """A rate that is none was a 500 for everybody who signed in."""
+    named = "OIDC_CLIENT_ID" if setting == "oidc_issuer" else setting.upper()
+    with pytest.raises(ConfigError, match=named):
+        create_app(settings.model_copy(update={setting: value}))
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])

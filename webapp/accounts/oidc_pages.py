@@ -10,7 +10,7 @@ from flask import Blueprint, Flask, current_app, redirect, render_template, requ
 from webapp.accounts import auth, identities, second_factor
 from webapp.accounts.auth import public
 from webapp.accounts.proving_pages import ask_for_code
-from webapp.config import Settings
+from webapp.config import ConfigError, Settings
 from webapp.database import db
 from webapp.errors import Forbidden, NotFound, Unavailable
 from webapp.web import ViewResult
@@ -28,6 +28,8 @@ def init_oidc(app: Flask, settings: Settings) -> None:
     app.jinja_env.globals["oidc_name"] = settings.oidc_name if settings.oidc_issuer else ""
     if not settings.oidc_issuer:
         return
+    if not settings.oidc_client_id:
+        raise ConfigError("OIDC_CLIENT_ID: is missing, and OIDC_ISSUER is set")
     # Megabytes that few installations need; and it has no types.
     from authlib.integrations.flask_client import OAuth  # noqa: PLC0415
 

@@ -14,8 +14,9 @@ from limits.storage import MemoryStorage, storage_from_string
 from limits.strategies import FixedWindowRateLimiter, RateLimiter
 from redis.exceptions import RedisError
 
+from webapp.config import ConfigError
 from webapp.errors import TooMany
-from webapp.extensions import Part, redis
+from webapp.extensions import Part, app_settings, redis
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
@@ -26,7 +27,13 @@ _local = FixedWindowRateLimiter(MemoryStorage())
 
 
 def init_throttle(app: Flask) -> None:
-    """Count with the application's own Redis client."""
+    """Count with the application's own Redis client. Raises ConfigError for a rate in the settings that is none."""
+    settings = app_settings.of(app)
+    for name, rate in {"LOGIN_RATE": settings.login_rate, "MESSAGE_RATE": settings.message_rate}.items():
+        try:
+            parse_many(rate)
+        except ValueError:
+            raise ConfigError(f"{name}: {rate!r} is no rate such as '10 per minute; 60 per hour'") from None
     pool = redis.of(app).connection_pool
     options: dict[str, Any] = {"connection_pool": pool}
     storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], **options)
@@ -60,7 +67,7 @@ def forgive(action: str, address: str, account: str) -> None:
 
 
 def _limits() -> list[RateLimitItem]:
-    return parse_many(current_app.extensions["settings"].login_rate)
+    return parse_many(app_settings().login_rate)
 
 
 def _times(limit: RateLimitItem, factor: int) -> RateLimitItem:
