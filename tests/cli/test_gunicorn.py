@@ -11,11 +11,26 @@ import pytest
 
 from tests.support.live import LiveServer
 from tests.support.processes import ROOT, descendants
+from webapp.config import ConfigError
 
 
 @pytest.fixture
 def hooks() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+
+
+def test_an_empty_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_SECONDS", "")
+    monkeypatch.setenv("TURN_DRAIN_SECONDS", "")
+    found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+    assert os.environ["DATABASE_SECONDS"] == "4"
+    assert found["graceful_timeout"] == 24
+
+
+def test_a_setting_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
+    with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
+        runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
 
 
 def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any]) -> None:

@@ -13,12 +13,13 @@ import threading
 from types import FrameType
 from typing import Any
 
+from webapp.config import Settings
 from webapp.llm.sdk import warm_up
 
 # On one core more threads would only wait for each other. To be said before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Whoever waits for a page is told within five seconds that the database hangs; a job or a migration may take longer.
-os.environ.setdefault("DATABASE_SECONDS", "4")
+os.environ["DATABASE_SECONDS"] = os.environ.get("DATABASE_SECONDS") or "4"
 
 wsgi_app = "wsgi:app"
 bind = f"0.0.0.0:{os.environ.get('PORT') or 8000}"
@@ -31,7 +32,7 @@ keepalive = 30
 control_socket_disable = True
 
 # A worker that was told to end finishes its turns, and is killed a little later.
-drain_seconds = float(os.environ.get("TURN_DRAIN_SECONDS") or 20)
+drain_seconds = Settings.from_env().turn_drain_seconds
 graceful_timeout = int(drain_seconds) + 4
 
 # Several workers share what is loaded once, until one writes to a page; a single one has nobody to share with, and its
