@@ -10,11 +10,13 @@ connections would lose writes silently (webapp/factory.py disposes of them in th
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
+from typing import NoReturn
 
 from flask import Flask
 from rq.serializers import JSONSerializer
@@ -27,6 +29,8 @@ from webapp.cli.launch.processes import take_forks_along
 from webapp.extensions import app_settings, make_redis
 from webapp.jobspecs import WORKERS, Queue, rq_queue
 from webapp.llm.sdk import warm_up
+
+log = logging.getLogger(__name__)
 
 NICE = 5
 """How much the web goes before: whoever waits for a first word is not to wait for somebody's background work."""
@@ -85,18 +89,16 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
         if pid == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            try:
-                work(app, group)
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(0)
+            _be(app, group)
         workers[pid] = group
+        if is_ending:  # the signal came before this one could be told
+            end(signal.SIGTERM, None)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     for group in groups:
-        start(group)
+        if not is_ending:
+            start(group)
     while workers:
         pid, _status = os.wait()
         ended = workers.pop(pid) if pid in workers else None
@@ -104,6 +106,20 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
             time.sleep(PAUSE_SECONDS)
             if not is_ending:
                 start(ended)
+
+
+def _be(app: Flask, group: Sequence[Queue]) -> NoReturn:
+    """Be the worker of a group in a process of its own, to the end of that."""
+    code = 1
+    try:
+        work(app, group)
+        code = 0
+    except Exception:
+        log.exception("worker failed", extra={"queues": [queue.value for queue in group]})
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+"""The parent of the workers: each of them is told to end, and says why it ended by itself."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from jobs import worker
+from webapp.jobspecs import WORKERS
+
+
+def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signal came before the new worker was on the list: nobody told it, and the parent waited for it for ever."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    running: list[int] = []
+    told: list[int] = []
+
+    def fork() -> int:
+        running.append(1_000_000 + len(running))
+        if len(running) == 1:
+            signal.raise_signal(signal.SIGTERM)
+        return running[-1]
+
+    def wait() -> tuple[int, int]:
+        ended = next((pid for pid in running if pid in told), None)
+        if ended is None:
+            raise AssertionError(f"{running} run on, {told} were told to end")
+        running.remove(ended)
+        return ended, 0
+
+    monkeypatch.setattr(os, "fork", fork)
+    monkeypatch.setattr(os, "wait", wait)
+    monkeypatch.setattr(os, "kill", lambda pid, _number: told.append(pid))
+    try:
+        worker.run_all(app, WORKERS)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert told and not running
+
+
+def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """It went without a word, and was started again every second."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def fail(*_: Any) -> None:
+        raise OSError("no such thing as this Redis")
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(worker, "work", fail)
+    monkeypatch.setattr(os, "fork", lambda: 0)
+    monkeypatch.setattr(os, "_exit", leave)
+    try:
+        with caplog.at_level(logging.ERROR), pytest.raises(SystemExit) as ended:
+            worker.run_all(app, WORKERS)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert ended.value.code == 1
+    assert "no such thing as this Redis" in caplog.text
