@@ -65,6 +65,8 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     assert done["status"] == "done"
     assert done["counts"]["conversations imported"] == 2
     assert done["counts"]["memories proposed"] == 4
+    noted = client.get("/api/audit").get_json()["events"]
+    assert [event["what"] for event in noted if event["action"] == "import_made"] == [made["filename"]]
     (talk,) = _talks(client)
     assert (talk["title"], talk["updated_at"][:10]) == ("Talk 2", "2023-11-14")
     assert _said(client, talk["conversation_id"]) == [("user", "Question 2"), ("assistant", "Answer 2.")]

@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Select, delete, select, update
 from werkzeug.datastructures import FileStorage
 
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.database import db, now
@@ -96,6 +98,7 @@ def start(user_id: int, import_id: int, fields: StartImport) -> Import:
     options: dict[str, Any] = fields.model_dump(mode="json")
     row.options, row.status, row.updated_at = options, "running", now()
     db.session.flush()
+    audit.record(user_id, Action.IMPORT_MADE, row.filename)
     enqueue_after_commit("import", import_id=row.import_id)
     return row
 
