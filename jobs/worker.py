@@ -16,6 +16,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 from flask import Flask
@@ -91,8 +92,9 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             _be(app, group)
         workers[pid] = group
-        if is_ending:  # the signal came before this one could be told
-            end(signal.SIGTERM, None)
+        if is_ending:  # the signal came before this one was on the list; the others have been told
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)

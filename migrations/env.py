@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 from alembic import context
 from flask import current_app
 
 from webapp.database import db, expect_writes
+from webapp.extensions import app_settings
 from webapp.migrating import connect_patiently
-
-WAIT_SECONDS = float(os.environ.get("DATABASE_WAIT_SECONDS") or 60)
 
 
 def run() -> None:
     """Run the migrations in one transaction where the database can, with a lock against a second runner."""
     expect_writes()
-    with connect_patiently(db.engine, WAIT_SECONDS) as connection:
+    with connect_patiently(db.engine, app_settings().database_wait_seconds) as connection:
         if connection.dialect.name == "sqlite":
             # Batch mode drops and remakes tables; with foreign keys on, the drop would cascade into their children.
             # The pragma does nothing inside a transaction, hence the driver's own connection.

@@ -56,6 +56,7 @@ class Settings(BaseModel):
     message_rate: str = "120 per minute"
     database_pool: int = Field(20, ge=2)
     database_seconds: int = Field(60, ge=1)
+    database_wait_seconds: float = Field(60.0, ge=0)
 
     # The model
     openai_api_key: str = ""
