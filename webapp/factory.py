@@ -51,6 +51,7 @@ from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis, redis_options
 from webapp.files.api import blueprint as files_api
 from webapp.files.pages import blueprint as files_pages
+from webapp.files.service import init_files
 from webapp.gateway.api import blueprint as gateway_api
 from webapp.gateway.api import init_gateway
 from webapp.internal.api import blueprint as internal_api
@@ -95,6 +96,7 @@ from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Environment
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.pages import blueprint as transfer_pages
+from webapp.transfer.service import init_transfer
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
 from webapp.web import BoundedRequest, Problem
@@ -180,6 +182,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_summaries()
     init_spaces()
     init_journeys(app)
+    init_files()
+    init_transfer()
     init_gate(app)
     logs.init_logs(app, settings)
     problems.init_errors(app)

@@ -10,8 +10,9 @@ import pytest
 from fpdf import FPDF
 
 from tests.support.people import post_form
+from webapp.accounts.service import delete_user
 from webapp.database import db, write_transaction
-from webapp.files import kinds, service
+from webapp.files import kinds, reading, service
 from webapp.files.models import File, FilePage
 from webapp.files.plain import text_of_html
 
@@ -205,6 +206,33 @@ def test_the_same_content_is_stored_once_and_goes_with_its_last_file(app, client
     assert not path.exists()
 
 
+def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client, api, make_user):
+    leaver = make_user()
+    mine, shared = (_send(api(leaver), data).get_json()["file_id"] for data in (b"mine alone", b"same words"))
+    kept = _send(client, b"same words").get_json()["file_id"]
+    with app.app_context(), write_transaction():
+        paths = [service.path_of(db.session.get(File, number)) for number in (mine, shared)]
+        delete_user(leaver.user_id)
+    assert [path.exists() for path in paths] == [False, True]
+    with client.get(f"/api/files/{kept}/content") as file:
+        assert file.data == b"same words"
+
+
+def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkeypatch):
+    """Somebody deletes the last other file of the same content while this one is being read."""
+    read = service._read
+
+    def work(path, media_type):
+        found = read(path, media_type)
+        path.unlink()
+        return found
+
+    monkeypatch.setattr(service, "_read", work)
+    number = _send(client, b"same words").get_json()["file_id"]
+    with client.get(f"/api/files/{number}/content") as file:
+        assert file.data == b"same words"
+
+
 def test_files_are_their_owners(client, api, make_user, anonymous, login):
     file = _send(client, b"my words").get_json()["file_id"]
     for person in (make_user(), make_user(is_admin=True)):
@@ -285,6 +313,23 @@ def test_a_file_may_be_searched_though_it_would_fit(client, model):
     _ask(client, "What do ants do?", file_ids=[{"file_id": file, "mode": "search"}])
     prompt = _prompts(model)[0]
     assert 'shown="outline"' in prompt[0]["content"] and '<page file="bees.pdf" n="2">' in prompt[-1]["content"]
+
+
+def test_a_long_text_without_pages_is_searched_by_its_parts(client, model):
+    lines = [f"Filler about topic{number}. " + "x" * 300 for number in range(400)]
+    lines[270] = "The zeppelin lands at noon."
+    file = _send(client, "\n\n".join(lines).encode(), "log.txt").get_json()
+    _ask(client, "When does the zeppelin land?", file_ids=[{"file_id": file["file_id"], "mode": "search"}])
+    prompt = _prompts(model)[0]
+    assert file["pages"] > 20
+    assert "zeppelin lands at noon" in prompt[-1]["content"] and "topic1." not in prompt[-1]["content"]
+
+
+@pytest.mark.parametrize("text", ["蜂" * 9_001, "bees dance\n" * 900, "word " * 3_000, "short"])
+def test_pieces_are_small_and_lose_nothing(text):
+    found = list(reading.pieces(text, reading.PAGE))
+    assert all(0 < len(piece) <= reading.PAGE for piece in found)
+    assert "".join("".join(found).split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize("wish", [[0], [2**40], ["a"], [{"file_id": 1, "mode": "eat"}], list(range(1, 30))])

@@ -11,6 +11,7 @@ import pytest
 from jsonschema import validate
 
 from tests.support.people import post_form
+from webapp.accounts.service import delete_user
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction
 from webapp.transfer import exporting, storage
@@ -187,6 +188,17 @@ def test_files_go_after_their_day(app, client, run_jobs, before):
             assert exporting.purge(now()) == 1
         assert set(storage.folder().iterdir()) == before
     assert client.get(f"/api/exports/{shown['export_id']}").get_json()["status"] == "expired"
+
+
+def test_files_of_exports_and_imports_go_with_the_account(app, api, make_user, run_jobs, before):
+    leaver = make_user()
+    _export(api(leaver), run_jobs, what="memories")
+    assert api(leaver).post("/api/imports", json={"text": "- Keeps bees"}).status_code == 202
+    with app.app_context():
+        assert len(set(storage.folder().iterdir()) - before) == 2
+        with write_transaction():
+            delete_user(leaver.user_id)
+        assert set(storage.folder().iterdir()) == before
 
 
 def test_made_twice_one_file_is_kept(app, client, before):

@@ -38,7 +38,7 @@ class File(Base):
 
 
 class FilePage(Base):
-    """The text of one page; of a file without pages the whole."""
+    """The text of one page; a long text without pages of its own is cut into some."""
 
     __tablename__ = "file_pages"
 

@@ -14,7 +14,7 @@ import json
 import re
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from webapp.files.kinds import CSV, DOCX, HTML, MAIL, PDF, PPTX, XLSX
@@ -24,6 +24,11 @@ MEMORY = 1024**3
 MOST_PAGES = 2_000
 MOST_CHARACTERS = 8_000_000
 ROWS_A_PAGE = 200
+PAGE = 4_000
+"""Characters of a page of a text that has none of its own: little enough to go with a question."""
+LONGEST = 1_000_000
+"""Characters that fit into a row, for pages as they are in the file."""
+_PAGED = (PDF, PPTX, XLSX, CSV)
 
 
 class Unreadable(ValueError):
@@ -57,7 +62,10 @@ def read(data: bytes, media_type: str) -> list[str]:
         MAIL: _mail,
         HTML: lambda found: [text_of_html(_decoded(found))],
     }.get(media_type, lambda found: [_decoded(found)])
-    pages = [_clean(page) for page in reader(data)[:MOST_PAGES]]
+    size = LONGEST if media_type in _PAGED else PAGE
+    pages = [piece for text in reader(data)[:MOST_PAGES] for piece in pieces(_clean(text), size)]
+    if len(pages) > MOST_PAGES:
+        pages = [*pages[: MOST_PAGES - 1], pages[MOST_PAGES - 1] + "\n[… cut]"]
     total = 0
     for number, page in enumerate(pages):
         total += len(page)
@@ -67,6 +75,17 @@ def read(data: bytes, media_type: str) -> list[str]:
     if not any(page.strip() for page in pages):
         raise Unreadable("There is no text in it. If it was scanned, it holds pictures of pages only.")
     return pages
+
+
+def pieces(text: str, size: int) -> Iterator[str]:
+    """A text in pieces of at most so many characters, cut between paragraphs, lines or words where there are any."""
+    start = 0
+    while len(text) - start > size:
+        cuts = (text.rfind(mark, start + size // 2, start + size) for mark in ("\n\n", "\n", " "))
+        end = next((cut for cut in cuts if cut > 0), start + size)
+        yield text[start:end].strip()
+        start = end
+    yield text[start:].strip()
 
 
 def _pdf(data: bytes) -> list[str]:

@@ -13,8 +13,9 @@ from pathlib import Path
 from threading import BoundedSemaphore
 from typing import Any
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import Select, delete, func, insert, select
 
+from webapp.accounts.signals import account_deleted
 from webapp.database import after_commit, db
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
 from webapp.extensions import app_settings
@@ -31,6 +32,11 @@ MOST_ATTACHED = 20
 ROOT = Path(__file__).resolve().parents[2]
 _readers = BoundedSemaphore(2)
 """Files that one process reads at a time; whoever comes later waits."""
+
+
+def init_files() -> None:
+    """Follow accounts that end."""
+    account_deleted.connect(_account_deleted)
 
 
 def take_in(user_id: int, name: str, data: bytes) -> File:
@@ -68,6 +74,7 @@ def take_in(user_id: int, name: str, data: bytes) -> File:
             for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
         ]
         db.session.execute(insert(FilePage), parts)
+    after_commit(lambda: _keep(digest, data))  # the last other file of this content may have gone meanwhile
     return row
 
 
@@ -111,9 +118,7 @@ def delete_file(user_id: int, file_id: int) -> None:
     digest = row.digest
     db.session.delete(row)
     db.session.flush()
-    if db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is None:
-        path = _place(digest)
-        after_commit(lambda: _drop(path))
+    _drop_unnamed(digest)
 
 
 def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mapping[int, str]) -> list[dict[str, Any]]:
@@ -185,6 +190,21 @@ def _keep(digest: str, data: bytes) -> Path:
 
 def _place(digest: str) -> Path:
     return app_settings().var_dir.absolute() / "files" / digest[:2] / digest
+
+
+def _account_deleted(_sender: object, *, user_id: int) -> None:
+    """The bytes go with the account, as its rows do."""
+    digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).distinct()).all()
+    db.session.execute(delete(File).where(File.user_id == user_id))
+    for digest in digests:
+        _drop_unnamed(digest)
+
+
+def _drop_unnamed(digest: str) -> None:
+    """Delete the bytes after the commit if no file names them."""
+    if db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is None:
+        path = _place(digest)
+        after_commit(lambda: _drop(path))
 
 
 def _drop(path: Path) -> None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Select, delete, select, update
 from werkzeug.datastructures import FileStorage
 
+from webapp.accounts.signals import account_deleted
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import conversation_shown, messages_changed
-from webapp.database import db, now
+from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
 from webapp.memories import change_sets
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.service import require_member
 from webapp.transfer import storage
-from webapp.transfer.models import Import, ImportedMessage, ImportItem
+from webapp.transfer.models import Export, Import, ImportedMessage, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 from webapp.validation import MAX_ID
@@ -29,9 +31,15 @@ AT_ONCE = 3
 """Imports of one user that may wait or run at a time."""
 
 
+def init_transfer() -> None:
+    """Follow accounts that end."""
+    account_deleted.connect(_account_deleted)
+
+
 def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
     """Keep an uploaded export and have it looked at. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, wish)
+    db.session.rollback()  # nothing is held while a large file is written
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
@@ -206,6 +214,13 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
     db.session.flush()
     enqueue_after_commit("look_at_import", import_id=row.import_id)
     return row
+
+
+def _account_deleted(_sender: object, *, user_id: int) -> None:
+    """The files go with the account, as their rows do."""
+    for model in (Import, Export):
+        for name in db.session.scalars(select(model.stored_as).where(model.user_id == user_id)):
+            after_commit(partial(storage.drop, name))
 
 
 def _owned(user_id: int) -> Select[Import]:
