@@ -39,7 +39,6 @@ def init_transfer() -> None:
 def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
     """Keep an uploaded export and have it looked at. Raises Invalid, TooLarge, Conflict."""
     _check(user_id, wish)
-    db.session.rollback()  # nothing is held while a large file is written
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
