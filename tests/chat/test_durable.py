@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from redis.asyncio import Redis
 
-from tests.chat.helpers import deltas, message, parse, wait_for_end
+from tests.chat.helpers import deltas, iterate, message, parse, wait_for_end
 from tests.chat.test_stream import begin, wait_for_text
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
@@ -79,7 +79,7 @@ def test_many_replies_are_stored_by_one_statement(app: Flask, client: ApiClient)
     turns = _streaming(client, app, 5)
     with app.app_context():
         with count_queries() as sent, write_transaction():
-            assert durable.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns}) == set()
+            assert durable.save_texts({turn_id: f"text {turn_id} 🌊" for turn_id in turns}) == durable.Left()
         assert len([statement for statement in sent if "UPDATE" in statement]) == 1
         assert len(sent) <= 2, "nothing but that, and perhaps BEGIN"
     assert [message(app, turn_id)["content"] for turn_id in turns] == [f"text {turn_id} 🌊" for turn_id in turns]
@@ -92,16 +92,31 @@ def test_what_has_ended_is_left_alone_and_said(app: Flask, client: ApiClient) ->
             db.session.get(Message, ended).status = "interrupted"
             db.session.delete(db.session.get(Message, gone))
         with write_transaction():
-            assert durable.save_texts({ended: "more", going: "more", gone: "more"}) == {ended, gone}
+            left = durable.save_texts({ended: "more", going: "more", gone: "more"})
+    assert left == durable.Left(ended={ended}, gone={gone})
     assert message(app, ended)["content"] == ""
     assert message(app, going)["content"] == "more"
+
+
+def test_whoever_watches_a_long_reply_hears_that_it_was_deleted(
+    client: ApiClient, model: ServerHandle, soon: None
+) -> None:
+    """What stores the text on its way may be the first to notice."""
+    model.script(reply=[f"w{n} " for n in range(400)], token_delay=0.02)
+    seen = []
+    for event in iterate(client.post("/api/chat/stream", json={"message": "Hello"})):
+        seen.append(event)
+        if len(seen) == 2:
+            assert client.delete(f"/api/conversations/{seen[0].data['conversation_id']}").status_code == 204
+    assert seen[-1].name == "settled"
+    assert len(seen) < 300, "it ended long before the model did"
 
 
 def test_too_much_text_for_one_statement_takes_several(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
     monkeypatch.setattr(durable, "BATCH_BYTES", 100)
     turns = _streaming(client, app, 4)
     with app.app_context(), write_transaction():
-        assert durable.save_texts(dict.fromkeys(turns, "x" * 60)) == set()
+        assert durable.save_texts(dict.fromkeys(turns, "x" * 60)) == durable.Left()
     assert {message(app, turn_id)["content"] for turn_id in turns} == {"x" * 60}
 
 

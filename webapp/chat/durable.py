@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from sqlalchemy import select, text
 
@@ -15,9 +16,17 @@ BATCH = 200
 BATCH_BYTES = 4 * 1024 * 1024
 
 
-def save_texts(texts: Mapping[int, str]) -> set[int]:
-    """Store what there is of replies, by id; those of them that nobody is to write any more. The caller commits."""
-    ended: set[int] = set()
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Replies that nobody is to write any more: others have ended them, or their rows are gone."""
+
+    ended: set[int] = field(default_factory=set)
+    gone: set[int] = field(default_factory=set)
+
+
+def save_texts(texts: Mapping[int, str]) -> Left:
+    """Store what there is of replies, by id; those of them that are not being written any more. The caller commits."""
+    left = Left()
     for batch in _batches(texts):
         # As text: to build such a statement of parts costs ten times as much as to send it.
         numbers = range(len(batch))
@@ -32,8 +41,12 @@ def save_texts(texts: Mapping[int, str]) -> set[int]:
             values[f"i{number}"], values[f"t{number}"] = turn_id, content
         if rows_changed(text(statement), values) < len(batch):
             mine = {turn_id for turn_id, _ in batch}
-            ended |= mine - still_streaming(mine)
-    return ended
+            statuses = dict(
+                db.session.execute(select(Message.message_id, Message.status).where(Message.message_id.in_(mine))).all()
+            )
+            left.ended.update(turn_id for turn_id, status in statuses.items() if status != "streaming")
+            left.gone.update(mine - statuses.keys())
+    return left
 
 
 def still_streaming(turn_ids: Collection[int]) -> set[int]:

@@ -20,9 +20,10 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat import turnlog
+from webapp.chat.durable import Left
 from webapp.chat.hub import Hub
 from webapp.chat.leases import Leases
-from webapp.chat.turn import LOST, SHUTDOWN, STOP, Turn, Workshop
+from webapp.chat.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
 from webapp.chat.turn_database import TurnDatabase
 from webapp.chat.writer import TurnWriter
 from webapp.config import Settings
@@ -179,15 +180,18 @@ class TurnRunner:
             if not texts:
                 continue
             try:
-                ended = await self._tables.save(texts)
+                left = await self._tables.save(texts)
             except SQLAlchemyError as error:
                 log.warning("running replies not stored", extra={"error": type(error).__name__})
-                ended = set()
+                left = Left()
             for turn_id, text in texts.items():
                 if turn := self._turns.get(turn_id):
                     turn.saved(text, time.monotonic() + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
-            for turn_id in ended:
+            for turn_id in left.ended:
                 self._lose(turn_id)
+            for turn_id in left.gone:
+                if (turn := self._turns.get(turn_id)) and not turn.is_ending:
+                    self._tasks[turn_id].cancel(GONE)
 
     async def _honour_stops(self) -> None:
         while True:

@@ -41,10 +41,11 @@ TOOL_ROUNDS = 4
 TOOL_CALLS = 8
 TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
 
-STOP, SHUTDOWN, LOST = "stop", "shutdown", "lost"
+STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
 
 _WORDS = {
     STOP: ("stopped", None, None),
+    GONE: ("stopped", None, None),
     SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
 }
 
@@ -91,7 +92,7 @@ class Turn:
     async def run(self) -> None:
         """Write the reply. Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
 
-        With LOST it is left as it is: somebody else has ended it.
+        With LOST it is left as it is: somebody else has ended it. With GONE its row is known to have been deleted.
         """
         self.shop.writer.begin(self.id, self.header)
         outcome = await self._outcome()

@@ -60,10 +60,10 @@ class TurnDatabase:
         """Carry out what the model asks for."""
         return await self._call(self._ends, lambda: tools.run_tool(turn_id, call))
 
-    async def save(self, texts: Mapping[int, str]) -> set[int]:
+    async def save(self, texts: Mapping[int, str]) -> durable.Left:
         """Store what there is of replies, by id; those of them that nobody is to write any more."""
 
-        def work() -> set[int]:
+        def work() -> durable.Left:
             with write_transaction():
                 return durable.save_texts(texts)
 
