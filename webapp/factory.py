@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -37,6 +38,7 @@ from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
 from webapp.chat.start_pages import blueprint as start_pages
+from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
@@ -107,6 +109,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def build(settings: Settings | None = None) -> Flask:
     """An application ready to serve; opens no connection by itself."""
     settings = settings or Settings.from_env()
+    _keep_private(settings)
     app = OpenAPI(
         "webapp",
         info=Info(title="Commonplace", version="1.0.0", summary="A chat workspace whose assistant remembers."),
@@ -262,6 +265,13 @@ def _register(app: OpenAPI) -> None:
     memories_commands(app)
     retrieval_commands(app)
     journeys_commands(app)
+
+
+def _keep_private(settings: Settings) -> None:
+    """Close the data to other users of the machine; one who may not write there meets the error where it matters."""
+    with suppress(OSError):
+        _, _, path = settings.sqlalchemy_url.partition("sqlite:///")
+        keep_private(settings.var_dir.absolute(), *([Path(path.partition("?")[0])] if path else []))
 
 
 def _stored_secret(settings: Settings) -> str:

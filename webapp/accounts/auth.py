@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.accounts import proving, scopes, service, sessions, signals, throttle, tokens
 from webapp.accounts.access import admin_only, public, recently_proved, service_only, signed_in
 from webapp.accounts.agents import describe_agent
+from webapp.accounts.first import init_first_account
 from webapp.accounts.identity import Identity, current_identity, current_user_id, signed_in_identity
 from webapp.accounts.models import User, UserSession
 from webapp.accounts.schemas import UserSettings
@@ -107,6 +108,7 @@ def init_auth(app: Flask) -> None:
     login.user_loader(_from_session)
     login.request_loader(_from_token)
     app.before_request(_admit)
+    init_first_account(app)
     throttle.init_throttle(app)
 
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from webapp.accounts import second_factor, service, tokens
+from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
 from webapp.database import db, write_transaction
@@ -40,6 +41,12 @@ def create_user(email: str, password: str, name: str, admin: bool) -> None:
         user = service.create_user(Registration(email=email, password=password, name=name), is_admin=admin)
         line = f"{user.email} is user {user.user_id}" + (", an admin" if user.is_admin else "")
     click.echo(line)
+
+
+@users.command("setup-token")
+def show_setup_token() -> None:
+    """Print the token that the page of the first account asks for where other machines can reach the site."""
+    click.echo(first_account().token)
 
 
 @users.command("list")

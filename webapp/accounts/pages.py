@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from webapp.accounts import auth, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
+from webapp.accounts.first import first_account
 from webapp.accounts.proving_pages import ask_for_code
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -83,6 +84,9 @@ def register() -> ViewResult:
 def make_account() -> ViewResult:
     """Create an account and sign in with it."""
     auth.count_attempt("register", request.form.get("email", ""))
+    first = first_account()
+    if first.asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
+        return _register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
     try:
         user = service.register(read_form(Registration))
         db.session.commit()
@@ -250,13 +254,14 @@ def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str
 
 
 def _register_form(errors: dict[str, str] | None = None) -> str:
-    typed = SimpleNamespace(name=request.form.get("name", ""), email=request.form.get("email", ""))
+    typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",
         errors=errors or {},
         values=typed,
         registration_open=registration_is_open(),
         first_account=not has_users(),
+        asks_for_token=first_account().asks(),
     )
 
 

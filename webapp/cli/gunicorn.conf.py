@@ -87,6 +87,8 @@ def post_worker_init(worker: Any) -> None:
     sys.setswitchinterval(0.001)
     stay_on_one_core(worker.number)
     warm_up()
+    first_account = worker.wsgi.extensions["first_account"]
+    first_account.listen_to([each.sock for each in worker.sockets], tells=worker.number == 0)
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()
     drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from .plan import ROOT, LaunchError, make_plan, read_env_file
+from .privacy import keep_private
 from .processes import adopt_orphans, follow_parent
 from .supervisor import Supervisor
 
@@ -31,7 +32,7 @@ def main() -> int:
 def _open_var(var: Path) -> Path:
     """Make the data folder, readable by its owner only, and take it for ourselves until we end."""
     try:
-        var.mkdir(parents=True, exist_ok=True, mode=0o700)
+        keep_private(var)
         lock = os.open(var / "launch.lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise LaunchError(f"{var} cannot be written to ({error.strerror}). Choose another with VAR_DIR.") from None

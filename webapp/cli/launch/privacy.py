@@ -1,0 +1,49 @@
+"""The data of an installation is its owner's alone, on disk too, whoever made the files first and with what umask."""
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+OTHERS = 0o077
+OURS = ("*.sqlite3", "*.sqlite3-wal", "*.sqlite3-shm", "secret_key", "*.lock", "files", "transfer")
+
+
+def keep_private(var: Path, *databases: Path) -> None:
+    """Make what this process creates from now on readable by its owner only, and what is there already as well.
+
+    `var` itself is closed unless it is somebody's home, a shared folder or none of ours. What belongs to another user
+    stays as it is: `flask doctor` names it.
+    """
+    os.umask(OTHERS)
+    if not var.is_dir():
+        var.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if is_ours(var):
+        _close(var)
+    for pattern in OURS:
+        for path in var.glob(pattern):
+            _close(path)
+    for database in databases:
+        for suffix in ("", "-wal", "-shm"):
+            _close(database.with_name(database.name + suffix))
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is one that only Commonplace uses, rather than `/srv`, `/tmp` or somebody's home."""
+    found, real = folder.stat(), folder.resolve()
+    is_shared = bool(found.st_mode & stat.S_ISVTX) or len(real.parts) < 3 or real == Path.home()
+    return found.st_uid == os.geteuid() and not is_shared and not (real / ".git").exists()
+
+
+def open_to_others(path: Path) -> bool:
+    """Whether anybody but the owner may do anything with a file or folder."""
+    with contextlib.suppress(OSError):
+        return bool(path.stat().st_mode & OTHERS)
+    return False
+
+
+def _close(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if mode & OTHERS and not path.is_symlink():
+            path.chmod(mode & ~OTHERS)
