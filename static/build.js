@@ -8,13 +8,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, "node_modules");
 const vendor = join(root, "static", "vendor");
 
+// Several sources become one file, in their order. htmx goes over the page in a task of its own right after its script:
+// an extension in a second file may come later than that, and then a reply being written is never connected.
 const SCRIPTS = {
-  "htmx.js": "htmx.org/dist/htmx.min.js",
-  "hx-sse.js": "htmx.org/dist/ext/hx-sse.min.js",
-  "swagger-ui.js": "swagger-ui-dist/swagger-ui-bundle.js",
+  "htmx.js": ["htmx.org/dist/htmx.min.js", "htmx.org/dist/ext/hx-sse.min.js"],
+  "swagger-ui.js": ["swagger-ui-dist/swagger-ui-bundle.js"],
   // Fetched only by pages with formulas or diagrams on them.
-  "katex/katex.js": "katex/dist/katex.min.js",
-  "mermaid.js": "@mermaid-js/tiny/dist/mermaid.tiny.js",
+  "katex/katex.js": ["katex/dist/katex.min.js"],
+  "mermaid.js": ["@mermaid-js/tiny/dist/mermaid.tiny.js"],
 };
 
 // Latin is fetched by everyone; the other ranges only by pages that contain such letters.
@@ -33,10 +34,12 @@ const ICONS = `archive archive-restore arrow-down arrow-right arrow-up check che
   sun text-quote trash-2 undo-2 user users volume-2 wand-sparkles wifi-off x`.split(/\s+/);
 
 function copyScripts() {
-  for (const [name, source] of Object.entries(SCRIPTS)) {
+  for (const [name, sources] of Object.entries(SCRIPTS)) {
     // Source maps are not shipped, so the reference to one would only be a 404 in the console.
-    const text = readFileSync(join(modules, source), "utf8").replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n");
-    writeFileSync(join(vendor, name), text);
+    const texts = sources.map((source) =>
+      readFileSync(join(modules, source), "utf8").replace(/\n?\/\/# sourceMappingURL=.*\s*$/, "\n"),
+    );
+    writeFileSync(join(vendor, name), texts.join(";\n"));
   }
   const sheet = readFileSync(join(modules, "swagger-ui-dist", "swagger-ui.css"), "utf8");
   writeFileSync(join(vendor, "swagger-ui.css"), sheet.replace(/\n?\/\*# sourceMappingURL=.*?\*\/\s*$/, "\n"));

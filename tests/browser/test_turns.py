@@ -55,6 +55,20 @@ def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
         expect(replies(shown).locator(".code-lang")).to_have_text("python")
 
 
+def test_a_slow_network_connects_a_reply_all_the_same(open_tab, tab, user, model):
+    """htmx goes over the page as soon as it is there itself; what else is on its way must not be needed by then."""
+    model.script(reply=["word "] * 150 + ["end."], **SLOW)
+    send(tab.page, "Tell me a tale")
+    expect(tab.page.locator(".stream-done, .stream-tail").filter(has_text="word")).not_to_have_count(0)
+    second = open_tab(user, beside=tab)
+    second.page.route(
+        re.compile(r"/static/.*\.js"),
+        lambda route: (route.request.url.find("/htmx") < 0 and second.page.wait_for_timeout(300), route.continue_()),
+    )
+    page = second.go(tab.page.url.removeprefix(tab.server.url))
+    expect(page.locator("[data-streaming]")).to_contain_text("word")
+
+
 def test_stop_then_retry(tab, model):
     model.script(reply=["word "] * 400, **SLOW)
     page = tab.page
