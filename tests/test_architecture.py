@@ -45,7 +45,7 @@ DOMAINS = [
 
 # The rooms that are no domain: anybody may use them, and they use no domain.
 SHARED_ROOMS = {
-    "cli",  # set-up and launcher: the standard library only
+    "cli",  # set-up and launcher: the standard library only; the command for a terminal: that and click
     "llm",
     "markdown",
     "text",

@@ -1,0 +1,83 @@
+"""Where the server is and with which token: from the environment, else from a file that only its owner may read."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
+
+URL, TOKEN = "COMMONPLACE_URL", "COMMONPLACE_TOKEN"
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A server's address, without a slash at its end, and a token for it."""
+
+    url: str
+    token: str
+
+
+def path() -> Path:
+    """The file, in the place that XDG names."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".config"
+    return folder / "commonplace" / "config.json"
+
+
+def saved() -> Access | None:
+    """What `login` wrote. Raises Trouble for a file that cannot be read."""
+    try:
+        found = json.loads(path().read_text("utf-8"))
+        return Access(clean_url(found["url"]), str(found["token"]))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Trouble(f"{path()} cannot be read ({error}). Run `commonplace login` again.", USAGE) from None
+
+
+def save(access: Access) -> None:
+    """Write the file; nobody but its owner can read it at any moment."""
+    place = path()
+    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = place.with_name(f"{place.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump({"url": access.url, "token": access.token}, file, indent=2)
+        file.write("\n")
+    draft.replace(place)
+
+
+def forget() -> bool:
+    """Remove the file; whether there was one."""
+    try:
+        path().unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def find(url: str | None) -> Access:
+    """The access to use; `url` was given on the command line. Raises Trouble where there is no token.
+
+    A saved token goes to the address it was saved for, and to no other.
+    """
+    kept = saved()
+    chosen = clean_url(url or os.environ.get(URL) or (kept.url if kept else DEFAULT_URL))
+    token = os.environ.get(TOKEN, "").strip()
+    if not token and kept is not None and kept.url == chosen:
+        token = kept.token
+    if not token:
+        raise Trouble(f"There is no token for {chosen}. Run `commonplace login`, or set {TOKEN}.", REFUSED)
+    return Access(chosen, token)
+
+
+def clean_url(url: str) -> str:
+    """An address as it is compared and used. Raises Trouble for anything else than http and https."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise Trouble(f"{url!r} is no address of a server. It looks like https://commonplace.example.org", USAGE)
+    return url.strip().rstrip("/")

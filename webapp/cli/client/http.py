@@ -1,0 +1,179 @@
+"""Requests to the JSON API, with the standard library only: JSON, event streams, uploads and downloads."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import IO, Any
+from urllib.parse import urlencode, urlsplit
+
+from webapp.cli.client.config import Access
+from webapp.cli.client.trouble import AWAY, FAILED, REFUSED, UNKNOWN, Trouble
+
+CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
+CHUNK = 256 * 1024
+_CODES = {401: REFUSED, 403: REFUSED, 404: UNKNOWN}
+
+
+class Broken(Exception):
+    """A stream ended before its end."""
+
+
+class Server:
+    """A server, asked as the owner of a token."""
+
+    def __init__(self, access: Access) -> None:
+        self._url = urlsplit(access.url)
+        self._token = access.token
+        self.url = access.url
+
+    def get(self, path: str, **query: Any) -> Any:
+        """What a GET answers; parameters that are None are left out."""
+        return self._json("GET", path, query=query)
+
+    def post(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """What a POST answers. It carries a key, so that it is done once even if it is sent twice."""
+        return self._json("POST", path, json.dumps(body or {}).encode(), {"Idempotency-Key": uuid.uuid4().hex})
+
+    def delete(self, path: str) -> Any:
+        """What a DELETE answers."""
+        return self._json("DELETE", path)
+
+    def events(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, headers: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[str, str, Any]]:
+        """Name, id and data of the events of a stream as they come. Raises Broken where the connection breaks."""
+        payload = None if body is None else json.dumps(body).encode()
+        answer = self._open(method, path, payload, headers or {})
+        with closing(answer):
+            yield from _events(_lines(answer))
+
+    def upload(self, path: str, name: str, file: IO[bytes], size: int, fields: Mapping[str, str]) -> Any:
+        """Send a file of `size` bytes as a form, piece by piece."""
+        mark = uuid.uuid4().hex
+        head = b"".join(
+            f'--{mark}\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}\r\n'.encode()
+            for field, value in fields.items()
+        )
+        safe = "".join(sign for sign in name if sign.isprintable() and sign not in '"\\')
+        head += f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{safe}"\r\n'.encode()
+        head += b"Content-Type: application/octet-stream\r\n\r\n"
+        tail = f"\r\n--{mark}--\r\n".encode()
+
+        def pieces() -> Iterator[bytes]:
+            yield head
+            while piece := file.read(CHUNK):
+                yield piece
+            yield tail
+
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={mark}",
+            "Content-Length": str(len(head) + size + len(tail)),
+            "Idempotency-Key": uuid.uuid4().hex,
+        }
+        with closing(self._open("POST", path, pieces(), headers)) as answer:
+            return _parsed(answer.read())
+
+    def download(self, path: str, into: Callable[[bytes], Any]) -> None:
+        """Give the bytes of a file to `into` as they come. Raises Trouble where fewer come than were announced."""
+        with closing(self._open("GET", path)) as answer:
+            try:
+                while piece := answer.read(CHUNK):
+                    into(piece)
+            except (HTTPException, OSError) as error:
+                raise Trouble(f"The connection to {self.url} broke: {error or type(error).__name__}.", AWAY) from None
+            if answer.length:
+                raise Trouble(f"The connection to {self.url} broke in the middle of the file.", AWAY)
+
+    def _json(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> Any:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        with closing(
+            self._open(method, path + (f"?{urlencode(given)}" if given else ""), body, headers or {})
+        ) as answer:
+            try:
+                return _parsed(answer.read())
+            except (HTTPException, OSError) as error:
+                raise self._away(error) from None
+
+    def _open(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> HTTPResponse:
+        """The answer, once its head is there. Raises Trouble for anything but a success."""
+        kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
+        connection = kind(self._url.hostname or "", self._url.port, timeout=CONNECT_SECONDS)
+        sent = {"Authorization": f"Bearer {self._token}", "Accept": "application/json", "User-Agent": "commonplace-cli"}
+        if isinstance(body, bytes):
+            sent["Content-Type"] = "application/json"
+        try:
+            connection.connect()
+            connection.sock.settimeout(ANSWER_SECONDS)
+            connection.request(method, self._url.path + path, body, {**sent, **(headers or {}), "Connection": "close"})
+            answer = connection.getresponse()
+        except (HTTPException, OSError) as error:
+            connection.close()
+            raise self._away(error) from None
+        if answer.status >= 300:
+            with closing(answer):
+                raise self._trouble(answer)
+        return answer
+
+    def _away(self, error: Exception) -> Trouble:
+        return Trouble(f"{self.url} cannot be reached: {error or type(error).__name__}", AWAY)
+
+    def _trouble(self, answer: HTTPResponse) -> Trouble:
+        if answer.status < 400:  # the token is not sent anywhere else
+            where = answer.headers.get("Location", "somewhere else")
+            return Trouble(f"{self.url} answers from {where}. Run `commonplace login` with that address.", FAILED)
+        try:
+            problem = _parsed(answer.read(65_536))
+        except (HTTPException, OSError):
+            problem = None
+        said = problem if isinstance(problem, dict) else {}
+        fields = "; ".join(
+            f"{'.'.join(map(str, item.get('loc', [])))}: {item.get('msg', '')}" for item in said.get("errors") or []
+        )
+        text = fields or said.get("detail") or said.get("title") or f"It answered {answer.status} {answer.reason}."
+        if wait := answer.headers.get("Retry-After"):
+            text += f" (again in {wait} s)"
+        return Trouble(text, AWAY if answer.status == 503 else _CODES.get(answer.status, FAILED), status=answer.status)
+
+
+def _parsed(raw: bytes) -> Any:
+    try:
+        return json.loads(raw) if raw.strip() else None
+    except ValueError:
+        raise Trouble("What answers at this address is not Commonplace.", FAILED) from None
+
+
+def _lines(answer: HTTPResponse) -> Iterator[str]:
+    try:
+        for line in answer:
+            yield line.decode("utf-8", "replace").rstrip("\r\n")
+    except (HTTPException, OSError) as error:
+        raise Broken(str(error)) from None
+
+
+def _events(lines: Iterator[str]) -> Iterator[tuple[str, str, Any]]:
+    name, event_id = "", ""
+    data: list[str] = []
+    for line in lines:
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if not line:
+            if data:
+                yield name or "message", event_id, json.loads("\n".join(data))
+            name, data = "", []
+        elif field == "event":
+            name = value
+        elif field == "id":
+            event_id = value
+        elif field == "data":
+            data.append(value)

@@ -1,0 +1,82 @@
+"""The command and its options."""
+
+from __future__ import annotations
+
+import sys
+from urllib.parse import urlsplit
+
+import click
+
+from webapp.cli.client import config, output
+from webapp.cli.client.chatting import chat
+from webapp.cli.client.config import Access
+from webapp.cli.client.http import Server
+from webapp.cli.client.remembering import memories, remember, search
+from webapp.cli.client.transfers import bring_in, write_out
+from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--url", metavar="ADDRESS", help=f"The server; else ${config.URL}, else the one you are logged in at.")
+@click.pass_context
+def commonplace(context: click.Context, url: str | None) -> None:
+    """Your conversations and memory from the terminal.
+
+    The token comes from $COMMONPLACE_TOKEN, or from `commonplace login`. Exit codes: 1 refused, 2 wrong use, 3 no or
+    no sufficient token, 4 not found, 5 the server cannot be reached.
+    """
+    context.obj = url
+
+
+@commonplace.command()
+@click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
+@click.pass_context
+def login(context: click.Context, token_stdin: bool) -> None:
+    """Try a token (Settings, API tokens) and keep it in a file that only you can read."""
+    kept = config.saved()
+    default = context.obj or (kept.url if kept else config.DEFAULT_URL)
+    url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))
+    url = config.clean_url(url)
+    if token_stdin:
+        token = sys.stdin.readline().strip()
+    elif sys.stdin.isatty():
+        token = click.prompt("Token", hide_input=True, err=True).strip()
+    else:
+        raise Trouble("There is nobody to ask for the token. Pipe it in with --token-stdin.", USAGE)
+    if not token:
+        raise Trouble("There was no token.", USAGE)
+    if not token.isascii() or not token.isprintable():
+        raise Trouble("This is no token: it has characters that no token has.", REFUSED)
+    who = _owner(Server(Access(url, token)))
+    config.save(Access(url, token))
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        click.echo("Careful: this address is not encrypted; whoever listens on the way can read the token.", err=True)
+    output.say(f"Logged in at {url} as {who}.")
+
+
+def _owner(server: Server) -> str:
+    """Whose token it is. A token that may do little is one, too. Raises Trouble for an unknown one."""
+    try:
+        return str(server.get("/api/account")["email"])
+    except Trouble as error:
+        if error.status != 403:
+            raise
+    return "the owner of this token, which may not read the account"
+
+
+@commonplace.command()
+def logout() -> None:
+    """Forget the token on this machine. It stays valid until it is revoked in Settings."""
+    output.say("The token is forgotten here." if config.forget() else "There was no token here.")
+
+
+for command in (chat, search, remember, memories, bring_in, write_out):
+    commonplace.add_command(command)
+
+
+def main() -> None:
+    """Run the command."""
+    commonplace(prog_name="commonplace")

@@ -1,0 +1,31 @@
+"""What several commands begin with: the server, and text that comes as words or through a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from webapp.cli.client import config
+from webapp.cli.client.http import Server
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Answer with JSON.")
+in_space = click.option("--space", "space_id", type=click.IntRange(min=1), metavar="ID", help="In this space.")
+
+
+def server(context: click.Context) -> Server:
+    """The server that the command is about. Raises Trouble without a token."""
+    return Server(config.find(context.find_root().obj))
+
+
+def piped() -> str:
+    """What comes through a pipe; empty from a terminal."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    return sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+
+
+def words(given: Sequence[str]) -> str:
+    """The words of a command as one text."""
+    return " ".join(given).strip()

@@ -1,0 +1,195 @@
+"""`commonplace import` and `commonplace export`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.http import CHUNK, Server
+from webapp.cli.client.session import as_json, in_space, server
+from webapp.cli.client.trouble import FAILED, USAGE, Trouble
+
+POLL_SECONDS = 0.5
+_JSON = re.compile(rb"\{|\[\s*[\[{\]]")
+TAKES = ("conversations", "memories", "projects")
+FORMATS = {
+    "account": ("zip",),
+    "conversation": ("markdown", "json", "html", "pdf"),
+    "memories": ("text", "json", "mem"),
+}
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+@click.option("--format", "kind", metavar="NAME", help="What it is, where that is not recognised.")
+@click.option("--take", multiple=True, type=click.Choice(TAKES), help="Only this; may be repeated.")
+@click.option("-y", "--yes", is_flag=True, help="Take it in without asking.")
+@click.option("--dry-run", is_flag=True, help="Only say what is in it.")
+@in_space
+@as_json
+@click.pass_context
+def bring_in(
+    context: click.Context,
+    file: Path,
+    kind: str | None,
+    take: tuple[str, ...],
+    yes: bool,
+    dry_run: bool,
+    space_id: int | None,
+    as_json: bool,
+) -> None:
+    """Bring in an export of ChatGPT, Claude, Gemini and others, or of Commonplace; - reads standard input.
+
+    It is looked at first. Memories arrive as proposals, to be reviewed.
+    """
+    there = server(context)
+    if not (yes or dry_run or (sys.stdin.isatty() and str(file) != "-")):
+        raise Trouble("There is nobody to ask. Say --yes to take it in, or --dry-run to look at it.", USAGE)
+    row = _until(there, "imports", _upload(there, file, kind), ("reading",))
+    if row["status"] == "failed" or not row["preview"]:
+        raise Trouble(row["error"] or "Nothing in this file can be read.", FAILED)
+    if not as_json:
+        _describe(row)
+    try:
+        if not (dry_run or yes):
+            click.confirm("Take it in?", abort=True, err=True)
+    except click.Abort:
+        there.post(f"/api/imports/{row['import_id']}/cancel")
+        raise
+    if dry_run:
+        there.post(f"/api/imports/{row['import_id']}/cancel")
+    else:
+        wish: dict[str, Any] = {"take": list(take or TAKES), **({"space_id": space_id} if space_id else {})}
+        there.post(f"/api/imports/{row['import_id']}/start", wish)
+        row = _until(there, "imports", row, ("ready", "running"))
+    if as_json:
+        output.dump(row)
+    elif not dry_run:
+        done = ", ".join(f"{count} {name}" for name, count in row["counts"].items()) or "nothing new"
+        output.say(f"import {row['import_id']} {row['status']}: {done}")
+    if row["status"] == "failed":
+        raise Trouble(row["error"] or "The import failed.", FAILED)
+
+
+@click.command("export")
+@click.argument("what", type=click.Choice(tuple(FORMATS)))
+@click.argument("conversation_id", required=False, type=click.IntRange(min=1), metavar="[ID]")
+@click.option("--format", "kind", type=click.Choice(sorted({name for names in FORMATS.values() for name in names})))
+@click.option(
+    "-o", "--output", "target", metavar="FILE", help="Where to; - is standard output, else its own name here."
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@as_json
+@click.pass_context
+def write_out(
+    context: click.Context,
+    what: str,
+    conversation_id: int | None,
+    kind: str | None,
+    target: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Export your account as a ZIP, a conversation (by its ID), or your memories."""
+    if (what == "conversation") != (conversation_id is not None):
+        raise Trouble("An ID goes with `export conversation`, and only with it.", USAGE)
+    if kind and kind not in FORMATS[what]:
+        raise Trouble(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
+    if target == "-" and as_json:
+        raise Trouble("Standard output can hold the file or JSON, not both.", USAGE)
+    there = server(context)
+    body = {"what": what, "format": kind, "conversation_id": conversation_id}
+    made = there.post("/api/exports", {name: value for name, value in body.items() if value is not None})
+    row = _until(there, "exports", made, ("waiting",))
+    if row["status"] != "ready":
+        raise Trouble(row["error"] or f"The export is {row['status']}.", FAILED)
+    where = f"/api/exports/{row['export_id']}/download"
+    if target == "-":
+        there.download(where, sys.stdout.buffer.write)
+        sys.stdout.buffer.flush()
+        return
+    place = Path(target or Path(row["filename"]).name)
+    _fetch(there, where, place / Path(row["filename"]).name if place.is_dir() else place, force)
+    if as_json:
+        output.dump({**row, "path": str(place)})
+    else:
+        output.say(str(place))
+
+
+def _fetch(there: Server, where: str, place: Path, force: bool) -> None:
+    """Download to a file that only its owner can read; it appears whole or not at all."""
+    if place.exists() and not force:
+        raise Trouble(f"{place} is there already. Say --force to write over it.", USAGE)
+    try:
+        draft = place.with_name(f".{place.name}.{os.getpid()}.part")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            try:
+                there.download(where, file.write)
+            except BaseException:
+                draft.unlink()
+                raise
+        draft.replace(place)
+    except OSError as error:
+        raise Trouble(f"{place} cannot be written: {error.strerror}", FAILED) from None
+
+
+def _upload(there: Server, file: Path, kind: str | None) -> dict[str, Any]:
+    fields = {"format": kind} if kind else {}
+    if str(file) != "-":
+        with file.open("rb") as opened:
+            return _sent(there, file.name, opened, file.stat().st_size, fields)
+    with tempfile.TemporaryFile() as copy:
+        while piece := sys.stdin.buffer.read(CHUNK):
+            copy.write(piece)
+        size = copy.tell()
+        copy.seek(0)
+        beginning = copy.read(512).lstrip()
+        copy.seek(0)
+        return _sent(there, f"stdin.{_ending(beginning)}", copy, size, fields)
+
+
+def _ending(beginning: bytes) -> str:
+    """What the name of something without a name would end with."""
+    if beginning.startswith(b"PK"):
+        return "zip"
+    return "json" if _JSON.match(beginning) else "txt"  # a list of memories may begin with a bracket, too: "[date] …"
+
+
+def _sent(there: Server, name: str, file: IO[bytes], size: int, fields: dict[str, str]) -> dict[str, Any]:
+    answer: dict[str, Any] = there.upload("/api/imports", name, file, size, fields)
+    return answer
+
+
+def _until(there: Server, kind: str, row: dict[str, Any], while_status: tuple[str, ...]) -> dict[str, Any]:
+    """Ask again and again while something is being worked on; show how far it is."""
+    path = f"/api/{kind}/{row['import_id' if kind == 'imports' else 'export_id']}"
+    pause, shown = 0.1, ""
+    while row["status"] in while_status:
+        time.sleep(pause)
+        pause = min(pause * 1.5, POLL_SECONDS)
+        row = there.get(path)
+        state = f"{row['status']} {row['position']} of {row['total']}" if row.get("total") else row["status"]
+        if sys.stderr.isatty() and state != shown:
+            click.echo(f"\r\x1b[K{state}", err=True, nl=False)
+            shown = state
+    if shown:
+        click.echo("\r\x1b[K", err=True, nl=False)
+    return row
+
+
+def _describe(row: dict[str, Any]) -> None:
+    found = row["preview"]
+    counts = ", ".join(f"{count} {name}" for name, count in found["counts"].items())
+    dates = found.get("dates") or {}
+    span = f" from {dates['from'][:10]} to {dates['to'][:10]}" if dates.get("from") and dates.get("to") else ""
+    output.say(f"{row['format']}: {counts}{span}")
+    for item in found.get("sample") or []:
+        output.say(f"  {item['kind']}\t{output.one_line(item['text'], 80)}")
