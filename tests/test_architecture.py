@@ -64,8 +64,9 @@ PURE = {
     "webapp.gateway": "wire",
     "webapp.mcp": "protocol",
     "webapp.memories.learning": "points prompt",
-    "webapp.legacies": "categories grounding",
+    "webapp.legacies": "categories disputes grounding telling",
     "webapp.openapi": "document examples",
+    "webapp.prompts": "numbered",
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }

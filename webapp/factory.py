@@ -183,7 +183,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_after_commit()
     init_retrieval(app, settings)
     init_summaries()
-    init_spaces()
+    init_spaces(app)
     init_journeys(app)
     init_files()
     init_transfer()

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.prompts.numbered import Said
 from webapp.summaries.faithful import ALSO, completed, particulars, whole_sentences
-from webapp.summaries.prompt import LegacySummary, Said, answer_tokens, salvaged
+from webapp.summaries.prompt import LegacySummary, answer_tokens, salvaged
 
 SAID = [
     "My brother Casimir is the electrician, he comes on 14 May.",

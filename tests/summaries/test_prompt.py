@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.summaries.prompt import CALL_CHARS, MARK, Said, build_messages, cut, tidy
+from webapp.prompts.numbered import MARK, Said, cut
+from webapp.summaries.prompt import CALL_CHARS, build_messages, tidy
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

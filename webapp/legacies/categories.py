@@ -9,18 +9,6 @@ from webapp.memories.engine.keys import canonical_category
 
 CATEGORIES = ("personality", "hobby", "relationship", "milestone", "occupation", "preference", "habit", "other")
 
-TASK = """
-
-This conversation is with a memorial agent and about {name}. Besides the summary, give in `facts` a list of factual \
-observations about {name} that the user mentioned. For each fact:
-- `category`: one of [{categories}]
-- `content`: a short factual statement about {name}, one sentence
-- `message`: the number of the user's message that says it
-- `quote`: the words of that message that say it, verbatim
-
-Only give facts the user explicitly stated or clearly implied. Do not infer or speculate. What the assistant said is \
-no fact. Without any, the list is empty."""
-
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
@@ -54,11 +42,6 @@ def fact_line(fact: KnownFact) -> tuple[str, str, str]:
     source = "(shared)" if fact.visibility == "shared" else "(personal)"
     by = f", said by {' '.join(fact.by.split())}" if fact.by else ""
     return f"- [{fact.category}] ", " ".join(fact.content.split()), f" {source}{by}"
-
-
-def fact_task(name: str) -> str:
-    """What the summary prompt adds in a legacy."""
-    return TASK.format(name=" ".join(name.split()), categories=", ".join(CATEGORIES))
 
 
 def order(facts: Sequence[KnownFact]) -> list[KnownFact]:

@@ -25,7 +25,7 @@ from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
-from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 from webapp.text.canonical import plain_text
 
@@ -35,6 +35,7 @@ NEAREST = 10
 MOST_COMPARED = 2_000
 ABOUT_THE_PERSON = Policy(about_the_user=False)
 CONFIDENCE, IMPORTANCE = 0.8, 0.6
+NOT_SAID = "quote_not_found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,15 @@ class Proposed:
     content: str
     quote: str = ""
     message: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of proposed facts: the change set, if anything did, and the counts of `Plan`."""
+
+    change_set_id: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +82,15 @@ def keep_facts(
     proposed: Sequence[Proposed],
     message_ids: Sequence[int],
     vectors: Vectors,
-) -> MemoryChangeSet | None:
+    cause: str = "summary",
+) -> Kept:
     """Store what of the proposed facts the user said in these messages, in the caller's transaction.
 
     The caller holds the conversation. The same rules as for every memory: not twice, not what was forgotten, no
-    secrets, contradictions wait for the user. None when nothing came of them.
+    secrets, contradictions wait for the user.
     """
     if not proposed:
-        return None
+        return Kept()
     versions.hold(user_id)
     rows = db.session.scalars(
         select(Message).where(Message.message_id.in_(message_ids)).order_by(Message.message_id)
@@ -87,8 +98,9 @@ def keep_facts(
     numbered = list(enumerate(rows, 1))
     own = [UserMessage(n, row.message_id, row.content) for n, row in numbered if row.role == "user"]
     operations = [operation for item in proposed if (operation := _operation(item, name, own)) is not None]
+    ungrounded = len(proposed) - len(operations)
     if not operations:
-        return None
+        return Kept(None, {"rejected": ungrounded}, {NOT_SAID: ungrounded})
     ids = store.candidates(user_id, space_id, operations, [message.message_id for message in own])
     if vectors.by_text:
         count = NEAREST * len(vectors.by_text)
@@ -107,16 +119,18 @@ def keep_facts(
         ABOUT_THE_PERSON,
     )
     plan = side_by_side(plan, *_in_use(user_id, space_id))
-    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **plan.counts})
+    counts = plan.counts | {"rejected": plan.counts["rejected"] + ungrounded}
+    reasons = plan.reasons | ({NOT_SAID: ungrounded} if ungrounded else {})
+    log.info("facts proposed", extra={"conversation_id": conversation_id, "proposed": len(proposed), **counts})
     if not plan.effects:
-        return None
-    journal = Journal(user_id, "summary", actor="extraction", conversation_id=conversation_id)
+        return Kept(None, counts, reasons)
+    journal = Journal(user_id, cause, actor="extraction", conversation_id=conversation_id)
     store.apply_plan(
         plan.effects, journal, space_id=space_id, embedding_model=vectors.model or None, embeddings=vectors.by_text
     )
-    change_set = journal.close(plan.counts, plan.reasons)
+    change_set = journal.close(counts, reasons)
     change_set.through_message_id = max(message_ids)
-    return change_set
+    return Kept(change_set.change_set_id, counts, reasons)
 
 
 def _in_use(user_id: int, space_id: int) -> tuple[dict[int, str], dict[int, str | None]]:

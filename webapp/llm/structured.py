@@ -109,6 +109,11 @@ def parse_object(text: str) -> dict[str, Any]:
     return cast(dict[str, Any], value)
 
 
+def none_is_empty(value: object) -> object:
+    """What stands for a list: some models give none where there is nothing to list."""
+    return [] if value is None else value
+
+
 def complete_items(text: str, field: str) -> list[Any]:
     """The whole objects in the list `field` of a JSON object that was cut off; none when it never came to the list."""
     found = re.search(rf'"{re.escape(field)}"\s*:\s*\[', text)

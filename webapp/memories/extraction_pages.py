@@ -14,7 +14,8 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.service import get_conversation
 from webapp.extensions import redis
 from webapp.memories.activity_pages import fragment
-from webapp.memories.learning import extraction, requests
+from webapp.memories.learning import requests
+from webapp.memories.learning.results import COUNTS
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("memory_extraction", __name__)
@@ -46,11 +47,14 @@ def extraction_state(conversation_id: int, job_id: str) -> ViewResult:
     if job is not None and job.kwargs.get("conversation_id") == conversation_id:
         status = job.get_status()
         result = job.return_value() if status == "finished" else None
-        if status in WORKING or (run is not None and status == "finished" and not run.ended):
+        went_well = isinstance(result, dict) and "failed" not in result
+        if status in WORKING or (went_well and run is not None and not run.ended):
             shown |= {"state": "working", "run": run}
-        elif isinstance(result, dict) and "failed" not in result:
+        elif went_well:
             shown |= {"state": "done", "counts": run.counts if run else result, "run": run}
-    is_news = shown["state"] == "done" and any(shown["counts"].get(name) for name in extraction.COUNTS)
+        else:
+            shown["run"] = run
+    is_news = shown["state"] == "done" and any(shown["counts"].get(name) for name in COUNTS)
     return (fragment if is_news else render_template)("memories/_extraction.html", **shown)
 
 

@@ -14,7 +14,7 @@ from webapp.memories.known import in_legacy
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Memory of the account, and of one conversation when there is one; in a legacy it is not read on request."""
+    """Memory of the account, and of one conversation when there is one."""
 
     everywhere: bool
     here: bool = True

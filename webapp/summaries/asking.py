@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from webapp.llm.errors import CutOff, MalformedOutput
 from webapp.model_clients import completions
+from webapp.prompts.numbered import Said
 from webapp.summaries.faithful import completed
 from webapp.summaries.prompt import (
     NAME,
     SUMMARY_CHARS,
     ConversationSummary,
     LegacySummary,
-    Said,
     answer_tokens,
     build_messages,
     salvaged,

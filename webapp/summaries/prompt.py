@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field
 
-from webapp.llm.structured import complete_items
+from webapp.legacies.telling import FACT_TOKENS, LegacyFact, readable_facts
+from webapp.llm.structured import complete_items, none_is_empty
 from webapp.prompts.catalogue import default_text
+from webapp.prompts.numbered import Said, inside, numbered_lines
 from webapp.summaries.faithful import whole_sentences
 
 NAME = "conversation_summary"
@@ -21,19 +21,7 @@ MESSAGE_CHARS = 3_000
 CALL_CHARS = 36_000
 EARLIER_CHARS = 1_500
 SUMMARY_CHARS = 6_000
-MARK = " […] "
 SUMMARY_TOKENS = 900
-FACT_TOKENS = 150
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """A message to be summarised."""
-
-    id: int
-    role: str
-    content: str
-    at: datetime
 
 
 class ConversationSummary(BaseModel):
@@ -42,37 +30,18 @@ class ConversationSummary(BaseModel):
     summary: str = Field(min_length=1, max_length=SUMMARY_CHARS)
 
 
-class SummaryFact(BaseModel):
-    """A fact about the person of a legacy; `message` counts the messages of the call from 1."""
-
-    category: str = Field("other", max_length=100)
-    content: str = Field(min_length=1, max_length=1_000)
-    message: int | None = None
-    quote: str = Field("", max_length=2_000)
-
-
-def _none_is_empty(value: object) -> object:
-    return [] if value is None else value
-
-
 class LegacySummary(ConversationSummary):
     """The model's answer in a legacy: the same single call returns facts about its person. One that is malformed costs
     only itself."""
 
-    facts: Annotated[list[Any], BeforeValidator(_none_is_empty)] = Field(
-        default_factory=list, max_length=100, json_schema_extra={"items": SummaryFact.model_json_schema()}
+    facts: Annotated[list[Any], BeforeValidator(none_is_empty)] = Field(
+        default_factory=list, max_length=100, json_schema_extra={"items": LegacyFact.model_json_schema()}
     )
 
     @property
-    def readable(self) -> list[SummaryFact]:
+    def readable(self) -> list[LegacyFact]:
         """The facts that are some."""
-        found = []
-        for item in self.facts:
-            try:
-                found.append(SummaryFact.model_validate(item))
-            except ValidationError:
-                continue
-        return found
+        return readable_facts(self.facts)
 
 
 def build_messages(
@@ -82,25 +51,12 @@ def build_messages(
     limit = min(MESSAGE_CHARS, CALL_CHARS // max(1, len(said)))
     parts = []
     if earlier:
-        parts.append(f"<earlier_summary>\n{_inside(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
-    parts += [
-        f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
-        f"{_inside(cut(item.content, limit))}</message>"
-        for number, item in enumerate(said, 1)
-    ]
+        parts.append(f"<earlier_summary>\n{inside(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
+    parts += numbered_lines(said, limit)
     return [
         {"role": "system", "content": instructions},
         {"role": "user", "content": "\n".join(parts)},
     ]
-
-
-def cut(text: str, limit: int) -> str:
-    """A text without its middle, if it is longer than `limit` characters; at word boundaries where there are some."""
-    text = text.strip()
-    if len(text) <= limit:
-        return text
-    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
-    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
 
 
 def answer_tokens(said: Sequence[Said], with_facts: bool) -> int:
@@ -132,8 +88,3 @@ def tidy(summary: str) -> str:
         if text.lower().startswith(label):
             text = text[len(label) :].strip()
     return text
-
-
-def _inside(text: str) -> str:
-    """A text that cannot end the block it stands in."""
-    return text.replace("<", "&lt;")

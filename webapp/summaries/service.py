@@ -19,20 +19,21 @@ from webapp.conversations.signals import messages_changed
 from webapp.database import db, get_or_raise, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
-from webapp.legacies.categories import fact_task
 from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
+from webapp.legacies.telling import fact_task
 from webapp.memories.keeping.burials import watch
 from webapp.memories.keeping.forgetting import graveyard
 from webapp.model_clients import embedder
 from webapp.prompts import service as prompts
+from webapp.prompts.numbered import Said
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.models import ConversationChunk
 from webapp.summaries.asking import ask
 from webapp.summaries.forgetting import init_summary_forgetting
-from webapp.summaries.prompt import LegacySummary, Said
+from webapp.summaries.prompt import LegacySummary
 
 log = logging.getLogger(__name__)
 

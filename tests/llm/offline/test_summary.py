@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.legacies.categories import fact_task
+from webapp.legacies.telling import fact_task
 from webapp.llm.offline.tasks import conversation_summary
 from webapp.llm.offline.tasks.request import TaskRequest
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -16,7 +16,7 @@ from webapp.conversations import naming, titles
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
 from webapp.database import db, write_transaction
-from webapp.llm.errors import MalformedOutput, ModelError
+from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.state import State
@@ -30,6 +30,8 @@ from webapp.memories.learning.guided import guide as current_guide
 from webapp.memories.learning.model_call import Answer, ask
 from webapp.memories.learning.points import ground_assessments
 from webapp.memories.learning.reading import Reading
+from webapp.memories.learning.results import COUNTS, Result
+from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
 from webapp.prompts import service as prompts
 
@@ -38,37 +40,6 @@ log = logging.getLogger(__name__)
 MAX_CALLS = 4
 """Model calls of one run; a longer backlog goes on with the next one."""
 NEAREST = 10
-
-COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", "overruled", "rejected", "malformed")
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a run did; `read` tells whether it did anything at all, `more` whether messages still wait."""
-
-    change_set_id: int | None = None
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    reasons: dict[str, int] = field(default_factory=dict)
-    title: str | None = None
-    read: bool = False
-    more: bool = False
-    through: int = 0
-    calls: int = 0
-    summary_due: bool = False  # a guided conversation has covered its points
-
-    def plus(self, later: Result) -> Result:
-        """Both together; the change set is the last one."""
-        return Result(
-            later.change_set_id or self.change_set_id,
-            {name: self.counts.get(name, 0) + later.counts.get(name, 0) for name in self.counts | later.counts},
-            {name: self.reasons.get(name, 0) + later.reasons.get(name, 0) for name in self.reasons | later.reasons},
-            later.title or self.title,
-            self.read or later.read,
-            later.more,
-            max(self.through, later.through),
-            self.calls + later.calls,
-            self.summary_due or later.summary_due,
-        )
 
 
 def extract(
@@ -81,22 +52,43 @@ def extract(
     No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
     memory. Raises ModelError with nothing stored and the watermark where it was.
     """
+    conversation = db.session.get(Conversation, conversation_id) if from_start else None
+    about_somebody = reader_of(conversation) if conversation is not None else None
+    db.session.remove()
+    if about_somebody is not None:
+        return about_somebody(conversation_id, after, on_start)
     total = Result()
     place = after if from_start else None
     for _ in range(MAX_CALLS):
-        found = reading.read(conversation_id, place)
-        db.session.remove()
-        if found is None:
+        step = _next_step(conversation_id, place, on_start)
+        on_start = None
+        if step is None:
             return total
-        if on_start is not None:
-            on_start()
-            on_start = None
-        step = _step(found)
         total = total.plus(step)
         if not step.more or not step.read:
             return total
         place = step.through if from_start else None
     return total
+
+
+def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
+    """Read on and ask; of fewer messages at once where the answer to more was cut off before it told anything."""
+    most = None
+    while True:
+        found = reading.read(conversation_id, place, most)
+        db.session.remove()
+        if found is None:
+            return None
+        if on_start is not None:
+            on_start()
+            on_start = None
+        try:
+            return _step(found)
+        except CutOff:
+            count = len({source.message_id for source in found.call.sources})
+            if count == 1:
+                return replace(_write(found, None), unreadable=1)
+            most = count // 2
 
 
 def _step(found: Reading) -> Result:

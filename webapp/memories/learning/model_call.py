@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.llm.parts import schema_of
-from webapp.llm.structured import complete_items
+from webapp.llm.structured import complete_items, none_is_empty
 from webapp.memories.engine.admission import sound
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.statements import FIELD, Extraction, read_statements
@@ -30,16 +30,12 @@ TOKENS_EACH = 4
 """Of the answer, for every token of what is read: a statement quotes it, rewords it and says what it is."""
 
 
-def _empty(value: object) -> object:
-    return [] if value is None else value
-
-
 class TurnAnswer(BaseModel):
     """The answer as a whole; its statements are read one by one later, so that a malformed one costs only itself."""
 
     model_config = ConfigDict(extra="allow")
 
-    statements: Annotated[list[Any], BeforeValidator(_empty)]
+    statements: Annotated[list[Any], BeforeValidator(none_is_empty)]
 
 
 @dataclass(frozen=True)

@@ -103,13 +103,15 @@ def build_extraction(
     budget: int = 6000,
     instructions: str = INSTRUCTIONS,
     count_tokens: Count = estimate_tokens,
+    most: int | None = None,
 ) -> ExtractionCall:
     """Fit the call into `budget` tokens.
 
-    First as many of the new user messages as fit, from the oldest, without a gap; then the context nearest to them,
-    then `memories` in the order given (most related first). Profile and points are always in; they are bounded by
-    `KNOWN_SHARE`, points last to go. A first message that is too large by itself is shortened with a visible mark, so
-    that the watermark always moves. Raises ValueError when not even the instructions and a few words fit.
+    First as many of the new user messages as fit (and no more than `most`), from the oldest, without a gap; then the
+    context nearest to them, then `memories` in the order given (most related first). Profile and points are always
+    in; they are bounded by `KNOWN_SHARE`, points last to go. A first message that is too large by itself is shortened
+    with a visible mark, so that the watermark always moves. Raises ValueError when not even the instructions and a
+    few words fit.
     """
     room = budget - count_tokens(instructions) - sum(count_tokens(f"{name}\n") for name in SECTIONS)
     if room < 3 * _LEAST_TEXT:
@@ -142,7 +144,7 @@ def build_extraction(
             shortened.append(line.message_id)
             left -= cost(_row(_spoken(number, texts[line.message_id])))
             break
-        if price > left:
+        if price > left or len(texts) == most:
             break
         texts[line.message_id] = line.content
         left -= price

@@ -53,8 +53,8 @@ class Reading:
     parts: tuple[Part, ...] = ()
 
 
-def read(conversation_id: int, after: int | None = None) -> Reading | None:
-    """What to ask about the messages after the watermark, or after another message.
+def read(conversation_id: int, after: int | None = None, most: int | None = None) -> Reading | None:
+    """What to ask about the messages after the watermark, or after another message; about `most` of the user's.
 
     None when there is nothing to do here: the conversation is gone, its memory is off, or a reply is being written.
     Ends with no transaction open; an embedding, where one is needed, is computed with no connection held.
@@ -84,7 +84,7 @@ def read(conversation_id: int, after: int | None = None) -> Reading | None:
     if wants_title:
         parts.append(titles.part(prompts.active("titles").text))
     db.session.rollback()
-    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts))
+    call = build_extraction(lines, related, profile, guided.points, instructions=instructions_of(parts), most=most)
     numbers = [source.number for source in call.sources]
     parts[0] = replace(parts[0], schema=statements.statements_schema(numbers, list(call.numbered)))
     return Reading(

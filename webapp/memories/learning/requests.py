@@ -22,9 +22,11 @@ from webapp.database import db, now
 from webapp.errors import Conflict, Unavailable
 from webapp.extensions import redis
 from webapp.llm.errors import ModelError
-from webapp.memories.known import extracts, memory_is_on
+from webapp.memories.known import memory_is_on
 from webapp.memories.learning import reading
-from webapp.memories.learning.extraction import COUNTS, Result, extract
+from webapp.memories.learning.extraction import extract
+from webapp.memories.learning.results import COUNTS, Result
+from webapp.memories.learning.subjects import reader_of
 from webapp.queueing import enqueue_or_find
 
 IDLE_SECONDS = 60
@@ -35,13 +37,17 @@ SYNC_RUNS = 5
 
 @dataclass(frozen=True)
 class Run:
-    """How far a run of jobs has come: messages read of how many, what came of them, the job at work."""
+    """How far a run of jobs has come: messages read of how many, what came of them, the job at work.
+
+    `unreadable` messages were passed over, because no answer about them came to an end.
+    """
 
     job_id: str = ""
     read: int = 0
     of: int = 0
     stopped: bool = False
     ended: bool = False
+    unreadable: int = 0
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -94,6 +100,8 @@ def goes_on(conversation_id: int, result: Result, from_start: bool) -> str | Non
             for name, count in result.counts.items():
                 if count:
                     pipe.hincrby(key, f"count:{name}", count)
+            if result.unreadable:
+                pipe.hincrby(key, "unreadable", result.unreadable)
             pipe.expire(key, RUN_SECONDS)
             pipe.execute()
     if not result.more or (known is not None and known.stopped):
@@ -128,6 +136,7 @@ def run_of(conversation_id: int) -> Run | None:
         int(found.get("of", 0)),
         "stopped" in found,
         "ended" in found,
+        int(found.get("unreadable", 0)),
         {name: counts.get(name, 0) for name in COUNTS},
     )
 
@@ -149,13 +158,17 @@ def owed_extractions(*, limit: int = 200) -> Sequence[int]:
 
 
 def _wanted(user_id: int, conversation_id: int) -> bool:
-    """Whether to read from the start: nothing is new, so the user wants all of it read again."""
+    """Whether to read from the start: nothing is new, so the user wants all of it read again.
+
+    In a legacy always: it is read by its summaries, which keep no account of it.
+    """
     conversation = get_conversation(user_id, conversation_id)
-    owner = reading.owner_of(conversation)
-    if not memory_is_on(conversation, owner):
+    if not memory_is_on(conversation, reading.owner_of(conversation)):
         raise Conflict("Memory is switched off here.")
-    if not extracts(conversation, owner):
-        raise Conflict("In a legacy facts are found as conversations grow long. Write others down by hand.")
+    if not conversation.makes_memory:
+        raise Conflict("This conversation only reads memory. It makes none.")
+    if reader_of(conversation) is not None:
+        return True
     return not reading.has_newer(conversation, conversation.extracted_through or 0)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import conversation_digest, conversation_summary, conversation_title, memory_operations
+from . import conversation_digest, conversation_summary, conversation_title, legacy_facts, memory_operations
 from .fallback import minimal_instance
 from .request import TaskRequest
 
-MODULES = (conversation_digest, conversation_summary, conversation_title, memory_operations)
+MODULES = (conversation_digest, conversation_summary, conversation_title, legacy_facts, memory_operations)
 _TASKS = {module.NAME: module.run for module in MODULES}
 
 

@@ -19,7 +19,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
 # Sentences that say something of the user, which a summary should keep before others.
 _OWN = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b|\d", re.IGNORECASE)
-_PERSON = re.compile(r"with a memorial agent and about (.+?)\. Besides the summary")
+_PERSON = re.compile(r"with a memorial agent and about (.+?)\. (?:Besides the summary|Give)")
 _PRONOUN = re.compile(r"^(she|he|her|his)\b", re.IGNORECASE)
 _CATEGORIES = tuple(
     (category, re.compile(rf"\b(?:{words})", re.IGNORECASE))
@@ -43,9 +43,15 @@ def run(request: TaskRequest) -> dict[str, Any]:
     turns = request.turns()
     answer: dict[str, Any] = {"summary": summary_of(turns)}
     if "facts" in (request.schema.get("properties") or {}):
-        named = _PERSON.search("\n".join(request.texts("system")))
-        answer["facts"] = facts_of(turns, named[1].strip()) if named else []
+        name = person_in(request)
+        answer["facts"] = facts_of(turns, name) if name else []
     return answer
+
+
+def person_in(request: TaskRequest) -> str:
+    """The person whom the conversation is about, as the instructions name them; empty where it is about nobody."""
+    named = _PERSON.search("\n".join(request.texts("system")))
+    return named[1].strip() if named else ""
 
 
 def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:

@@ -1,0 +1,41 @@
+"""What a run of extraction did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+COUNTS = ("added", "updated", "superseded", "retracted", "merged", "in_review", "overruled", "rejected", "malformed")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did; `read` tells whether it did anything at all, `more` whether messages still wait.
+
+    `unreadable`: messages that were passed over because no answer about them ever came to an end.
+    """
+
+    change_set_id: int | None = None
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
+    reasons: dict[str, int] = field(default_factory=dict)
+    title: str | None = None
+    read: bool = False
+    more: bool = False
+    through: int = 0
+    calls: int = 0
+    summary_due: bool = False  # a guided conversation has covered its points
+    unreadable: int = 0
+
+    def plus(self, later: Result) -> Result:
+        """Both together; the change set is the last one."""
+        return Result(
+            later.change_set_id or self.change_set_id,
+            {name: self.counts.get(name, 0) + later.counts.get(name, 0) for name in self.counts | later.counts},
+            {name: self.reasons.get(name, 0) + later.reasons.get(name, 0) for name in self.reasons | later.reasons},
+            later.title or self.title,
+            self.read or later.read,
+            later.more,
+            max(self.through, later.through),
+            self.calls + later.calls,
+            self.summary_due or later.summary_due,
+            self.unreadable + later.unreadable,
+        )
