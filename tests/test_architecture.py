@@ -46,6 +46,7 @@ DOMAINS = [
 # The rooms that are no domain: anybody may use them, and they use no domain.
 SHARED_ROOMS = {
     "cli",  # set-up and launcher: the standard library only; the command for a terminal: that and click
+    "languages",
     "llm",
     "markdown",
     "text",

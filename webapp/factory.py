@@ -95,7 +95,7 @@ from webapp.spaces.document_pages import blueprint as documents_pages
 from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
-from webapp.templating import Environment
+from webapp.templating import Tongues
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.transfer.service import init_transfer
@@ -125,7 +125,7 @@ def build(settings: Settings | None = None) -> Flask:
         static_folder=str(ROOT / "static"),
         instance_path=str(settings.var_dir.absolute()),
     )
-    app.jinja_environment = Environment  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
+    app.jinja_environment = Tongues  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
     _configure(app, settings)
     _extend(app, settings)
     _register(app)

@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 from webapp import dates
 from webapp.accounts.auth import current_identity
 from webapp.compression import read_asset, reads_gzip
+from webapp.extensions import this_app
+from webapp.languages.speaking import init_speaking, language_of
 from webapp.markdown import render_stored
 from webapp.templating import asset, init_templating
 
@@ -29,6 +31,7 @@ def init_rendering(app: Flask) -> None:
     app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name)
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
+    init_speaking(app, _account_language)
     app.context_processor(_page_state)
     app.add_url_rule("/static/v-<version>/<path:filename>", "assets.static", _serve_asset)
 
@@ -67,6 +70,11 @@ def reader_theme() -> str:
     return chosen if chosen in THEMES else "system"
 
 
+def _account_language() -> str:
+    identity = current_identity()
+    return identity.settings.get("language", "") if identity is not None else ""
+
+
 def model_name(name: str) -> str:
     """How a model is named under a reply; the offline one says what it is."""
     return OFFLINE_MODEL if name.startswith("offline") else name
@@ -91,6 +99,7 @@ def _page_state() -> dict[str, Any]:
         # Not Flask-Login's proxy: it would ask the database again while an error page says that there is none.
         "current_user": current_identity(),
         "theme": reader_theme(),
+        "language": language_of(this_app()),
         "sidebar_state": "closed" if closed else "open",
     }
 

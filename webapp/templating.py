@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from functools import lru_cache
 from types import FunctionType, MethodType
 from typing import Any, cast
@@ -10,13 +10,20 @@ from typing import Any, cast
 from flask import Flask, current_app, g, request
 from flask.templating import Environment as FlaskEnvironment
 from flask_wtf.csrf import generate_csrf
+from jinja2 import Template, nodes
 from jinja2.runtime import Context as BaseContext
 from markupsafe import Markup, escape
+
+from webapp.languages import SOURCE
+from webapp.languages.folding import Translations, fold
+from webapp.languages.speaking import catalog, language_of
 
 STAND_IN = 8_000_000_000_000_000_000
 """Takes the place of a number while the address around it is found out; no id comes near it."""
 
 
+PLURAL_FORMS = range(6)
+"""More than six plural forms no language has."""
 _PLAIN = frozenset({FunctionType, MethodType, type})
 
 
@@ -40,13 +47,83 @@ class Environment(FlaskEnvironment):
     """
 
     context_class = Context
+    language: str = SOURCE
+    plural: Callable[[int], int] = staticmethod(lambda count: int(count != 1))
+    """The index of the plural form that a number takes in this language."""
+    texts: Any = None
+    """The catalog of this language; None for that of the sources."""
 
     def __init__(self, app: Flask, **options: Any) -> None:
         super().__init__(app, **{**options, "cache_size": -1})
+        self.add_extension(Translations)
+        self.policies["ext.i18n.trimmed"] = True
+        self.globals.update(_=self._say, gettext=self._say, ngettext=self._say_number)
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """The environment's globals themselves, unless a template has some of its own."""
         return super().make_globals(d) if d else self.globals
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        """A template as this language has it."""
+        return fold(super()._parse(source, name, filename), self, self._text, self._forms)
+
+    def _text(self, message: str) -> str:
+        return message if self.texts is None else cast(str, self.texts.ugettext(message))
+
+    def _forms(self, message: str, plural: str) -> list[str]:
+        if self.texts is None:
+            return [message, plural]
+        found = self.texts._catalog
+        forms = [found.get((message, at)) for at in PLURAL_FORMS]
+        known = [form for form in forms if form]
+        return known or [message, plural]
+
+    def _say(self, message: Any, **values: Any) -> str:
+        """What a template could not say when it was compiled, for the text was not known."""
+        text = self._text(str(message))
+        return text % values if values else text
+
+    def _say_number(self, message: str, plural: str, num: int, **values: Any) -> str:
+        forms = self._forms(message, plural)
+        return forms[min(self.plural(num), len(forms) - 1)] % {"num": num, **values}
+
+
+class Tongues(Environment):
+    """The application's environment: whoever asks it for a template gets that of their language.
+
+    Each language has an environment of its own, and templates that are compiled when it is first read in.
+    """
+
+    def __init__(self, app: Flask, **options: Any) -> None:
+        super().__init__(app, **options)
+        self.application = app
+        self.spoken: dict[str, Environment] = {}
+
+    def in_language(self) -> Environment:
+        """The environment of the reader's language."""
+        language = language_of(self.application)
+        found = self.spoken.get(language.code)
+        if found is None:
+            found = self.spoken[language.code] = self._overlay(language.code)
+        return found
+
+    def _overlay(self, code: str) -> Environment:
+        made = cast(Environment, self.overlay())
+        made.__class__ = Environment
+        if code != SOURCE:
+            made.language, made.texts = code, catalog()
+            made.plural = made.texts.plural
+            made.globals = {**self.globals, "_": made._say, "gettext": made._say, "ngettext": made._say_number}
+        return made
+
+    def get_template(self, name: Any, parent: Any = None, globals: Any = None) -> Template:
+        return self.in_language().get_template(name, parent, globals)
+
+    def select_template(self, names: Any, parent: Any = None, globals: Any = None) -> Template:
+        return self.in_language().select_template(names, parent, globals)
+
+    def get_or_select_template(self, template_name_or_list: Any, parent: Any = None, globals: Any = None) -> Template:
+        return self.in_language().get_or_select_template(template_name_or_list, parent, globals)
 
 
 def init_templating(app: Flask) -> None:

@@ -12,6 +12,7 @@ from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
 from webapp.accounts.scopes import SCOPES, Scope
+from webapp.languages import LanguageCode
 from webapp.validation import Flag, Id, Instant, Line
 from webapp.web import PageQuery
 
@@ -91,6 +92,9 @@ class UserSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     theme: Literal["system", "light", "dark"] = "system"
+    language: LanguageCode | Literal[""] = Field(
+        "", description="The language of the interface; empty for the one the browser asks for."
+    )
     timezone: TimeZone = "UTC"
     custom_instructions: Instructions = ""
     memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
@@ -116,6 +120,7 @@ class SettingsChanges(Request):
     """Settings to change; what is left out stays."""
 
     theme: Literal["system", "light", "dark"] | None = None
+    language: LanguageCode | Literal[""] | None = None
     timezone: TimeZone | None = None
     custom_instructions: Instructions | None = None
     memory_enabled: Flag | None = None

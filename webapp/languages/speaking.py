@@ -1,0 +1,75 @@
+"""Which language a reader gets, and texts said in it while a request runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from flask import Flask, g, has_request_context, request
+from flask_babel import Babel, get_domain, gettext
+from flask_babel.speaklater import LazyString
+
+from webapp.languages import LANGUAGES, SOURCE, Language
+from webapp.languages.marks import Sentence
+
+COOKIE = "language"
+FOLDER = Path(__file__).resolve().parent.parent / "translations"
+_TAGS = {language.tag: language.code for language in LANGUAGES.values()}
+# What browsers ask for beside the tags: "de-AT" and "pt" find theirs by themselves, Chinese by its script or region.
+_TAGS |= {"pt": "pt", "zh": "zh", "zh-CN": "zh", "zh-SG": "zh", "zh-TW": "zh", "zh-HK": "zh", "zh-Hant": "zh"}
+
+Chosen = Callable[[], str]
+"""The language that the account of whoever asks is set to; empty where it leaves that to the browser."""
+
+
+def init_speaking(app: Flask, chosen: Chosen) -> None:
+    """Let every request have a language: the account's, else this browser's choice, else the first it asks for."""
+
+    def select() -> str:
+        if not has_request_context():
+            return SOURCE
+        code: str | None = g.get("language")
+        if code is None:
+            code = chosen() or request.cookies.get(COOKIE, "")
+            if code not in LANGUAGES:
+                best = request.accept_languages.best_match(_TAGS) if request.accept_languages else None
+                code = _TAGS[best] if best else SOURCE
+            g.language = code
+        return code
+
+    app.extensions["reader_language"] = select
+    Babel(app, locale_selector=select, default_translation_directories=str(FOLDER), configure_jinja=False)
+
+
+def language_of(app: Flask) -> Language:
+    """The language of whoever asks; the sources' where nobody does."""
+    return LANGUAGES[app.extensions["reader_language"]()]
+
+
+def forget_language() -> None:
+    """The reader has just chosen another: what is said from here on is in that."""
+    g.pop("language", None)
+    g.pop("_flask_babel", None)
+
+
+def catalog() -> Any:
+    """The texts of the language of this request."""
+    return get_domain().get_translations()
+
+
+def translated(text: str) -> str:
+    """What a service said, in the reader's language; English where nobody has translated it."""
+    if isinstance(text, Sentence):
+        if text.plural:
+            form = catalog().ungettext(text.message, text.plural, text.count)
+            return str(form % text.values)
+        return str(gettext(text.message, **text.values))
+    if not text or isinstance(text, LazyString):
+        return str(text)
+    return cast(str, catalog().ugettext(str(text)))
+
+
+def all_translated(texts: Mapping[str, str]) -> dict[str, str]:
+    """Texts by name, each in the reader's language."""
+    return {name: translated(text) for name, text in texts.items()}
