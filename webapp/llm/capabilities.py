@@ -51,6 +51,14 @@ class Capabilities:
         names = set(refused) if isinstance(refused, list) else set()
         self._write(base_url, model, {**known, "refused": sorted(names | {feature})})
 
+    def thinks(self, base_url: str, model: str) -> bool:
+        """Whether the model was seen to think before it answers."""
+        return bool(self._read(base_url, model).get("thinks"))
+
+    def note_thinking(self, base_url: str, model: str) -> None:
+        """Remember that the model thinks before it answers."""
+        self._write(base_url, model, {**self._read(base_url, model), "thinks": True})
+
     def structured_mode(self, base_url: str, model: str) -> str | None:
         """The structured mode known to work, or None when it has not been found out."""
         mode = self._read(base_url, model).get("structured")

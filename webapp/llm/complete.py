@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from . import thinking
 from .adapt import adapted, refused_feature
 from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import CutOff, MalformedOutput, ModelError, Refused, error_fields, from_exception
@@ -162,12 +163,19 @@ class CompletionClient:
     def _request(self, body: dict[str, Any], read: float) -> Completion:
         base_url, key = self.settings.endpoint()
         client = self._connected()
+        spent = Usage(requests=0)
         while True:
-            request = adapted(body, base_url, self.capabilities)
+            thinks = self.capabilities.thinks(base_url, body["model"])
+            request = adapted(_with_room(body) if thinks else body, base_url, self.capabilities)
             try:
-                return _completion(
-                    post(client, "/chat/completions", request, settings=self.settings, read=read), request
-                )
+                payload = post(client, "/chat/completions", request, settings=self.settings, read=read)
+                if not thinks and thinking.has_thought(payload):
+                    self.capabilities.note_thinking(base_url, body["model"])
+                    if thinking.ran_out(payload):
+                        spent = spent.plus(usage_of(payload.get("usage")))
+                        continue  # once a day and model: from now on there is room for its thoughts
+                completion = _completion(payload, request)
+                return replace(completion, usage=spent.plus(completion.usage)) if spent.requests else completion
             except ModelError:
                 raise
             except Exception as exc:
@@ -191,6 +199,11 @@ class CompletionClient:
         if max_tokens is not None:
             body["max_tokens"] = max_tokens
         return body
+
+
+def _with_room(body: dict[str, Any]) -> dict[str, Any]:
+    """The same request, with room for thoughts beside the answer."""
+    return {**body, "max_tokens": body["max_tokens"] + thinking.ROOM} if "max_tokens" in body else body
 
 
 class _FormatRefused(Exception):

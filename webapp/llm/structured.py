@@ -8,6 +8,7 @@ import re
 from typing import Any, cast
 
 from .errors import MalformedOutput
+from .thinking import is_only_thought
 
 # Keywords that OpenAI's strict mode does not know; pydantic checks them afterwards anyway.
 _UNSUPPORTED = (
@@ -95,6 +96,8 @@ def parse_object(text: str) -> dict[str, Any]:
     A second object, or a brace that does not begin a valid one, is an error: taking the inner part of a broken object
     would store half an answer.
     """
+    if is_only_thought(text):
+        raise MalformedOutput  # an object in it is none that the model meant to give
     text = _THINKING.sub("", text, count=1)
     start = text.find("{")
     if start < 0:

@@ -1,0 +1,47 @@
+"""Hidden tokens: models that think before they answer spend their limit on what nobody sees; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+ROOM = 4_096
+"""Tokens on top of what an answer may take, for a model that thinks first."""
+_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_TAGS = ("think", "thinking", "reasoning")
+_OPEN = re.compile(rf"\A\s*<({'|'.join(_TAGS)})>", re.IGNORECASE)
+
+
+def has_thought(payload: Any) -> bool:
+    """Whether a completion object shows that its model thought before it answered."""
+    details = _map(_map(_map(payload).get("usage")).get("completion_tokens_details"))
+    message = _map(_choice(payload).get("message"))
+    content = message.get("content")
+    is_told = any(isinstance(message.get(name), str) and message[name].strip() for name in _FIELDS)
+    return bool(details.get("reasoning_tokens")) or is_told or (isinstance(content, str) and bool(_OPEN.match(content)))
+
+
+def ran_out(payload: Any) -> bool:
+    """Whether thinking took the whole limit, so that nothing, or only a thought, is left of the answer."""
+    choice = _choice(payload)
+    content = _map(choice.get("message")).get("content")
+    text = content if isinstance(content, str) else ""
+    return (
+        has_thought(payload) and choice.get("finish_reason") == "length" and (not text.strip() or is_only_thought(text))
+    )
+
+
+def is_only_thought(text: str) -> bool:
+    """Whether a text begins with a thought that does not end."""
+    opened = _OPEN.match(text)
+    return opened is not None and f"</{opened[1].lower()}>" not in text.lower()
+
+
+def _choice(payload: Any) -> Mapping[str, Any]:
+    choices = _map(payload).get("choices")
+    return _map(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def _map(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
