@@ -21,6 +21,7 @@ from webapp.accounts.oidc_pages import blueprint as oidc_pages
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.accounts.proving_pages import blueprint as proving_pages
+from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
@@ -262,6 +263,7 @@ def _register(app: OpenAPI) -> None:
     init_mcp(app)
     init_docs(app)
     accounts_commands(app)
+    admin_commands(app)
     memories_commands(app)
     retrieval_commands(app)
     journeys_commands(app)

@@ -65,9 +65,26 @@ def _redis() -> str:
 
 
 def _migrations() -> str:
+    return "ok" if current_revision() == newest_revision() else "not current"
+
+
+def current_revision() -> str:
+    """The migration that the database is at; empty for one without tables."""
+    with db.engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision() or ""
+
+
+def newest_revision() -> str:
+    """The migration that this version needs."""
+    return _scripts().get_current_head() or ""
+
+
+def known_revisions() -> set[str]:
+    """Every migration of this version."""
+    return {script.revision for script in _scripts().walk_revisions()}
+
+
+def _scripts() -> ScriptDirectory:
     config = Config()
     config.set_main_option("script_location", str(migrate.directory))
-    heads = set(ScriptDirectory.from_config(config).get_heads())
-    with db.engine.connect() as connection:
-        current = set(MigrationContext.configure(connection).get_current_heads())
-    return "ok" if current == heads else "not current"
+    return ScriptDirectory.from_config(config)

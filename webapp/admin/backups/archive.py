@@ -1,0 +1,112 @@
+"""The file of a backup: a ZIP with each table as JSON lines, the attachments, and last a manifest that says what it is.
+
+A row is a JSON array in the order of the columns that its table's first line names. Bytes are `{"b64": …}`, instants
+text in UTC with microseconds, so that a row means the same on SQLite, MySQL and MariaDB. A file without a manifest is
+one that was never finished.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+_ATTACHMENT = re.compile(r"files/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+
+
+class BackupError(Exception):
+    """A backup cannot be made, read or restored; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup holds. `next_ids` are those no row ever had; `key` recognises the SECRET_KEY it was made with."""
+
+    made_at: str
+    revision: str
+    database: str
+    key: str
+    tables: dict[str, int]
+    next_ids: dict[str, int]
+    attachments: int
+    format: int = field(default=FORMAT)
+
+
+def write_table(archive: zipfile.ZipFile, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """Add a table; how many rows it has."""
+    count = 0
+    with archive.open(f"tables/{name}.jsonl", "w", force_zip64=True) as out:
+        out.write(_line(list(columns)))
+        for row in rows:
+            out.write(_line([_plain(value) for value in row]))
+            count += 1
+    return count
+
+
+def write_manifest(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    """Add the manifest, which makes the backup whole."""
+    archive.writestr(MANIFEST, json.dumps(asdict(manifest), indent=2))
+
+
+def read_manifest(archive: zipfile.ZipFile) -> Manifest:
+    """The manifest. Raises BackupError for what is no whole backup of a format we know."""
+    try:
+        found = json.loads(archive.read(MANIFEST))
+    except (KeyError, ValueError, zipfile.BadZipFile):
+        raise BackupError("This is no backup of Commonplace, or one that was never finished.") from None
+    if found.get("format") != FORMAT:
+        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that one.")
+    return Manifest(**found)
+
+
+def open_archive(path: Path) -> zipfile.ZipFile:
+    """The file for reading. Raises BackupError."""
+    try:
+        return zipfile.ZipFile(path)
+    except FileNotFoundError:
+        raise BackupError(f"There is no file {path}.") from None
+    except (OSError, zipfile.BadZipFile):
+        raise BackupError(f"{path} is no backup, or was cut short.") from None
+
+
+def read_table(archive: zipfile.ZipFile, name: str) -> tuple[list[str], Iterator[list[Any]]]:
+    """The columns and the rows of a table."""
+    stream = archive.open(f"tables/{name}.jsonl")
+    columns = json.loads(stream.readline())
+    return columns, _rows(stream)
+
+
+def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
+    """The names of the attachments; what is called otherwise is none, and goes nowhere."""
+    return (name for name in archive.namelist() if _ATTACHMENT.fullmatch(name))
+
+
+def _rows(stream: IO[bytes]) -> Iterator[list[Any]]:
+    with stream:
+        for line in stream:
+            yield [_restored(value) for value in json.loads(line)]
+
+
+def _line(values: list[Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"b64": base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "microseconds")
+    return str(value) if isinstance(value, Decimal | date) else value
+
+
+def _restored(value: Any) -> Any:
+    return base64.b64decode(value["b64"]) if isinstance(value, dict) else value

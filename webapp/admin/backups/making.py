@@ -1,0 +1,151 @@
+"""Making a backup while everything runs: one consistent snapshot of the database, then the attachments it names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from flask import current_app
+from sqlalchemy import Connection, Float, inspect
+
+from webapp.admin.backups.archive import (
+    BackupError,
+    Manifest,
+    attachments,
+    open_archive,
+    read_manifest,
+    read_table,
+    write_manifest,
+    write_table,
+)
+from webapp.database import db, expect_writes, now
+from webapp.extensions import app_settings
+from webapp.readiness import current_revision, newest_revision
+
+ROWS_AT_ONCE = 500
+
+
+def make_backup(path: Path) -> Manifest:
+    """Write a backup to a file that only we may read; it appears under its name once it is whole.
+
+    Nobody is kept waiting: on MySQL and MariaDB it reads one snapshot of InnoDB, on SQLite one of the write-ahead log.
+    Raises BackupError.
+    """
+    db.session.rollback()
+    if (revision := current_revision()) != newest_revision():
+        raise BackupError("The database is not at this version. Run flask --app wsgi prepare first.")
+    part = path.with_name(path.name + ".part")
+    try:
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    except OSError as error:
+        raise BackupError(f"{part} cannot be written ({error.strerror}).") from None
+    try:
+        with os.fdopen(descriptor, "w+b") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            manifest = _fill(archive, revision)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return manifest
+
+
+def check_backup(path: Path) -> Manifest:
+    """Read a backup to its end. Raises BackupError where something is missing or damaged."""
+    with open_archive(path) as archive:
+        manifest = read_manifest(archive)
+        if damaged := archive.testzip():
+            raise BackupError(f"{damaged} in the backup is damaged.")
+        for name, count in manifest.tables.items():
+            _, rows = read_table(archive, name)
+            if sum(1 for _ in rows) != count:
+                raise BackupError(f"Rows of {name} are missing in the backup.")
+        if len(list(attachments(archive))) != manifest.attachments:
+            raise BackupError("Attachments are missing in the backup.")
+    return manifest
+
+
+def key_mark() -> str:
+    """What recognises this installation's SECRET_KEY without telling it."""
+    return hashlib.sha256(b"backup:" + str(current_app.config["SECRET_KEY"]).encode()).hexdigest()[:16]
+
+
+def columns_of(connection: Connection, table: str) -> list[tuple[str, bool]]:
+    """The columns of a table that are stored rather than computed, and whether each is a float."""
+    return [
+        (column["name"], isinstance(column["type"], Float))
+        for column in inspect(connection).get_columns(table)
+        if "computed" not in column
+    ]
+
+
+def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
+    counts: dict[str, int] = {}
+    with _snapshot() as connection:
+        there = set(inspect(connection).get_table_names())
+        for table in (table for table in db.metadata.sorted_tables if table.name in there):
+            columns = columns_of(connection, table.name)
+            rows = _select(connection, table.name, columns)
+            counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
+        next_ids = _next_ids(connection)
+    settings = app_settings()
+    folder, kept = settings.var_dir.absolute(), 0
+    for path in sorted((folder / "files").glob("??/*")):
+        if len(path.name) == 64:  # whole ones; what is being written has a longer name
+            archive.write(path, f"files/{path.parent.name}/{path.name}")
+            kept += 1
+    if not settings.secret_key:
+        archive.writestr("secret_key", str(current_app.config["SECRET_KEY"]))
+    manifest = Manifest(
+        made_at=now().isoformat(timespec="seconds"),
+        revision=revision,
+        database=db.engine.dialect.name,
+        key=key_mark(),
+        tables=counts,
+        next_ids=next_ids,
+        attachments=kept,
+    )
+    write_manifest(archive, manifest)
+    return manifest
+
+
+@contextmanager
+def _snapshot() -> Iterator[Connection]:
+    """A connection that sees the database as it is now, whatever is written meanwhile."""
+    expect_writes(False)
+    with db.engine.connect() as connection:
+        if connection.dialect.name != "sqlite":
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        else:
+            connection.exec_driver_sql("SELECT 1 FROM alembic_version").all()  # its snapshot begins with the first read
+        yield connection
+
+
+def _select(connection: Connection, table: str, columns: list[tuple[str, bool]]) -> Iterator[Sequence[Any]]:
+    quote = connection.dialect.identifier_preparer.quote
+    # MySQL prints a float of four bytes with six digits; times one it is a double, with all it has.
+    exact = connection.dialect.name != "sqlite"
+    named = ", ".join(f"{quote(name)} * 1e0" if exact and is_float else quote(name) for name, is_float in columns)
+    streaming = connection.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)
+    with streaming.exec_driver_sql(f"SELECT {named} FROM {quote(table)}") as result:
+        for row in result:
+            yield tuple(row)
+
+
+def _next_ids(connection: Connection) -> dict[str, int]:
+    """The id that the next row of each table gets: those of deleted rows must not come again."""
+    if connection.dialect.name == "sqlite":
+        found = connection.exec_driver_sql("SELECT name, seq + 1 FROM sqlite_sequence")
+    else:
+        if not getattr(connection.dialect, "is_mariadb", False):
+            connection.exec_driver_sql("SET SESSION information_schema_stats_expiry = 0")
+        found = connection.exec_driver_sql(
+            "SELECT table_name, auto_increment FROM information_schema.tables "
+            "WHERE table_schema = DATABASE() AND auto_increment IS NOT NULL"
+        )
+    ours = {table.name for table in db.metadata.sorted_tables}
+    return {name: int(number) for name, number in found if name in ours}

@@ -1,0 +1,123 @@
+"""Restoring a backup into an installation that has no account yet: on another machine, or on another database."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from flask_migrate import upgrade
+from sqlalchemy import Connection, inspect, text
+
+from webapp.accounts.site import has_users
+from webapp.admin.backups.archive import BackupError, Manifest, attachments, open_archive, read_manifest, read_table
+from webapp.admin.backups.making import ROWS_AT_ONCE, columns_of, key_mark
+from webapp.database import db, expect_writes
+from webapp.extensions import app_settings
+from webapp.readiness import current_revision, known_revisions, newest_revision
+
+
+def restore(path: Path) -> Manifest:
+    """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
+
+    All rows come in one transaction: a restore that breaks off leaves no account and can be begun again.
+    """
+    with open_archive(path) as archive:
+        manifest = read_manifest(archive)
+        _prepare(manifest)
+        expect_writes(True)
+        try:
+            with db.engine.begin() as connection:
+                _fill(connection, archive, manifest)
+            with db.engine.begin() as connection:
+                _set_next_ids(connection, manifest.next_ids)
+        finally:
+            expect_writes(False)
+        _restore_files(archive)
+    if manifest.revision != newest_revision():
+        upgrade()
+    return manifest
+
+
+def other_key(manifest: Manifest) -> bool:
+    """Whether this installation is told to use another SECRET_KEY than the one the backup was made with."""
+    return bool(app_settings().secret_key) and key_mark() != manifest.key
+
+
+def _prepare(manifest: Manifest) -> None:
+    """Bring the empty database to the version of the backup."""
+    if manifest.revision not in known_revisions():
+        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that one.")
+    current = current_revision()
+    if current and has_users():
+        raise BackupError("There are accounts here. Restore into an empty database and an empty VAR_DIR.")
+    db.session.remove()
+    if not current:
+        upgrade(revision=manifest.revision)
+    elif current != manifest.revision:
+        raise BackupError("The backup is of an older version: restore it into a database without any table.")
+
+
+def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    on_sqlite = connection.dialect.name == "sqlite"
+    # Rows come table by table. SQLite checks what they refer to at the commit, when all of them are there.
+    connection.execute(text("PRAGMA defer_foreign_keys = ON" if on_sqlite else "SET SESSION foreign_key_checks = 0"))
+    there = set(inspect(connection).get_table_names())
+    if missing := sorted(set(manifest.tables) - there):
+        raise BackupError(f"This version has no table {', '.join(missing)}.")
+    quote = connection.dialect.identifier_preparer.quote
+    try:
+        for table in manifest.tables:
+            connection.execute(text(f"DELETE FROM {quote(table)}"))  # what migrations put there
+            _insert(connection, archive, table)
+    finally:
+        if not on_sqlite:
+            connection.execute(text("SET SESSION foreign_key_checks = 1"))
+
+
+def _insert(connection: Connection, archive: zipfile.ZipFile, table: str) -> None:
+    columns, rows = read_table(archive, table)
+    if unknown := set(columns) - {name for name, _ in columns_of(connection, table)}:
+        raise BackupError(f"This version has no {table}.{min(unknown)}.")
+    quote = connection.dialect.identifier_preparer.quote
+    named = ", ".join(map(quote, columns))
+    values = ", ".join(f":c{number}" for number in range(len(columns)))
+    statement = text(f"INSERT INTO {quote(table)} ({named}) VALUES ({values})")
+    while batch := list(_parameters(rows)):
+        connection.execute(statement, batch)
+
+
+def _parameters(rows: Iterator[list[Any]]) -> Iterator[dict[str, Any]]:
+    for row in islice(rows, ROWS_AT_ONCE):
+        yield {f"c{number}": value for number, value in enumerate(row)}
+
+
+def _set_next_ids(connection: Connection, next_ids: dict[str, int]) -> None:
+    quote = connection.dialect.identifier_preparer.quote
+    for table, number in next_ids.items():
+        if connection.dialect.name != "sqlite":
+            connection.execute(text(f"ALTER TABLE {quote(table)} AUTO_INCREMENT = {number:d}"))
+            continue
+        values = {"name": table, "seq": number - 1}
+        connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), values)
+        connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :seq)"), values)
+
+
+def _restore_files(archive: zipfile.ZipFile) -> None:
+    settings = app_settings()
+    folder = settings.var_dir.absolute()
+    for name in attachments(archive):
+        _write(folder / name, archive.read(name))
+    if not settings.secret_key and "secret_key" in archive.namelist():
+        _write(folder / "secret_key", archive.read("secret_key"))
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(data)
+    part.replace(path)

@@ -1,0 +1,72 @@
+"""Looking after an installation on the command line: `flask --app wsgi backup …`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+
+from webapp.admin.backups.archive import BackupError, Manifest
+from webapp.admin.backups.making import check_backup, make_backup
+from webapp.admin.backups.restoring import other_key, restore
+
+backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
+_file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `backup` commands."""
+    app.cli.add_command(backups)
+
+
+@backups.command("create")
+@_file
+def create(file: Path) -> None:
+    """Write a backup of the database, the attachments and the kept secret, while everything runs."""
+    with _sentences():
+        _tell(make_backup(file))
+    click.echo(f"{file} holds what people wrote and, unless SECRET_KEY is set, the key: keep it where nobody reads it.")
+
+
+@backups.command("check")
+@_file
+def check(file: Path) -> None:
+    """Read a backup to its end and say what is in it."""
+    with _sentences():
+        _tell(check_backup(file))
+
+
+@backups.command("restore")
+@_file
+def restore_backup(file: Path) -> None:
+    """Fill an empty installation, on this or another kind of database. Nothing else may run meanwhile."""
+    with _sentences():
+        manifest = restore(file)
+        _tell(manifest)
+        if other_key(manifest):
+            click.echo(
+                "SECRET_KEY is not the one the backup was made with: people sign in again, keys of model servers have "
+                "to be entered again, and what was forgotten stays forgotten only with TOMBSTONE_KEYS of before.",
+                err=True,
+            )
+    click.echo("Restored. Empty the Redis that was used with other data, then start.")
+
+
+def _tell(manifest: Manifest) -> None:
+    click.echo(f"{manifest.made_at}, from {manifest.database} at {manifest.revision}:")
+    accounts, rows = manifest.tables.get("users", 0), sum(manifest.tables.values())
+    click.echo(
+        f"{accounts} accounts, {rows} rows in {len(manifest.tables)} tables, {manifest.attachments} attachments."
+    )
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    try:
+        yield
+    except BackupError as error:
+        raise click.ClickException(str(error)) from None
