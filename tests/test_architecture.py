@@ -31,6 +31,7 @@ DOMAINS = [
     "legacies",
     "summaries",
     "journeys",
+    "tools",
     "chat",
     "sharing",
     "digests",
@@ -68,6 +69,7 @@ PURE = {
     "webapp.legacies": "categories disputes grounding telling",
     "webapp.openapi": "document examples",
     "webapp.prompts": "numbered",
+    "webapp.tools": "calculator calls days definitions toolset untrusted",
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }

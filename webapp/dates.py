@@ -25,6 +25,11 @@ MONTHS = (
 )
 
 
+def is_zone(name: str) -> bool:
+    """Whether somebody knows a time zone of that name."""
+    return name in _ZONES
+
+
 def zone(name: str | None) -> tzinfo:
     """The time zone of that IANA name; UTC for a name nobody knows."""
     return ZoneInfo(name) if name in _ZONES else UTC

@@ -97,6 +97,7 @@ from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Tongues
+from webapp.tools.pages import blueprint as tools_pages
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.transfer.service import init_transfer
@@ -251,6 +252,7 @@ def _register(app: OpenAPI) -> None:
         models_pages,
         usage_pages,
         files_pages,
+        tools_pages,
     ):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):

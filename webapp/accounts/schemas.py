@@ -100,6 +100,7 @@ class UserSettings(BaseModel):
     memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
+    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
     space_documents_enabled: bool = Field(
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
     )
@@ -126,6 +127,7 @@ class SettingsChanges(Request):
     memory_enabled: Flag | None = None
     past_conversations_enabled: Flag | None = None
     suggestions_enabled: Flag | None = None
+    builtin_tools_enabled: Flag | None = None
     space_documents_enabled: Flag | None = None
 
 

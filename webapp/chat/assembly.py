@@ -22,7 +22,6 @@ from webapp.chat.request_block import about_request
 from webapp.chat.retrieved import learned, retrieved
 from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, Spot, place_of
-from webapp.chat.tools import TOOLS
 from webapp.chat.unsaying import Seen
 from webapp.config import Settings
 from webapp.conversations import messages
@@ -39,6 +38,8 @@ from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
 from webapp.summaries.service import chunks_of
+from webapp.tools.registry import toolset_for
+from webapp.tools.toolset import Toolset
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Assembled:
     prompt_version: str
     step: Step
     waits_for: int | None = None
-    tools: Sequence[dict[str, Any]] = ()
+    toolset: Toolset = Toolset()
+    tool_tokens: int = 0
     receipt: Sequence[ReceiptItem] = ()
     retrieval: Step | None = None
     seen: Seen = Seen()
@@ -99,9 +101,17 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
     window = targets[0].context_window if targets else None
+    toolset = Toolset()
+    if settings.model_tools:
+        toolset = toolset_for(
+            UserSettings.of(owner.settings), remembers=remembers, builtin=not targets or targets[0].builtin_tools
+        )
+    reserved = toolset.tokens(window or settings.context_tokens)
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
-    made = compose(conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction, window)
+    made = compose(
+        conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction, window, reserved
+    )
     label = made.place.label or prompt.label
     return Assembled(
         messages=made.context.messages,
@@ -112,7 +122,8 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
             partial(_account, made.context),
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
-        tools=TOOLS if remembers and made.place.has_tools and settings.model_tools else [],
+        toolset=toolset if made.place.has_tools else Toolset(),
+        tool_tokens=reserved,
         receipt=made.context.receipt,
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
@@ -147,10 +158,12 @@ def compose(
     request: dict[str, Any] | None = None,
     instruction: str = "",
     window: int | None = None,
+    tool_tokens: int = 0,
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
-    `instruction` is what the user asks of this version of a reply. May give the connection back. Raises BudgetTooSmall.
+    `instruction` is what the user asks of this version of a reply, `tool_tokens` what stays free for
+    what tools answer. May give the connection back. Raises BudgetTooSmall.
     """
     remembers = memory_is_on(conversation, owner)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
@@ -171,7 +184,10 @@ def compose(
     # After that look-up, which takes a moment: what others withdrew meanwhile is not in it.
     place = place_of(spot, remembers=remembers, since=fixed_at, version=found.memory_version)
     limits = Limits(
-        window=window or settings.context_tokens, reply=settings.reply_tokens, retrieved=settings.retrieved_tokens
+        window=window or settings.context_tokens,
+        reply=settings.reply_tokens,
+        retrieved=settings.retrieved_tokens,
+        tools=tool_tokens,
     )
     files = FileTexts()
     if has_files:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from flask import render_template
 from markupsafe import Markup
@@ -21,6 +22,8 @@ from webapp.memories.change_sets import get_change_set
 
 # As long as a viewer waits for the turn's background work after the end of the reply; follow() waits no longer either.
 JOBS_SECONDS = 30.0
+TOOL_STARTS = "tool_start"
+TOOL_KINDS = (TOOL_STARTS, "tool")
 # Named events, which the page's scripts hear; they carry nothing.
 REPLY_FINISHED = "reply:finished"
 MEMORIES_READING = "memories:reading"
@@ -35,6 +38,7 @@ class _Page:
         self.text = ""
         self.renderer: StreamRenderer | None = None
         self.ended_at: float | None = None
+        self.calls: list[dict[str, Any]] = []
 
     def replace(self, text: str) -> str:
         """HTML that puts this text in the place of whatever the page shows."""
@@ -52,6 +56,17 @@ class _Page:
         if update is None or (not update.finished_html and update.tail_html is None):
             return ""
         return self._render("update", finished=_joined(update.finished_html), tail=update.tail_html)
+
+    def note(self, item: Entry) -> None:
+        """Take on a tool that begins or has ended: what is shown of one that ran already is replaced."""
+        running = item.kind == TOOL_STARTS
+        number = item.data.get("number")
+        self.calls = [call for call in self.calls if number is None or call.get("number") != number]
+        self.calls.append({**item.data, "is_running": running})
+
+    def tools(self) -> str:
+        """HTML of the tools of this reply so far; empty when there is none."""
+        return self._render("tools", calls=self.calls) if self.calls else ""
 
     def finish(self) -> str:
         """HTML of the reply as it was stored."""
@@ -99,6 +114,10 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
         text = turnlog.text_of(backlog)
         if text:
             yield from _message(page.replace(text), backlog[-1].id)
+        for item in backlog:
+            if item.kind in TOOL_KINDS:
+                page.note(item)
+        yield from _message(page.tools(), backlog[-1].id if backlog else "")
         return
     if has_reply:
         page.ended_at = time.monotonic()
@@ -114,6 +133,9 @@ def _other(page: _Page, conversation_id: int, item: Entry) -> Iterator[bytes]:
             yield sse.event(REPLY_FINISHED, "", item.id)
         except NotFound:
             return
+    elif item.kind in TOOL_KINDS:
+        page.note(item)
+        yield from _message(page.tools(), item.id)
     elif item.kind == "title":
         yield from _message(_titled(conversation_id, item.data.get("title", "")), item.id)
     elif item.kind == "extraction_start":

@@ -16,16 +16,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
+from webapp.chat.calling import Calling
 from webapp.chat.finish import Finished, Outcome
 from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
-from webapp.chat.tools import ToolRun
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
 from webapp.llm.chat import Finish, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.pool import ChatPool, Switched
 from webapp.llm.target import Target
+from webapp.tools.calls import ToolRun
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +36,6 @@ FIRST_SAVE = 1.0
 """Seconds after which what there is of a reply is stored for the first time: most are done sooner."""
 FINISH_PATIENCE = 300.0
 """Seconds to go on trying to store a reply while the database is away; after that the sweep finishes the row."""
-
-TOOL_ROUNDS = 4
-"""How often the model may ask for tools in one reply, and with `TOOL_CALLS` for how many at once."""
-TOOL_CALLS = 8
-TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
 
 STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
 
@@ -161,15 +157,22 @@ class Turn:
     async def _stream(self, assembled: Assembled) -> None:
         """The reply: text, and between one model call and the next what the tools it asks for answer."""
         prompt = list(assembled.messages)
-        for rounds_left in reversed(range(TOOL_ROUNDS + 1)):
+        toolset = assembled.toolset
+        calling = Calling(
+            self.id,
+            toolset,
+            self.shop.tables,
+            self.shop.writer,
+            self.progress,
+            tokens=assembled.tool_tokens,
+            words=[str(message["content"]) for message in prompt if message["role"] == "user"],
+        )
+        for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at = len(self.progress.text)
             calls = await self._one_call(prompt, assembled)
             if not calls or self.progress.truncated or not rounds_left:
                 return
-            prompt.append(_asked(self.progress.text[begins_at:], calls))
-            for number, call in enumerate(calls):
-                answer = TOO_MANY if number >= TOOL_CALLS else await self._use_tool(call)
-                prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
+            prompt += await calling.answers(self.progress.text[begins_at:], calls)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
         """One model call, streamed; the tools that it asks for."""
@@ -178,7 +181,10 @@ class Turn:
         follows = bool(progress.text)
         trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
-            prompt, targets=self._targets(assembled), max_tokens=self.shop.max_tokens, tools=assembled.tools or None
+            prompt,
+            targets=self._targets(assembled),
+            max_tokens=self.shop.max_tokens,
+            tools=assembled.toolset.definitions or None,
         )
         async with aclosing(events):
             async for event in events:
@@ -215,23 +221,6 @@ class Turn:
         if offer:
             self.progress.offer = offer
             self.shop.writer.entry(self.id, "suggestions", offer.data)
-
-    async def _use_tool(self, call: ToolCall) -> str:
-        """Carry out a call and record it. A stop waits for it: what was done must stand in the record."""
-        task = asyncio.create_task(self.shop.tables.use_tool(self.id, call))
-        begun = time.perf_counter()
-        try:
-            run = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            self._note_tool((await task).record, begun)
-            raise
-        self._note_tool(run.record, begun)
-        self.shop.writer.entry(self.id, "tool", run.record)
-        return run.answer
-
-    def _note_tool(self, record: dict[str, Any], begun: float) -> None:
-        record["duration_ms"] = round((time.perf_counter() - begun) * 1000)
-        self.progress.tool_calls.append(record)
 
     async def _conclude(self, outcome: Outcome) -> None:
         """Store the outcome, then say `done` or `error`, then ask for the turn's jobs: in this order."""
@@ -276,12 +265,3 @@ def _go_on() -> None:
     task = asyncio.current_task()
     assert task is not None
     task.uncancel()
-
-
-def _asked(text: str, calls: list[ToolCall]) -> dict[str, Any]:
-    """The model's message that asks for tools, as it is sent back to it."""
-    wanted = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments or "{}"}}
-        for call in calls
-    ]
-    return {"role": "assistant", "content": text or None, "tool_calls": wanted}

@@ -11,13 +11,15 @@ from typing import Any, TypeVar
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.chat import assembly, durable, finish, tools
+from webapp.chat import assembly, durable, finish
 from webapp.chat.finish import Finished
 from webapp.chat.followup import queue_jobs
 from webapp.config import Settings
 from webapp.database import write_transaction
 from webapp.llm.chat import ToolCall
 from webapp.retrieval.service import catch_up
+from webapp.tools.calls import ToolRun
+from webapp.tools.memory import run_tool
 
 STARTS, ENDS, SAVES = 1, 2, 1
 """Threads that read for turns that begin, that write for those that end or use a tool, and that store what there is of
@@ -56,9 +58,9 @@ class TurnDatabase:
         finally:
             self._reading -= 1
 
-    async def use_tool(self, turn_id: int, call: ToolCall) -> tools.ToolRun:
+    async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun:
         """Carry out what the model asks for."""
-        return await self._call(self._ends, lambda: tools.run_tool(turn_id, call))
+        return await self._call(self._ends, lambda: run_tool(turn_id, call))
 
     async def save(self, texts: Mapping[int, str]) -> durable.Left:
         """Store what there is of replies, by id; those of them that nobody is to write any more."""

@@ -11,13 +11,17 @@ from .settings import ModelSettings
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A model, where it is, and what is sent along; `id` is the name under which people chose it."""
+    """A model, where it is, and what is sent along; `id` is the name under which people chose it.
+
+    `builtin_tools` tells whether arithmetic and dates are offered to it.
+    """
 
     id: str
     model: str
     settings: ModelSettings
     parameters: Mapping[str, Any] = field(default_factory=dict)
     context_window: int | None = None
+    builtin_tools: bool = True
 
     @property
     def server(self) -> tuple[object, ...]:

@@ -148,6 +148,7 @@ def _load(home: ModelSettings) -> list[Offered]:
             server,
             {name: value for name, value in offer.parameters.items() if value is not None},
             offer.context_window,
+            connection.builtin_tools,
         )
         offered.append(
             Offered(

@@ -25,6 +25,8 @@ class ModelConnection(Base):
     key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     header_names: Mapped[list[str]] = mapped_column(JSON, default=list)
     is_enabled: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    # Whether its models are offered arithmetic and dates (webapp/tools).
+    builtin_tools: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -74,6 +74,7 @@ def change(connection_id: int) -> ViewResult:
         "name": request.form.get("name", "").strip(),
         "base_url": request.form.get("base_url", "").strip(),
         "is_enabled": request.form.get("is_enabled") == "1",
+        "builtin_tools": request.form.get("builtin_tools") == "1",
     }
     if request.form.get("api_key", "").strip() or "remove_key" in request.form:
         given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()

@@ -76,6 +76,7 @@ class NewConnection(BaseModel):
     api_key: Line = Field("", max_length=2_000)
     headers: Headers = {}
     is_enabled: Flag = True
+    builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
     models: list[OfferFields] = Field([], max_length=200)
 
 
@@ -89,6 +90,7 @@ class ConnectionChanges(BaseModel):
     api_key: Line | None = Field(None, max_length=2_000)
     headers: Headers | None = None
     is_enabled: Flag | None = None
+    builtin_tools: Flag | None = None
     models: list[OfferFields] | None = Field(None, max_length=200)
 
 
@@ -118,6 +120,7 @@ class ConnectionOut(BaseModel):
     key_set: bool = Field(description="Whether there is a key. It never goes out.")
     header_names: list[str]
     is_enabled: bool
+    builtin_tools: bool
     models: list[OfferOut]
     test_result: dict[str, Any] | None
     tested_at: Instant | None
@@ -132,6 +135,7 @@ class ConnectionOut(BaseModel):
             key_set=row.key_set,
             header_names=row.header_names,
             is_enabled=row.is_enabled,
+            builtin_tools=row.builtin_tools,
             models=[OfferOut.of_row(offer) for offer in offers],
             test_result=row.test_result,
             tested_at=row.tested_at,

@@ -57,6 +57,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
         key_set=bool(fields.api_key),
         header_names=sorted(fields.headers),
         is_enabled=fields.is_enabled,
+        builtin_tools=fields.builtin_tools,
     )
     db.session.add(row)
     db.session.flush()
@@ -70,7 +71,7 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     row = get_connection(connection_id)
     if changes.base_url is not None and changes.base_url != row.base_url and row.key_set and changes.api_key is None:
         raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
-    for name in ("name", "base_url", "is_enabled"):
+    for name in ("name", "base_url", "is_enabled", "builtin_tools"):
         value: Any = getattr(changes, name)
         if value is not None:
             setattr(row, name, value)

@@ -164,6 +164,7 @@ class Script:
             "messages": body.get("messages"),
             "input": body.get("input"),
             "keys": sorted(body),
+            "tools": [tool["function"]["name"] for tool in body.get("tools") or ()],
             "response_format": (body.get("response_format") or {}).get("type"),
             "status": 200,
             "outcome": "open",

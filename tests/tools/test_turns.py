@@ -1,0 +1,165 @@
+"""Tools in real turns: offered where they are wanted, recorded, shown, bounded, and gone with the message."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import blingfire
+import pytest
+from flask import Flask
+
+from tests.memories.keeping.test_forgetting import found_in
+from tests.memories.learning.test_tools import calls_tool, chats, send
+from tests.support.people import ApiClient, Person, post_form
+from tests.support.queries import count_queries
+from webapp.accounts.models import User
+from webapp.chat import assembly
+from webapp.chat.service import start_turn
+from webapp.conversations.models import Conversation
+from webapp.database import db, write_transaction
+from webapp.llm.offline.testing import ServerHandle
+from webapp.models.catalogue import catalogue
+from webapp.models.models import ModelConnection, ModelOffer
+from webapp.tools.toolset import BUILT_IN
+
+HELLO = "^(?!memory_operations|conversation_title|# |User:)"
+
+
+def test_their_definitions_are_short() -> None:
+    tokenizer = blingfire.load_model(os.path.join(os.path.dirname(blingfire.__file__), "gpt2.bin"))
+    for tool in BUILT_IN:
+        text = json.dumps(tool.definition, separators=(",", ":"))
+        assert len(blingfire.text_to_ids(tokenizer, text, 400, 0, True).nonzero()[0]) < 60, text
+    blingfire.free_model(tokenizer)
+
+
+def test_a_sum_is_calculated_recorded_and_exported(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    calls_tool(model, "calculate", expression="19.99 * 3")
+    reply = send(client, "What do three cost?")
+    (call,) = reply["tool_calls"]
+    assert (call["tool_name"], call["input"], call["output"]) == (
+        "calculate",
+        {"expression": "19.99 * 3"},
+        {"result": "59.97"},
+    )
+    first, second = chats(model)
+    assert first["tools"][-2:] == ["calculate", "dates"] and first["tools"] == second["tools"]
+    assert second["messages"][-1]["content"] == '{"result": "59.97"}'
+    # The prompt begins as it did: only what came of the call is new.
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+
+
+def test_dates_are_in_the_persons_time_zone(client: ApiClient, model: ServerHandle) -> None:
+    zone = "Pacific/Kiritimati"
+    assert client.put("/api/account", json={"settings": {"timezone": zone}}).status_code == 200
+    calls_tool(model, "dates")
+    before = datetime.now(ZoneInfo(zone)).date()
+    (call,) = send(client, "What day is it?")["tool_calls"]
+    assert call["output"]["date"] in (before.isoformat(), datetime.now(ZoneInfo(zone)).date().isoformat())
+
+
+def test_the_browsers_zone_is_kept_for_an_account_without_one(
+    app: Flask, user: Person, login: Callable, model: ServerHandle
+) -> None:
+    def zone() -> str:
+        with app.app_context():
+            return (db.session.get(User, user.user_id).settings or {}).get("timezone", "UTC")
+
+    browser = login(user)
+    for told, kept in (("Nowhere/Atall", "UTC"), ("Europe/Lisbon", "Europe/Lisbon"), ("Asia/Tokyo", "Europe/Lisbon")):
+        browser.set_cookie("tz", told)
+        assert post_form(browser, "/conversations", content="Hello").status_code in (200, 303)
+        assert zone() == kept
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"expression": "1/0"}', "{", "[]", '{"expression": NaN}', '{"expression": 1e999}', "[" * 3_000]
+)
+def test_a_call_that_makes_no_sense_is_answered(client: ApiClient, model: ServerHandle, arguments: str) -> None:
+    model.script(match=HELLO, reply="Done.", times=1)
+    model.script(match=HELLO, tool_calls=[{"name": "calculate", "arguments": arguments}], times=1)
+    reply = send(client, "Calculate")
+    assert reply["status"] == "complete" and reply["tool_calls"][0]["output"]["status"] == "error"
+
+
+def test_records_are_such_as_every_database_holds(client: ApiClient, model: ServerHandle) -> None:
+    deep: object = "x"
+    for _ in range(60):
+        deep = [deep]
+    strange = {"expression": "1+1", "more": "nul \x00 and \ud800", "deep": deep}
+    model.script(match=HELLO, reply="Done.", times=1)
+    model.script(match=HELLO, tool_calls=[{"name": "calculate", "arguments": json.dumps(strange)}], times=1)
+    assert send(client, "Calculate")["status"] == "complete"
+    del strange["deep"]
+    model.script(match=HELLO, reply="Done.", times=1)
+    model.script(match=HELLO, tool_calls=[{"name": "calculate", "arguments": json.dumps(strange)}], times=1)
+    reply = send(client, "Calculate")
+    assert reply["tool_calls"][0]["output"] == {"result": "2"}
+    assert reply["tool_calls"][0]["input"]["more"] == "nul  and ?"
+
+
+def test_whoever_switches_them_off_has_none(
+    client: ApiClient, user: Person, login: Callable, model: ServerHandle
+) -> None:
+    assert "Let replies calculate" in login(user).get("/settings/tools").text
+    client.put("/api/account", json={"settings": {"builtin_tools_enabled": False}})
+    model.script(match=HELLO, reply="Hello.")
+    send(client, "Hello there")
+    assert chats(model)[0]["tools"] == ["remember", "forget", "search_memories"]
+
+
+def test_a_connection_may_go_without_them(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    with app.app_context(), write_transaction():
+        row = ModelConnection(name="Small", base_url=model.base_url, header_names=[], builtin_tools=False)
+        db.session.add(row)
+        db.session.flush()
+        db.session.add(ModelOffer(connection_id=row.connection_id, model="small", label="Small", parameters={}))
+        chosen = f"{row.connection_id}/small"
+    catalogue.forget()
+    try:
+        model.script(match=HELLO, reply="Hello.")
+        sent = client.post("/api/chat/stream", json={"message": "Hello there", "model": chosen})
+        assert b"event: done" in sent.get_data()
+    finally:
+        catalogue.forget()
+    (call,) = chats(model)
+    assert (call["model"], call["tools"]) == ("small", ["remember", "forget", "search_memories"])
+
+
+def test_they_cost_no_statement(app: Flask, make_user: Callable[..., Person]) -> None:
+    sent: dict[bool, int] = {}
+    for wanted in (False, True):
+        user = make_user()
+        with app.app_context():
+            with write_transaction():
+                db.session.get(User, user.user_id).settings = {"builtin_tools_enabled": wanted}
+                turn_id = start_turn(user.user_id, "Hello").turn_id
+            assembly.assemble(turn_id, app.extensions["settings"])  # what is kept for a while is kept now
+            db.session.remove()
+            with count_queries() as statements:
+                made = assembly.assemble(turn_id, app.extensions["settings"])
+            assert ("calculate" in str(made.toolset.definitions)) is wanted
+            sent[wanted] = len(statements)
+    assert sent[True] == sent[False]
+
+
+def test_a_call_goes_with_its_message(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    calls_tool(model, "calculate", expression="1000003 * 3")
+    reply = send(client, "Multiply")
+    assert found_in(app, "1000003") == {"messages"}
+    client.delete(f"/api/conversations/{reply['conversation_id']}")
+    assert found_in(app, "1000003") <= {"messages"}
+    with app.app_context(), write_transaction():
+        db.session.execute(db.delete(Conversation))
+    assert found_in(app, "1000003") == set()
+
+
+def test_the_page_shows_what_was_used(client: ApiClient, user: Person, login: Callable, model: ServerHandle) -> None:
+    calls_tool(model, "calculate", expression="1/0")
+    reply = send(client, "Divide")
+    page = login(user).get(f"/c/{reply['conversation_id']}").text
+    assert "Used 1 tool" in page and "did not work" in page and "Nothing can be divided by zero." in page

@@ -1,0 +1,58 @@
+"""Records of tool calls as messages keep them: what they show, and what in them came from outside; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+MOST_SOURCES = 8
+
+Calls = Iterable[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page that a reply drew on."""
+
+    url: str
+    title: str
+    host: str
+
+
+def sources_of(calls: Calls | None) -> list[Source]:
+    """The pages that the calls of a reply found, those that were read first, each once; only addresses of the web."""
+    found: dict[str, Source] = {}
+    outputs = [_output(call) for call in sorted(calls or (), key=lambda call: call.get("tool_name") != "read_page")]
+    for output in outputs:
+        for item in output.get("sources") or ():
+            url = str(item.get("url", ""))
+            host = _host(url)
+            if host and url not in found:
+                found[url] = Source(url, str(item.get("title") or ""), host)
+    return list(found.values())[:MOST_SOURCES]
+
+
+def heard(calls: Calls | None) -> list[str]:
+    """What tools answered from outside: the words of others, never evidence about the person."""
+    return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
+
+
+def in_short(given: Mapping[str, Any] | None) -> str:
+    """What a tool was given, in a line."""
+    values = [value if isinstance(value, str) else str(value) for value in (given or {}).values() if value != ""]
+    return " · ".join(" ".join(value.split())[:200] for value in values)[:300]
+
+
+def _output(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    output = call.get("output")
+    return output if isinstance(output, Mapping) else {}
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        return (parts.hostname or "").removeprefix("www.") if parts.scheme in ("http", "https") else ""
+    except ValueError:
+        return ""

@@ -1,0 +1,62 @@
+"""A call of a tool: what the model gave, what came of it, and how both are kept with the reply; pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.llm.events import ToolCall
+
+MAX_ARGUMENTS = 8_000
+DEEPEST = 20
+"""Levels of a record; MariaDB takes no JSON with more than about thirty."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """A call as recorded with the reply, and the answer for the model as text.
+
+    `told` is the answer where that is more than the output as JSON, such as what came from outside, marked as such.
+    """
+
+    record: dict[str, Any]
+    told: str | None = None
+
+    @property
+    def answer(self) -> str:
+        """What the model is told."""
+        return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """The arguments as the model wrote them; empty for what is no JSON object, or none that a database can hold."""
+    try:
+        given = json.loads(arguments[:MAX_ARGUMENTS] or "{}")
+        json.dumps(given, allow_nan=False)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) and _depth(given) <= DEEPEST else {}
+
+
+def _depth(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
+
+
+def recorded(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **more: Any) -> ToolRun:
+    """A call with its output, as the database can hold them."""
+    record = {"tool_name": call.name[:100], "input": given, "output": output, **more}
+    return ToolRun(storable(record))
+
+
+def storable(record: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object without NUL and halves of surrogate pairs."""
+    text = json.dumps(record, ensure_ascii=False).replace("\\u0000", "").encode("utf-8", "replace").decode()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def failure(detail: str) -> dict[str, Any]:
+    """The output of a call that came to nothing; the model reads why."""
+    return {"status": "error", "detail": detail}

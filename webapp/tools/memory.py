@@ -1,0 +1,74 @@
+"""The tools by which the model remembers, forgets and searches: each call in a transaction of its own."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
+from webapp.llm.chat import ToolCall
+from webapp.llm.errors import ModelError
+from webapp.memories.learning import forget_tool
+from webapp.memories.learning import tools as toolbox
+from webapp.model_clients import embedder
+from webapp.tools.calls import ToolRun, failure, parsed, recorded
+from webapp.tools.definitions import definition_of
+
+log = logging.getLogger(__name__)
+
+EMBEDDING_SECONDS = 3.0
+
+_ARGUMENTS: dict[str, type[BaseModel]] = {
+    "remember": toolbox.Remember,
+    "forget": forget_tool.Forget,
+    "search_memories": toolbox.Search,
+}
+DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
+
+
+def run_tool(turn_id: int, call: ToolCall) -> ToolRun:
+    """Carry out a call in a transaction of its own; a call that makes no sense is answered, not raised.
+
+    Raises SQLAlchemyError when the database is away.
+    """
+    given = parsed(call.arguments)
+    try:
+        model = _ARGUMENTS[call.name]
+        args = model.model_validate(given)
+    except KeyError:
+        return recorded(call, given, failure("There is no such tool."))
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
+        return recorded(call, given, failure(f"These arguments do not fit: {wrong}"))
+    vectors = _vectors(args) if isinstance(args, toolbox.Remember) else {}
+    with write_transaction():
+        turn = db.session.get(Message, turn_id)
+        if turn is None:
+            return recorded(call, given, failure("The conversation is gone."))
+        if isinstance(args, toolbox.Remember):
+            output = toolbox.remember(turn, args, vectors, embedder().model if vectors else None)
+        elif isinstance(args, forget_tool.Forget):
+            output = forget_tool.forget(turn, args)
+        else:
+            output = toolbox.search(turn, cast(toolbox.Search, args))
+    if output.get("status") in ("refused", "forgotten"):
+        given = _without_text(given, output)
+    log.info("tool used", extra={"turn_id": turn_id, "tool": call.name, "status": output.get("status", "ok")})
+    return recorded(call, given, output)
+
+
+def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
+    """What was forgotten, or must not be kept, is not to be kept in the record of the call either."""
+    kept = output.get("reason") not in (None, "secret", "forgotten")
+    return given if kept else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
+
+
+def _vectors(args: toolbox.Remember) -> dict[str, np.ndarray]:
+    try:
+        return {args.content: embedder().embed_query(args.content, timeout=EMBEDDING_SECONDS)}
+    except ModelError:
+        return {}

@@ -1,0 +1,145 @@
+"""The tools of one turn, composed of those that come with the program and those of servers; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from webapp.tools.calculator import Unanswerable, calculate
+from webapp.tools.calls import failure
+from webapp.tools.days import Unclear, reckon
+from webapp.tools.definitions import definition_of
+
+ROUNDS, FAR_ROUNDS = 4, 8
+"""How often the model may ask for tools in one reply: where all of them are at home, and where some reach out."""
+MOST_CALLS = 8
+"""At once."""
+FAR_SECONDS = 120.0
+"""That calls which reach out may take together in one reply; to wait for the person does not count."""
+MOST_TOKENS = 3_000
+"""Of one result; what is longer is shortened with a mark."""
+FAR_TOKENS = 8_000
+"""Of all results from outside in one reply, less where the model's window is small."""
+FAR_SHARE = 0.25
+
+Kind = Literal["memory", "home", "far"]
+Output = dict[str, Any]
+
+
+class ToolFailed(Exception):
+    """A call came to nothing; the message is a sentence for the model and the reader."""
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a call may use: the user's time, the tokens its result may take, and the words from which an address may be
+    taken: what the user wrote and what tools answered. A tool that reaches out may add to these."""
+
+    now: datetime
+    tokens: int = MOST_TOKENS
+    words: list[str] = field(default_factory=list)
+
+
+Run = Callable[[dict[str, Any], Surroundings], Awaitable[Output]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as it is offered, and how it is carried out.
+
+    `memory` ones are for the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
+    while they run, end when the turn is stopped, and their results are untrusted. `asks` tells that the person is asked
+    before a call; `server` and `title` say to whom it goes and what it is called there.
+    """
+
+    definition: dict[str, Any]
+    kind: Kind
+    run: Run | None = None
+    asks: bool = False
+    seconds: float = 20.0
+    server: str = ""
+    server_id: int | None = None
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name in calls."""
+        return str(self.definition["function"]["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """The tools of a turn, and what time it is for the person."""
+
+    tools: Sequence[Tool] = ()
+    now: datetime | None = None
+
+    @property
+    def definitions(self) -> list[dict[str, Any]]:
+        """What the model is told, always in the same order: providers cache it before anything else."""
+        return [tool.definition for tool in self.tools]
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether some of them ask others."""
+        return any(tool.kind == "far" for tool in self.tools)
+
+    @property
+    def rounds(self) -> int:
+        """How often the model may ask for tools."""
+        return FAR_ROUNDS if self.reaches_out else ROUNDS
+
+    def tokens(self, window: int) -> int:
+        """What has to stay free of the model's window for their results."""
+        return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.reaches_out else 0
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+    def without(self, names: Collection[str]) -> Toolset:
+        """The others."""
+        return Toolset([tool for tool in self.tools if tool.name not in names], self.now)
+
+
+class Calculate(BaseModel):
+    """Exact arithmetic."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    expression: str = Field(min_length=1, max_length=1_000)
+
+
+class Dates(BaseModel):
+    """Today, weekdays, days to end, add -2 weeks"""
+
+    model_config = ConfigDict(extra="ignore")
+
+    start: str = Field("", max_length=100)
+    end: str = Field("", max_length=100)
+    add: str = Field("", max_length=100)
+
+
+async def _calculate(given: dict[str, Any], _around: Surroundings) -> Output:
+    try:
+        return {**calculate(Calculate.model_validate(given).expression)}
+    except (Unanswerable, ValidationError) as error:
+        return failure(str(error) if isinstance(error, Unanswerable) else "Give one expression.")
+
+
+async def _reckon(given: dict[str, Any], around: Surroundings) -> Output:
+    try:
+        asked = Dates.model_validate({name: value for name, value in given.items() if value is not None})
+        return {**reckon(around.now.date(), asked.start, asked.end, asked.add)}
+    except (Unclear, ValidationError) as error:
+        return failure(str(error) if isinstance(error, Unclear) else "start, end and add are short texts.")
+
+
+BUILT_IN = (
+    Tool(definition_of("calculate", Calculate), "home", _calculate),
+    Tool(definition_of("dates", Dates), "home", _reckon),
+)
