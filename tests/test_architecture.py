@@ -60,6 +60,7 @@ SKIPS = {"about MySQL", "the database is not ours to stop"}
 # but nobody relies on it.
 PURE = {
     "webapp": "dates errors jobspecs validation",
+    "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails passwords scopes",
     "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
@@ -163,6 +164,7 @@ def test_views_open_to_anybody_are_known(app):
         "service.healthz",
         "sharing_pages.shared",
         "service.readyz",
+        "service.stream",
         "service.metrics",
     }
 

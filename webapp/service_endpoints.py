@@ -11,9 +11,11 @@ from prometheus_client.core import REGISTRY
 from redis.exceptions import RedisError
 from rq.registry import FailedJobRegistry
 
+from webapp import streaming_probe
 from webapp.accounts.auth import current_identity, public
+from webapp.chat import sse
 from webapp.chat.runtime import runtime
-from webapp.errors import Forbidden
+from webapp.errors import Forbidden, NotFound
 from webapp.extensions import redis
 from webapp.jobspecs import Queue, rq_queue
 from webapp.readiness import readiness
@@ -43,6 +45,16 @@ def readyz() -> ViewResult:
     if not ready:
         response.headers["Retry-After"] = "5"
     return response
+
+
+@blueprint.get("/healthz/stream")
+@public
+def stream() -> ViewResult:
+    """A short stream, once, for whoever has just left its key in Redis: `flask doctor`."""
+    if not streaming_probe.use(redis(), request.args.get("key", "")):
+        raise NotFound("There is nothing at this address.")
+    seen = {"scheme": request.scheme, "host": request.host, "forwarded": "X-Forwarded-For" in request.headers}
+    return sse.response(streaming_probe.pieces(seen))
 
 
 @blueprint.get("/metrics")

@@ -1,26 +1,45 @@
-"""Looking after an installation on the command line: `flask --app wsgi backup …`."""
+"""Looking after an installation on the command line: `flask --app wsgi doctor` and `… backup …`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import click
 from flask import Flask
-from flask.cli import AppGroup
+from flask.cli import AppGroup, with_appcontext
 
 from webapp.admin.backups.archive import BackupError, Manifest
 from webapp.admin.backups.making import check_backup, make_backup
 from webapp.admin.backups.restoring import other_key, restore
+from webapp.admin.doctor.checks import ALL, look_at
+from webapp.admin.doctor.findings import in_lines, is_sound
+from webapp.admin.doctor.proxy import proxy
 
 backups = AppGroup("backup", help="Everything that has to be kept, in one file.")
 _file = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 
 def register_commands(app: Flask) -> None:
-    """Add the `backup` commands."""
+    """Add `doctor` and the `backup` commands."""
     app.cli.add_command(backups)
+    app.cli.add_command(doctor)
+
+
+@click.command("doctor")
+@click.option("--url", help="The address that people use: tries what stands in front, through it.")
+@with_appcontext
+def doctor(url: str | None) -> None:
+    """Look at keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault."""
+    findings = look_at((*ALL, partial(proxy, url)) if url else ALL)
+    for line in in_lines(findings):
+        click.echo(line)
+    if not url:
+        click.echo("Not looked at: what stands in front. Say --url https://your.site to try it.")
+    if not is_sound(findings):
+        raise SystemExit(1)
 
 
 @backups.command("create")

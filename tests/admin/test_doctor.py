@@ -1,0 +1,191 @@
+"""`flask doctor`: each fault is found, said with what to do, and told by the exit code."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from redis import Redis
+from sqlalchemy import text
+
+from tests.support.live import LiveServer
+from tests.support.servers import Servers
+from webapp.admin.doctor import checks
+from webapp.admin.doctor.checks import look_at
+from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
+from webapp.admin.doctor.proxy import proxy
+from webapp.config import Settings
+from webapp.database import db
+from webapp.extensions import app_settings, redis
+from webapp.jobspecs import JobRequest, push
+
+
+def found(*looks: Any) -> list[Finding]:
+    return look_at(looks)
+
+
+def states(findings: list[Finding], part: str) -> set[str]:
+    return {finding.state for finding in findings if finding.part == part}
+
+
+@pytest.fixture
+def set_to(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def change(**values: Any) -> None:
+        monkeypatch.setitem(app.extensions, "settings", app_settings.of(app).model_copy(update=values))
+
+    return change
+
+
+def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: Flask) -> None:
+    live_server.start_scheduler()
+    with app.app_context():
+        end = datetime.now(UTC) + timedelta(seconds=30)
+        while states(findings := found(*checks.ALL), "scheduler") != {"ok"} or states(findings, "workers") != {"ok"}:
+            assert datetime.now(UTC) < end, "\n".join(in_lines(findings))
+    assert is_sound(findings), "\n".join(in_lines(findings))
+    done = app.test_cli_runner().invoke(args=["doctor", "--url", live_server.url])
+    assert done.exit_code == 0, done.output
+    assert "arrives as it is sent" in done.output
+
+
+def test_without_workers_and_scheduler_the_exit_code_tells(app: Flask) -> None:
+    done = app.test_cli_runner().invoke(args=["doctor"])
+    assert done.exit_code == 1
+    assert "FAULT    workers: nobody works on turn, upkeep, index, batch" in done.output
+    assert "→ Start `python -m jobs.worker`" in done.output
+    assert "FAULT    scheduler: none is there" in done.output
+
+
+def test_jobs_that_wait_too_long_and_that_failed(app_context: Flask) -> None:
+    job_id = push(redis(), JobRequest("sweep"))
+    late = (datetime.now(UTC) - timedelta(minutes=12)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    redis().hset(f"rq:job:{job_id}", "enqueued_at", late)
+    said = "\n".join(in_lines(found(checks.queues)))
+    assert "the first job of upkeep waits for 12 minutes" in said and "Add workers" in said
+
+
+def test_migrations_that_are_behind(app_context: Flask) -> None:
+    head = db.session.scalar(text("SELECT version_num FROM alembic_version"))
+    try:
+        db.session.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+        db.session.commit()
+        findings = found(checks.servers)
+    finally:
+        db.session.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
+        db.session.commit()
+    assert states(findings, "migrations") == {"fault"}
+    assert any("flask --app wsgi prepare" in finding.advice for finding in findings)
+
+
+def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(app_context.extensions, "redis", Redis.from_url("unix:///nonexistent/redis.sock"))
+    findings = found(checks.servers, checks.redis_server, checks.queues)
+    assert states(findings, "redis") == {"fault"}
+    assert not is_sound(findings)
+
+
+@pytest.mark.mysql_only
+def test_database_away(app_context: Flask, servers: Servers) -> None:
+    servers.stop_database()
+    try:
+        findings = found(checks.servers, checks.database)
+    finally:
+        servers.start_database()
+    assert states(findings, "database") == {"fault"}
+
+
+@pytest.mark.parametrize(("off", "state"), [(0.2, "ok"), (-3.0, "warning"), (3600.0, "fault")])
+def test_clocks(off: float, state: str) -> None:
+    finding = clock("redis", off)
+    assert finding.state == state
+    assert ("NTP" in finding.advice) == (state != "ok")
+    assert ("ahead" in finding.said) == (state == "fault")
+
+
+def test_the_clock_of_redis_is_read(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis(), "time", lambda: (int(datetime.now(UTC).timestamp()) - 120, 0))
+    assert "fault" in states(found(checks.redis_server), "redis")
+
+
+def test_data_that_others_can_read(app_context: Flask, set_to: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "commonplace.sqlite3").write_text("x")
+    (tmp_path / "commonplace.sqlite3").chmod(0o644)
+    set_to(var_dir=tmp_path)
+    said = "\n".join(in_lines(found(checks.data)))
+    assert "FAULT    data: others on this machine may use" in said and "commonplace.sqlite3" in said
+
+
+def test_little_room(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LITTLE_DISK", 2**62)
+    assert states(found(checks.data), "disk") == {"warning"}
+
+
+def test_a_model_that_is_away_or_lacks_a_model(app_context: Flask, set_to: Callable[..., None], model: Any) -> None:
+    set_to(chat_model="no such model")
+    assert states(found(checks.model), "model") == {"ok", "warning"}
+    set_to(openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-secret")
+    findings = found(checks.model)
+    assert states(findings, "model") == {"fault"}
+    assert "sk-secret" not in "\n".join(in_lines(findings))
+
+
+def test_each_machine_with_a_key_of_its_own(app_context: Flask, set_to: Callable[..., None]) -> None:
+    set_to(secret_key="", database_url="mysql://u:p@db/x")
+    assert states(found(checks.keys), "keys") == {"warning"}
+
+
+def test_settings_that_contradict_each_other(app_context: Flask) -> None:
+    wrong = Settings(session_cookie_secure=True, rate_limits=False)
+    assert [finding.state for finding in checks.web_settings(wrong)] == ["warning", "warning"]
+
+
+def test_warnings_alone_are_sound() -> None:
+    assert is_sound([ok("a", "b"), warning("a", "b", "c")])
+
+
+class Buffering(BaseHTTPRequestHandler):
+    """A proxy that passes a stream on in one piece, and does not say which address people used."""
+
+    behind = ""
+
+    def do_GET(self) -> None:
+        with urllib.request.urlopen(self.behind + self.path) as answer:
+            whole = answer.read()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(whole)
+
+    def log_message(self, *_given: object) -> None:
+        pass
+
+
+@pytest.fixture
+def buffering(live_server: LiveServer) -> Iterator[str]:
+    handler = type("Handler", (Buffering,), {"behind": live_server.url})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_proxy_that_buffers_and_hides_the_host(buffering: str, app_context: Flask) -> None:
+    said = "\n".join(in_lines(list(proxy(buffering))))
+    assert "FAULT    proxy: a stream arrives in one piece" in said and "proxy_buffering off" in said
+    assert "we see the host" in said
+
+
+def test_an_address_that_leads_nowhere(app_context: Flask) -> None:
+    assert [finding.state for finding in proxy("http://127.0.0.1:9")] == ["fault"]
+
+
+def test_the_stream_is_for_the_doctor_only_and_once(app: Flask, anonymous: Any) -> None:
+    assert anonymous.get("/healthz/stream").status_code == 404
+    assert anonymous.get("/healthz/stream?key=guess").status_code == 404

@@ -1,0 +1,215 @@
+"""Looking at the parts of an installation: keys, data, database, Redis, queues and workers, disk, model."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.admin import overview
+from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
+from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
+from webapp.config import Settings
+from webapp.database import db
+from webapp.extensions import app_settings, redis
+from webapp.jobspecs import JOBS, Queue, rq_queue
+from webapp.llm.errors import from_exception
+from webapp.llm.sdk import sync_client
+from webapp.readiness import readiness
+
+LITTLE_DISK = 1024**3
+"""Bytes below which it is time to make room."""
+LONG_QUEUE_SECONDS = 300
+MODEL_SECONDS = 8.0
+SCHEDULE_LOCK = "schedule:lock"
+
+Check = Callable[[], Iterator[Finding]]
+
+
+def look_at(checks: tuple[Check, ...]) -> list[Finding]:
+    """Do every check; one that breaks is a finding itself."""
+    findings: list[Finding] = []
+    for check in checks:
+        part = getattr(check, "__name__", "proxy").replace("_", " ")
+        try:
+            findings.extend(check())
+        except (SQLAlchemyError, RedisError, OSError) as error:
+            advice = "See what is said above of the server behind it, and try again."
+            findings.append(fault(part, f"cannot be looked at ({type(error).__name__})", advice))
+        finally:
+            _give_up()
+    return findings
+
+
+def keys() -> Iterator[Finding]:
+    """SECRET_KEY and the keys of tombstones."""
+    settings = app_settings()
+    if settings.secret_key:
+        yield ok("keys", "SECRET_KEY is set")
+    elif settings.database_url and not settings.database_url.startswith("sqlite"):
+        yield warning(
+            "keys",
+            f"SECRET_KEY is kept in {settings.var_dir / 'secret_key'}: every machine makes its own",
+            "Set SECRET_KEY to the same text everywhere (`openssl rand -hex 32`), before you add a machine.",
+        )
+    else:
+        yield ok("keys", f"SECRET_KEY is kept in {settings.var_dir / 'secret_key'}")
+    if settings.secret_key and not settings.tombstone_keys:
+        yield warning(
+            "keys",
+            "what was forgotten stays so by SECRET_KEY",
+            "Before you change it, set TOMBSTONE_KEYS to what `flask --app wsgi memories tombstone-key` prints.",
+        )
+
+
+def data() -> Iterator[Finding]:
+    """Whether others on this machine can read the data, and how much room is left."""
+    folder = app_settings().var_dir.absolute()
+    opened = [path for pattern in OURS for path in folder.glob(pattern) if open_to_others(path)]
+    if is_ours(folder) and open_to_others(folder):
+        opened.insert(0, folder)
+    if opened:
+        yield fault(
+            "data",
+            f"others on this machine may use {', '.join(map(str, opened[:3]))}",
+            f"They belong to another user: chown -R them to who runs Commonplace, then chmod -R go= {folder}.",
+        )
+    else:
+        yield ok("data", f"{folder} is its owner's alone")
+    free = shutil.disk_usage(folder).free
+    said = f"{free / 1024**3:.1f} GB free in {folder}"
+    yield (ok("disk", said) if free >= LITTLE_DISK else warning("disk", said, "Make room: SQLite needs some."))
+
+
+def servers() -> Iterator[Finding]:
+    """What requests need: the database and Redis take a write, the schema is current."""
+    parts = readiness()
+    advice = {
+        "database": "Check DATABASE_URL, that the server runs, and that its user may write and has room.",
+        "redis": "Check REDIS_URL and that the server runs; give it memory and `maxmemory-policy noeviction`.",
+        "migrations": "Run `flask --app wsgi prepare` with this version, once, before the processes start.",
+    }
+    for part, state in parts.items():
+        yield ok(part, "ok") if state == "ok" else fault(part, state, advice[part])
+
+
+def database() -> Iterator[Finding]:
+    """Its clock, and room for the connections of our processes."""
+    dialect = db.engine.dialect.name
+    if dialect == "sqlite":
+        yield ok("database", "SQLite: for one machine, all of whose processes use the same disk")
+        return
+    before = datetime.now(UTC)
+    theirs = db.session.scalar(text("SELECT UTC_TIMESTAMP(6)"))
+    after = datetime.now(UTC)
+    if theirs is not None:
+        yield clock("database", (theirs.replace(tzinfo=UTC) - (before + (after - before) / 2)).total_seconds())
+    most, settings = int(db.session.scalar(text("SELECT @@max_connections")) or 0), app_settings()
+    if most < settings.database_pool * 2:
+        yield warning(
+            "database",
+            f"max_connections is {most}, and one process may take {settings.database_pool * 2}",
+            "Raise max_connections (400 is a good start) or lower DATABASE_POOL.",
+        )
+
+
+def redis_server() -> Iterator[Finding]:
+    """Which one runs, its clock, and whether it forgets under pressure."""
+    client = redis()
+    before = datetime.now(UTC).timestamp()
+    seconds, microseconds = client.time()
+    middle = (before + datetime.now(UTC).timestamp()) / 2
+    yield clock("redis", seconds + microseconds / 1e6 - middle)
+    info = client.info()
+    yield ok("redis", f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}")
+    if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
+        yield warning(
+            "redis",
+            f"maxmemory-policy is {policy}: when it is full it drops jobs and running replies",
+            "Set maxmemory-policy to noeviction. Nothing is lost for good, but it comes late.",
+        )
+
+
+def queues() -> Iterator[Finding]:
+    """Whether somebody works, on every queue, and keeps up; whether somebody asks for what is owed."""
+    client = redis()
+    work = overview.work(client)
+    served = {name for worker in work.workers for name in worker.queues}
+    if idle := [queue.value for queue in Queue if queue.value not in served]:
+        yield fault(
+            "workers",
+            f"nobody works on {', '.join(idle)}",
+            "Start `python -m jobs.worker`, which serves all queues, with the same REDIS_URL and DATABASE_URL.",
+        )
+    else:
+        yield ok("workers", f"{len(work.workers)} are there")
+    if not client.exists(SCHEDULE_LOCK):
+        yield fault(
+            "scheduler", "none is there", "Start `python -m jobs.schedule`: it asks for what is owed and purges."
+        )
+    else:
+        yield ok("scheduler", "one is there")
+    for name in Queue:
+        if (late := _oldest(client, name)) > LONG_QUEUE_SECONDS:
+            advice = "Add workers, or see in the admin area what takes so long."
+            yield warning("queues", f"the first job of {name.value} waits for {late / 60:.0f} minutes", advice)
+    if work.failed:
+        advice = "Look at Administration, Jobs: each tells why; what is owed is tried again by itself."
+        yield warning("queues", f"{work.failed} jobs have failed for good", advice)
+
+
+def model() -> Iterator[Finding]:
+    """Whether the model server answers, takes the key and has the models that are set."""
+    settings = app_settings()
+    used = settings.model
+    place = overview.without_credentials(used.base_url)
+    try:
+        with sync_client(used) as client:
+            names = {found.id for found in client.with_options(timeout=MODEL_SECONDS).models.list()}
+    except Exception as error:  # whatever a foreign server answers
+        advice = "Check OPENAI_BASE_URL, OPENAI_API_KEY and that the server can be reached from this machine."
+        yield fault("model", f"{place}: {from_exception(error).detail}", advice)
+        return
+    yield ok("model", f"{place} answers, with {len(names)} models")
+    for name in sorted({used.chat_model, used.background_model} - names if names else set()):
+        advice = "Check the spelling of CHAT_MODEL and BACKGROUND_MODEL; some servers list only part of what they have."
+        yield warning("model", f"{name} is not in its list", advice)
+
+
+def web_settings(settings: Settings) -> Iterator[Finding]:
+    """Settings of the web that contradict each other."""
+    if settings.session_cookie_secure and not settings.trusted_proxies:
+        advice = "Set TRUSTED_PROXIES to how many proxies stand in front; without TLS nobody can sign in."
+        yield warning("web", "SESSION_COOKIE_SECURE is set and no proxy is trusted", advice)
+    if not settings.rate_limits:
+        yield warning("web", "RATE_LIMITS is off", "Leave it on where strangers can reach the site.")
+
+
+def web() -> Iterator[Finding]:
+    """Settings of the web that contradict each other."""
+    yield from web_settings(app_settings())
+
+
+def _oldest(client: Redis, name: Queue) -> float:
+    """For how many seconds the first job of a queue waits."""
+    queue = rq_queue(client, name)
+    first = next(iter(queue.get_jobs(0, 1)), None)
+    if first is None or first.enqueued_at is None or first.meta.get("name") not in JOBS:
+        return 0.0
+    at = first.enqueued_at
+    return (datetime.now(UTC) - (at if at.tzinfo else at.replace(tzinfo=UTC))).total_seconds()
+
+
+def _give_up() -> None:
+    try:
+        db.session.rollback()
+    except SQLAlchemyError:
+        db.session().invalidate()
+
+
+ALL: tuple[Check, ...] = (keys, data, servers, database, redis_server, queues, model, web)

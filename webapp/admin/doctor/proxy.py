@@ -1,0 +1,73 @@
+"""Whether the way from a browser to us lets a stream through word by word: tried through the public address.
+
+The doctor leaves a key in Redis; `/healthz/stream`, asked with it, says what the request looked like when it arrived
+and then sends three lines with pauses in between. A proxy that buffers lets them arrive together.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from webapp.admin.doctor.findings import Finding, fault, ok, warning
+from webapp.extensions import app_settings, redis
+from webapp.streaming_probe import PAUSE, PIECES, grant
+
+SECONDS = 20.0
+
+
+def proxy(url: str) -> Iterator[Finding]:
+    """What stands between this address and us does."""
+    key = secrets.token_urlsafe(24)
+    grant(redis(), key)
+    try:
+        seen, arrived = _listen(f"{url.rstrip('/')}/healthz/stream?key={key}")
+    except (urllib.error.URLError, OSError, ValueError, KeyError) as error:
+        status = f"it answers {error.code}" if isinstance(error, urllib.error.HTTPError) else type(error).__name__
+        advice = "Check the address, the certificate, and that it leads to this installation with this Redis."
+        yield fault("proxy", f"{url} cannot be used ({status})", advice)
+        return
+    yield from _judge(url, seen, arrived)
+
+
+def _judge(url: str, seen: dict[str, Any], arrived: list[float]) -> Iterator[Finding]:
+    settings = app_settings()
+    if len(arrived) < PIECES or arrived[-1] - arrived[0] < PAUSE * (PIECES - 1) / 2:
+        advice = (
+            "Switch buffering and compression of streams off (nginx: proxy_buffering off; Caddy: flush_interval -1)."
+        )
+        yield fault("proxy", "a stream arrives in one piece at its end", advice)
+    else:
+        yield ok("proxy", f"a stream through {url} arrives as it is sent")
+    wanted = urlsplit(url)
+    if seen["scheme"] != wanted.scheme:
+        advice = "Have the proxy send X-Forwarded-Proto and set TRUSTED_PROXIES to how many proxies stand in front."
+        yield fault("proxy", f"we see {seen['scheme']} where people use {wanted.scheme}", advice)
+    if seen["host"] != wanted.netloc:
+        advice = "Have the proxy send Host or X-Forwarded-Host, or links and sign-in lead elsewhere."
+        yield fault("proxy", f"we see the host {seen['host']} where people use {wanted.netloc}", advice)
+    if seen["forwarded"] and not settings.trusted_proxies:
+        advice = "Set TRUSTED_PROXIES: everybody has the proxy's address at present, in limits and in the audit."
+        yield warning("proxy", "a proxy stands in front, and none is trusted", advice)
+    if settings.trusted_proxies and not seen["forwarded"]:
+        advice = "Set TRUSTED_PROXIES=0, or anybody can claim any address."
+        yield fault("proxy", "a proxy is trusted where none stands in front", advice)
+    if wanted.scheme == "https" and not settings.session_cookie_secure:
+        yield warning("proxy", "cookies may travel without TLS", "Set SESSION_COOKIE_SECURE=1.")
+
+
+def _listen(url: str) -> tuple[dict[str, Any], list[float]]:
+    """What the request looked like, and when each piece arrived."""
+    arrived: list[float] = []
+    with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310  (the operator's own address)
+        seen: dict[str, Any] = json.loads(answer.readline().removeprefix(b"data: "))
+        for line in answer:
+            if line.startswith(b"data: "):
+                arrived.append(time.monotonic())
+    return seen, arrived
