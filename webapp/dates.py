@@ -84,3 +84,11 @@ def _day(day: date, today: date) -> str:
     near = today - day < timedelta(days=300) and day <= today
     said = f"{day.day} {MONTHS[day.month]}"
     return said if near or day.year == today.year else f"{said} {day.year}"
+
+
+def lasting(seconds: float) -> str:
+    """How long something took: "a moment", "12 seconds", "2 min 5 s"."""
+    whole = round(seconds)
+    if whole < 2:
+        return "a moment"
+    return f"{whole} seconds" if whole < 60 else f"{whole // 60} min {whole % 60} s"

@@ -28,7 +28,7 @@ def init_rendering(app: Flask) -> None:
     version = _static_version(Path(app.static_folder or "static"))
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name)
+    app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name, lasting=dates.lasting)
     app.jinja_env.globals.update(asset=asset)
     init_templating(app)
     init_speaking(app, _account_language)

@@ -22,6 +22,7 @@ import "./scroll.js";
 import "./suggestions.js";
 import "./temporary.js";
 import "./theme.js";
+import "./thinking.js";
 import "./toasts.js";
 import "./viewport.js";
 import "./voice.js";

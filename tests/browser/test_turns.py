@@ -213,3 +213,24 @@ def test_without_scripts_the_page_waits_for_the_reply(open_tab, user, model):
     expect(page.locator(".side-link")).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".side-link")).to_have_text("By hand")
+
+
+def test_what_a_model_thinks_is_folded_above_its_reply(tab, model):
+    thought = "Tides follow the moon. " * 12
+    model.script(reply=["Twice ", "a ", "day."], reasoning=thought, **SLOW)
+    page = tab.page
+    send(page, "How often is high tide?")
+    fold = page.locator("details.thinking")
+    expect(fold).to_have_count(1)
+    expect(fold.locator(".thinking-text")).to_be_hidden()
+    fold.locator("summary").click()
+    expect(fold.locator(".thinking-text")).to_contain_text("Tides follow the moon.")
+    expect(replies(page)).to_have_count(1, timeout=20_000)
+    # It was opened while the model thought, and stays open when the reply is done.
+    expect(fold.locator("summary")).to_contain_text("Thought for")
+    expect(fold.locator(".thinking-text")).to_have_text(thought.strip())
+    expect(replies(page).locator(".prose")).to_have_text("Twice a day.")
+    page.reload()
+    expect(fold.locator(".thinking-text")).to_be_hidden()
+    fold.locator("summary").click()
+    expect(fold.locator(".thinking-text")).to_have_text(thought.strip())

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.events import Finish, LineSplitter, StreamDecoder, TextDelta, ToolCall, Usage
+from webapp.llm.events import Finish, LineSplitter, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 
 texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)
 ends = st.sampled_from(["\n", "\r\n", "\r"])
@@ -116,7 +116,7 @@ def test_content_in_parts_and_refusals():
     data = "".join(
         f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n" for delta in ({"content": parts}, {"refusal": " no"})
     )
-    assert decoder.feed(data.encode()) == [TextDelta("said no")]
+    assert decoder.feed(data.encode()) == [ReasoningDelta("hm"), TextDelta("said no")]
 
 
 def test_filtered_before_a_word_is_a_refusal():

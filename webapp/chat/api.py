@@ -24,6 +24,7 @@ from webapp.chat.schemas import (
     NewMessage,
     PipelineStepOut,
     PipelineSteps,
+    Reasoning,
     ResponseStarted,
     Restored,
     StillWriting,
@@ -35,6 +36,7 @@ from webapp.chat.schemas import (
 )
 from webapp.chat.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
+from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation
 from webapp.database import db
 from webapp.extensions import app_settings, limiter, redis, this_app
@@ -211,6 +213,14 @@ def get_pipeline_steps(path: MessagePath) -> ViewResult:
         ],
         receipt=[ReceiptLine.of(line) for line in receipt_of(current_user_id(), path.message_id)],
     ).model_dump(mode="json")
+
+
+@blueprint.get("/messages/<int:message_id>/reasoning", responses={200: Reasoning})
+@signed_in
+def get_message_reasoning(path: MessagePath) -> ViewResult:
+    """What the model thought before and while it wrote a reply; 404 where nothing of it is kept."""
+    row = get_reasoning(current_user_id(), path.message_id)
+    return Reasoning(message_id=row.message_id, text=row.content, duration_ms=row.duration_ms).model_dump(mode="json")
 
 
 def _accepted(started: service.Started) -> ViewResult:

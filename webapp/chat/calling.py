@@ -56,9 +56,12 @@ class Calling:
         self._seconds = FAR_SECONDS
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
-    async def answers(self, text: str, calls: Sequence[ToolCall]) -> list[dict[str, Any]]:
-        """What the prompt goes on with: the model's message that asks for tools, and the answer to each call."""
-        prompt = [_asked(text, calls)]
+    async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
+        """What the prompt goes on with: the model's message that asks for tools, and the answer to each call.
+
+        What it thought before it asked goes along for the servers that insist on it (`llm/adapt.py`).
+        """
+        prompt = [_asked(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
             answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
             prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})

@@ -16,6 +16,7 @@ from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
 from webapp.chat.offers import Offer
 from webapp.chat.unsaying import Place, Seen, unsay
+from webapp.conversations import reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now, rows_changed, table_of
@@ -76,6 +77,8 @@ class Outcome:
     target: str | None = None
     cached_tokens: int | None = None
     estimated_tokens: int = 0
+    thoughts: str = ""
+    thought_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         return None
     conversation, version, began_at = found
     place = Place(conversation.user_id, conversation.space_id, began_at, version or 0)
-    text, tool_calls = unsay(outcome.text, outcome.tool_calls, outcome.seen, place)
+    text, thoughts, tool_calls = unsay(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, place)
     values: dict[str, Any] = {
         "status": outcome.status,
         "content": fit_column(text),
@@ -118,9 +121,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if offer:
         values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
     cut = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
-    if cut or offer.payload:
+    thought = {"reasoning": {"duration_ms": outcome.thought_ms}} if thoughts.strip() else {}
+    if cut or offer.payload or thought:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
-        values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut}
+        values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut, **thought}
     table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
     claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
     if rows_changed(claim.values(**values)) != 1:
@@ -132,6 +136,8 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if steps:
         db.session.execute(insert(table_of(PipelineStep)), steps)
     receipts.store(turn_id, outcome.receipt)
+    if thought:
+        reasoning.store(turn_id, thoughts, outcome.thought_ms)
     record_reply(
         conversation.user_id,
         row.conversation_id,
@@ -140,12 +146,13 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         model=outcome.model,
         tokens=(outcome.prompt_tokens, outcome.cached_tokens, outcome.completion_tokens),
         prompt_tokens=outcome.estimated_tokens,
-        text=outcome.text,
+        text=outcome.text + outcome.thoughts,
     )
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
-    return Finished(kind, data, conversation.user_id, jobs, used, text if text != outcome.text else None)
+    is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
+    return Finished(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.

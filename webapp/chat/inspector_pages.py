@@ -12,6 +12,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service
 from webapp.chat.models import PipelineStep
 from webapp.conversations import messages
+from webapp.conversations.reasoning import get_reasoning
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.web import ViewResult, wants_partial
@@ -99,3 +100,12 @@ def prompt(message_id: int) -> ViewResult:
     }
     template = "chat/_inspector.html" if wants_partial() else "chat/inspector.html"
     return render_template(template, **shown)
+
+
+@blueprint.get("/messages/<int:message_id>/reasoning")
+@signed_in
+def reasoning(message_id: int) -> ViewResult:
+    """What the model thought for a reply: for the fold above it, or as a page of its own."""
+    row = get_reasoning(current_user_id(), message_id)
+    template = "chat/_reasoning.html" if wants_partial() else "chat/reasoning.html"
+    return render_template(template, reasoning=row)

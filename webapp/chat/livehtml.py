@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
 from webapp.chat import sse, turnlog
-from webapp.chat.turnlog import FINAL_KINDS, SETTLED, TEXT_KINDS, Entry
+from webapp.chat.turnlog import FINAL_KINDS, REASONING, SETTLED, TEXT_KINDS, Entry, order
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.presenting import view_of
 from webapp.database import db
@@ -36,6 +36,8 @@ class _Page:
     def __init__(self, turn_id: int):
         self.turn_id = turn_id
         self.text = ""
+        self.thoughts = ""
+        self.thinks_since: int | None = None
         self.renderer: StreamRenderer | None = None
         self.ended_at: float | None = None
         self.calls: list[dict[str, Any]] = []
@@ -67,6 +69,20 @@ class _Page:
     def tools(self) -> str:
         """HTML of the tools of this reply so far; empty when there is none."""
         return self._render("tools", calls=self.calls) if self.calls else ""
+
+    def think(self, item: Entry) -> str:
+        """HTML that brings the fold above the reply to what the model has thought by now."""
+        known, text = self.thoughts, str(item.data["text"])
+        self.thinks_since = self.thinks_since or order(item.id)[0]
+        self.thoughts = known[: item.offset] + text
+        if known and item.offset == len(known):
+            return self._render("thought", text=text)
+        return self._render("thoughts", text=self.thoughts)
+
+    def speak(self, item: Entry) -> str:
+        """HTML for the fold as the reply begins: how long the model has thought."""
+        since, self.thinks_since = self.thinks_since, None
+        return self._render("spoken", seconds=max(0, order(item.id)[0] - since) / 1000) if since else ""
 
     def finish(self) -> str:
         """HTML of the reply as it was stored."""
@@ -101,7 +117,9 @@ def html_events(
             if page.ended_at is not None and time.monotonic() - page.ended_at > JOBS_SECONDS:
                 break
         elif item.kind in TEXT_KINDS:
-            yield from _message(page.advance(item), item.id)
+            yield from _message(page.speak(item) + page.advance(item), item.id)
+        elif item.kind == REASONING:
+            yield from _message(page.think(item), item.id)
         else:
             yield from _other(page, conversation_id, item)
             if item.kind == SETTLED:
@@ -111,9 +129,13 @@ def html_events(
 
 def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply: bool) -> Iterator[bytes]:
     if not any(item.kind in FINAL_KINDS for item in backlog):
+        for item in backlog:
+            if item.kind == REASONING:
+                yield from _message(page.think(item), item.id)
         text = turnlog.text_of(backlog)
         if text:
-            yield from _message(page.replace(text), backlog[-1].id)
+            first = next(item for item in backlog if item.kind in TEXT_KINDS)
+            yield from _message(page.speak(first) + page.replace(text), backlog[-1].id)
         for item in backlog:
             if item.kind in TOOL_KINDS:
                 page.note(item)
@@ -122,7 +144,7 @@ def _catch_up(page: _Page, conversation_id: int, backlog: list[Entry], has_reply
     if has_reply:
         page.ended_at = time.monotonic()
     for item in backlog:
-        if item.kind not in TEXT_KINDS and not (has_reply and item.kind in FINAL_KINDS):
+        if item.kind not in (*TEXT_KINDS, REASONING) and not (has_reply and item.kind in FINAL_KINDS):
             yield from _other(page, conversation_id, item)
 
 

@@ -14,6 +14,9 @@ from webapp.llm.chat import Finish, Usage
 from webapp.llm.target import Target
 from webapp.validation import MAX_TEXT_BYTES
 
+MOST_THOUGHT = 200_000
+"""Characters kept of what a model thinks for one reply."""
+
 
 @dataclass(slots=True)
 class Progress:
@@ -21,6 +24,8 @@ class Progress:
 
     started: float = field(default_factory=time.perf_counter)
     text: str = ""
+    thoughts: str = ""
+    thought_ms: int = 0
     size: int = 0
     model: str | None = None
     target: str | None = None
@@ -30,12 +35,29 @@ class Progress:
     usage: Usage | None = None
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     offer: Offer = field(default_factory=Offer)
+    _thinks_since: float | None = None
+
+    def think(self, text: str) -> str:
+        """Take on what the model thinks; what of it is to be shown. A thought after an answer is a new paragraph."""
+        text = storable(text)
+        if self._thinks_since is None:
+            self._thinks_since = time.perf_counter()
+            text = "\n\n" + text.lstrip() if self.thoughts else text
+        text = text[: max(0, MOST_THOUGHT - len(self.thoughts))]
+        self.thoughts += text
+        return text
+
+    def _thought(self) -> None:
+        if self._thinks_since is not None:
+            self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
+            self._thinks_since = None
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
         """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
         text = storable(text)
         if not text:
             return ""
+        self._thought()
         if new_paragraph and not self.text.endswith("\n"):
             text = "\n\n" + text.lstrip()
         room = MAX_TEXT_BYTES - self.size
@@ -55,6 +77,7 @@ class Progress:
 
     def note(self, finish: Finish) -> None:
         """Note the end of a model call; a reply with tools takes several."""
+        self._thought()
         self.finish = finish
         self.truncated = finish.reason == "length"
         if finish.usage is not None:
@@ -62,6 +85,7 @@ class Progress:
 
     def complete(self, outcome: Outcome, assembled: Assembled | None) -> Outcome:
         """The outcome with everything that is known of the prompt and of the model's calls."""
+        self._thought()
         usage = self.usage
         model = (self.finish.model if self.finish else None) or self.model
         return replace(
@@ -76,6 +100,8 @@ class Progress:
             truncated=self.truncated,
             filtered=self.finish is not None and self.finish.reason == "content_filter",
             tool_calls=self.tool_calls,
+            thoughts=self.thoughts,
+            thought_ms=self.thought_ms,
             offer=self.offer,
             receipt=assembled.receipt if assembled else (),
             seen=assembled.seen if assembled else Seen(),

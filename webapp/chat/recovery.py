@@ -51,12 +51,13 @@ def recover_turn(turn_id: int) -> bool:
 
 def _finish(turn_id: int) -> bool:
     client = redis()
-    streamed = turnlog.text_of(turnlog.read(client, turn_id))
+    entries = turnlog.read(client, turn_id)
+    streamed, thoughts = turnlog.text_of(entries), turnlog.thoughts_of(entries)
     with write_transaction():
         # What the process stored on its way, where Redis died with it.
         stored = db.session.scalar(select(Message.content).where(Message.message_id == turn_id)) or ""
         text = max(streamed, stored, key=len)
-        outcome = Outcome("interrupted", text, error_code="interrupted", error_detail=INTERRUPTED)
+        outcome = Outcome("interrupted", text, error_code="interrupted", error_detail=INTERRUPTED, thoughts=thoughts)
         finished = finish_turn(turn_id, outcome)
     if finished is None:
         return False

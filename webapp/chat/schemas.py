@@ -101,3 +101,9 @@ class PipelineSteps(BaseModel):
     message_id: int
     pipeline_steps: list[PipelineStepOut]
     receipt: list[ReceiptLine] = Field(description="What was looked at for the reply, and what of it the model saw.")
+
+
+class Reasoning(BaseModel):
+    message_id: int
+    text: str = Field(description="What the model thought; it is in no prompt, no search and no shared link.")
+    duration_ms: int

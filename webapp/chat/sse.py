@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry, before
+from webapp.chat.turnlog import FINAL_KINDS, REASONING, TEXT_KINDS, Entry, before
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -47,6 +47,8 @@ def json_events(entries: Iterable[Entry | None], *, seen: int = 0, resumed: bool
             if item.offset <= length < grown:
                 yield event("delta", {"text": item.data["text"][length - item.offset :]}, f"{item.id}:{grown}")
                 length = grown
+        elif item.kind == REASONING:
+            yield event(item.kind, {**item.data, "offset": item.offset}, f"{item.id}:{length}")
         elif item.kind == "turn":
             if not announced:
                 yield event("turn", item.data, f"{item.id}:{length}")

@@ -22,7 +22,7 @@ from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
-from webapp.llm.chat import Finish, TextDelta, ToolCall
+from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.pool import ChatPool, Switched
 from webapp.llm.target import Target
@@ -168,11 +168,11 @@ class Turn:
             words=[str(message["content"]) for message in prompt if message["role"] == "user"],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
-            begins_at = len(self.progress.text)
+            begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
             calls = await self._one_call(prompt, assembled)
             if not calls or self.progress.truncated or not rounds_left:
                 return
-            prompt += await calling.answers(self.progress.text[begins_at:], calls)
+            prompt += await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
         """One model call, streamed; the tools that it asks for."""
@@ -196,6 +196,9 @@ class Turn:
                         self.shop.writer.delta(self.id, text)
                     if progress.truncated:
                         return []
+                elif isinstance(event, ReasoningDelta):
+                    if thought := progress.think(event.text):
+                        self.shop.writer.think(self.id, thought)
                 elif isinstance(event, ToolCall):
                     calls.append(event)
                 elif isinstance(event, Switched):

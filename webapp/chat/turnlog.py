@@ -2,7 +2,8 @@
 
 Entries have a kind and a JSON object. Text travels in `delta` entries that carry the offset of their first
 character, so that a reader can tell a gap or a repetition from progress; a `snapshot` holds all text so far and
-replaces it. The stream's keys live in one hash slot, `{turn:<id>}`.
+replaces it; `reasoning` entries, with offsets of their own, hold what the model thinks. The stream's keys live in one
+hash slot, `{turn:<id>}`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from typing import Any, cast
 from redis import Redis
 
 TEXT_KINDS = ("delta", "snapshot")
+REASONING = "reasoning"
+"""What the model thinks before it answers; with an offset, as text has."""
+_PLAIN_KINDS = (*TEXT_KINDS, REASONING)
 FINAL_KINDS = ("done", "error")
 JOB_KINDS = ("title", "extraction_start", "extraction_complete", "summary_complete")
 SETTLED = "settled"
@@ -101,7 +105,7 @@ def before(entry_id: str) -> str:
 
 def fields(kind: str, data: dict[str, Any], offset: int = 0) -> dict[str, str | int]:
     """An entry as the fields of XADD; text goes as it is, everything else as JSON."""
-    if kind in TEXT_KINDS:
+    if kind in _PLAIN_KINDS:
         return {"k": kind, "t": data["text"], "o": offset}
     return {"k": kind, "d": json.dumps(data, ensure_ascii=False, separators=(",", ":"))}
 
@@ -113,7 +117,7 @@ Rows = list[tuple[bytes, dict[bytes, bytes]]]
 def entry(entry_id: bytes, raw: dict[bytes, bytes]) -> Entry:
     """An entry from what XREAD and XRANGE return."""
     kind = raw[b"k"].decode()
-    if kind in TEXT_KINDS:
+    if kind in _PLAIN_KINDS:
         return Entry(entry_id.decode(), kind, {"text": raw[b"t"].decode()}, int(raw[b"o"]))
     return Entry(entry_id.decode(), kind, json.loads(raw[b"d"]))
 
@@ -139,6 +143,15 @@ def advance(text: str, item: Entry) -> str:
     if item.kind == "delta" and item.offset <= len(text):
         return text[: item.offset] + str(item.data["text"])
     return text
+
+
+def thoughts_of(entries: Iterable[Entry]) -> str:
+    """What the model has thought so far."""
+    thoughts = ""
+    for item in entries:
+        if item.kind == REASONING and item.offset <= len(thoughts):
+            thoughts = thoughts[: item.offset] + str(item.data["text"])
+    return thoughts
 
 
 def report(client: Redis, turn_id: int, kind: str, data: dict[str, Any]) -> None:

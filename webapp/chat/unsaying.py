@@ -39,8 +39,10 @@ class Place:
     version: int
 
 
-def unsay(text: str, tool_calls: list[dict[str, Any]], seen: Seen, place: Place) -> tuple[str, list[dict[str, Any]]]:
-    """A reply and its tool calls without what its prompt held and they may not say any more.
+def unsay(
+    text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: Seen, place: Place
+) -> tuple[str, str, list[dict[str, Any]]]:
+    """A reply, what was thought for it, and its tool calls, without what its prompt held and they may not say any more.
 
     Costs nothing while the user's memory is as it was and, in a space, two statements.
     """
@@ -50,13 +52,18 @@ def unsay(text: str, tool_calls: list[dict[str, Any]], seen: Seen, place: Place)
         lost += _lost(seen.memories)
         yards = recent_graveyards(_whose(place, seen), place.began_at - CLOCKS)
     if not lost and not yards:
-        return text, tool_calls
+        return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in lost}
     said = {content for _, content in lost}
-    text = without_retold(cut_out(text, sorted(said, key=len, reverse=True)), Told(said), GONE)
-    for yard in yards:
-        text = yard.without_forgotten(text, GONE)
-    return text, _calls(tool_calls, ids, said)
+    longest_first, told = sorted(said, key=len, reverse=True), Told(said)
+
+    def cleared(whole: str) -> str:
+        whole = without_retold(cut_out(whole, longest_first), told, GONE)
+        for yard in yards:
+            whole = yard.without_forgotten(whole, GONE)
+        return whole
+
+    return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, said)
 
 
 def _whose(place: Place, seen: Seen) -> Collection[int]:

@@ -13,7 +13,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from webapp.chat.turnlog import Entry, fields, log_key
+from webapp.chat.turnlog import REASONING, Entry, fields, log_key
 
 log = logging.getLogger(__name__)
 
@@ -34,10 +34,13 @@ async def _always() -> None:
 
 @dataclass(slots=True)
 class _Open:
-    """A turn being written: all its text, how much of it is in Redis, and entries waiting behind the text."""
+    """A turn being written: all its text, how much of it is in Redis, entries waiting behind the text, and, as with
+    the text, what the model thinks."""
 
     text: str = ""
     written: int = 0
+    thoughts: str = ""
+    thought: int = 0
     waiting: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     created: bool = False
     header: dict[str, Any] = field(default_factory=dict)
@@ -90,6 +93,13 @@ class TurnWriter:
         turn.text += text
         self._mark(turn_id, urgent=urgent)
 
+    def think(self, turn_id: int, text: str) -> None:
+        """Append what the model thinks; it waits for more of it as text does."""
+        turn = self._open[turn_id]
+        urgent = not turn.thoughts
+        turn.thoughts += text
+        self._mark(turn_id, urgent=urgent)
+
     def entry(self, turn_id: int, kind: str, data: dict[str, Any]) -> None:
         """Append an entry of another kind, behind the text so far."""
         self._open[turn_id].waiting.append((kind, data))
@@ -104,6 +114,7 @@ class TurnWriter:
         except RedisError as error:
             log.warning("a stream lapses by itself", extra={"turn_id": turn_id, "error": type(error).__name__})
         turn.text, turn.written, turn.created = text, 0, False
+        turn.thoughts = ""
 
     async def end(self, turn_id: int, kind: str, data: dict[str, Any], *, patience: float = 10.0) -> None:
         """Append the final entry and wait until it is written, or until patience runs out: the truth is in MySQL."""
@@ -200,23 +211,23 @@ class TurnWriter:
     async def _flush(self, turns: list[int]) -> None:
         """Write turns in one round trip. Nothing is taken off the books before Redis has answered."""
         pipe = self._client.pipeline(transaction=False)
-        batch: list[tuple[int, _Open, int, int, list[_Unsent], int]] = []
+        batch: list[tuple[int, _Open, tuple[int, int, int], list[_Unsent], int]] = []
         for turn_id in turns:
             turn = self._open.get(turn_id)
             if turn is not None:
                 first = len(pipe)
                 sent = self._add(pipe, turn_id, turn)
-                batch.append((turn_id, turn, len(turn.text), len(turn.waiting), sent, first))
+                batch.append((turn_id, turn, (len(turn.text), len(turn.thoughts), len(turn.waiting)), sent, first))
         results = await pipe.execute() if len(pipe) else []
-        for turn_id, turn, length, waiting, sent, first in batch:
+        for turn_id, turn, (length, thought, waiting), sent, first in batch:
             ids = results[first : first + len(sent)]
             if any(entry_id is None for entry_id in ids):
                 # The stream is gone (Redis was emptied): begin it anew, with everything there is.
                 turn.created, turn.written = False, 0
                 continue
-            turn.created, turn.written = True, length
+            turn.created, turn.written, turn.thought = True, length, thought
             del turn.waiting[:waiting]
-            if len(turn.text) == length and not turn.waiting:
+            if len(turn.text) == length and len(turn.thoughts) == thought and not turn.waiting:
                 self._dirty.discard(turn_id)
             if sent:
                 self._hand_over(
@@ -232,6 +243,8 @@ class TurnWriter:
         if turn.created:
             if text:
                 unsent.insert(0, ("delta", {"text": text}, turn.written))
+            if len(turn.thoughts) > turn.thought:
+                unsent.insert(0, (REASONING, {"text": turn.thoughts[turn.thought :]}, turn.thought))
         else:
             # A stream that was lost begins with all its text, to replace what its readers may have missed.
             fresh = bool(turn.waiting) and turn.waiting[0][0] == "turn"
@@ -239,6 +252,8 @@ class TurnWriter:
                 unsent.insert(0, ("turn", turn.header, 0))
             if text:
                 unsent.insert(1, ("delta" if fresh else "snapshot", {"text": text}, 0))
+            if turn.thoughts:
+                unsent.insert(1, (REASONING, {"text": turn.thoughts}, 0))
         for number, item in enumerate(unsent):
             pipe.xadd(key, fields(*item), nomkstream=bool(number) or not is_new)
         if is_new:

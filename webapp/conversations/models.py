@@ -174,6 +174,21 @@ class Message(Base):
         return "length" if payload.get("truncated") else "filtered" if payload.get("filtered") else ""
 
 
+class MessageReasoning(Base):
+    """What a model thought aloud before and while it wrote a reply: shown on a click, and read by nothing else.
+
+    It is no part of prompts, search, memory or shared links. `duration_ms` is the time that it took.
+    """
+
+    __tablename__ = "message_reasoning"
+
+    message_id: Mapped[int] = mapped_column(
+        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    content: Mapped[str] = mapped_column(LONG_TEXT)
+    duration_ms: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+
+
 @event.listens_for(Conversation, "before_update")
 def _only_activity_moves_updated_at(_mapper: Any, _connection: Any, conversation: Conversation) -> None:
     # The documented column says ON UPDATE CURRENT_TIMESTAMP; archiving or renaming is not activity, and an explicit

@@ -16,15 +16,16 @@ _NAMES = {
     "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
     "base64": ("encoding_format", "base64"),
+    "bare_calls": ("reasoning_content",),
     "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
 }
 # A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
 _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
-    r"|additional propert|not implemented|requires? -"
+    r"|additional propert|not implemented|requires? -|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
-_SENT_AS = {"base64": "encoding_format", "system": "messages"}
+_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages"}
 
 
 def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
@@ -53,6 +54,8 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
     result = dict(body)
     if "messages" in result:
         result["messages"] = alternating(result["messages"])
+        if not drops("bare_calls"):
+            result["messages"] = _without_thoughts(result["messages"])
     if drops("tools"):
         result.pop("tools")
         result.pop("tool_choice", None)
@@ -65,3 +68,13 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
     if drops("system"):
         result["messages"] = without_system(result["messages"])
     return result
+
+
+def _without_thoughts(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the model thought before it asked for a tool goes back to those servers only that insist on it."""
+    return [
+        {name: value for name, value in message.items() if name != "reasoning_content"}
+        if "reasoning_content" in message
+        else message
+        for message in messages
+    ]

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 from .adapt import adapted, refused_feature
 from .capabilities import Capabilities
 from .errors import Interrupted, ModelError, ModelUnavailable, from_exception
-from .events import Event, Finish, StreamDecoder, TextDelta, ToolCall, Usage
+from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
+from .inline_thinking import InlineThinking
 from .retry import retry_delay
 from .sdk import async_client
 from .settings import ModelSettings
 from .textual_calls import TextualCalls
+from .thinking import ROOM
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-__all__ = ["ChatClient", "Event", "Finish", "Message", "TextDelta", "ToolCall", "Usage"]
+__all__ = ["ChatClient", "Event", "Finish", "Message", "ReasoningDelta", "TextDelta", "ToolCall", "Usage"]
 
 log = logging.getLogger(__name__)
 
@@ -47,27 +49,37 @@ class ChatClient:
         max_tokens: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Yield text as it arrives, then whole tool calls, then one `Finish`; raise `ModelError` when that fails.
+        """Yield thoughts and text as they arrive, then whole tool calls, then one `Finish`; raise `ModelError` when
+        that fails.
 
-        Failures before the first event are retried with back-off, later ones never. Cancelling the consumer, or closing
+        Failures before the first text are retried with back-off, later ones never. Cancelling the consumer, or closing
         the iterator (use `contextlib.aclosing` when leaving early), closes the HTTP stream at once, which frees the
         model.
         """
         body = self._body(messages, model or self.settings.chat_model, tools, max_tokens)
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
+        base_url, _ = self.settings.endpoint()
+        thinks = self.capabilities.thinks(base_url, body["model"])
+        if thinks and body.get("max_tokens"):
+            body["max_tokens"] += ROOM  # for what is thought before the answer
         names = [tool["function"]["name"] for tool in tools or ()]
         attempt = 0
         while True:
             decoder = StreamDecoder()
             written = TextualCalls(names) if names else None
+            inline = InlineThinking()
             delivered = False
             try:
                 # A consumer that leaves closes this generator, which must close the inner one now, not at collection.
                 async with aclosing(self._attempt(body, decoder)) as events:
                     async for event in events:
-                        delivered = True
-                        for shown in _without_calls(event, written) if written else (event,):
-                            yield shown
+                        delivered = delivered or not isinstance(event, ReasoningDelta)
+                        for told in (event,) if inline.is_over else inline.feed(event):
+                            for shown in _without_calls(told, written) if written else (told,):
+                                yield shown
+                            if not thinks and isinstance(told, ReasoningDelta):
+                                thinks = True
+                                self.capabilities.note_thinking(base_url, body["model"])
                 return
             except ModelError as error:
                 delay = None if delivered else retry_delay(error, attempt, self.settings)
@@ -172,6 +184,8 @@ def _without_calls(event: Event, written: TextualCalls) -> list[Event]:
     """An event as it is to be seen: calls written into the text are calls, and come before the end."""
     if isinstance(event, TextDelta):
         return written.feed(event.text)
+    if isinstance(event, ReasoningDelta):
+        return [event]
     return [*written.end(), event]
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from .errors import MalformedOutput, ModelError, Refused, from_payload
 
-# Deltas that show a model at work although there is no text yet.
-_WORKING = ("reasoning_content", "reasoning", "thinking", "tool_calls")
+# The fields in which servers send what a model thinks aloud: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
+_THOUGHTS = ("reasoning_content", "reasoning", "thinking")
 
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 
@@ -46,6 +46,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of what the model thinks aloud before it answers; no part of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """A whole call the model asks for; `arguments` is the JSON text as sent, which may be invalid."""
 
@@ -63,7 +70,7 @@ class Finish:
     model: str | None = None
 
 
-Event = TextDelta | ToolCall | Finish
+Event = TextDelta | ReasoningDelta | ToolCall | Finish
 
 
 class LineSplitter:
@@ -122,6 +129,7 @@ class StreamDecoder:
         self._done = False
         self._progress = False
         self._lines = LineSplitter()
+        self._thoughts: list[str] = []
         self._data: list[bytes] = []
         self._calls: dict[int, _PartialCall] = {}
         self._reason: str | None = None
@@ -160,6 +168,9 @@ class StreamDecoder:
         except (AttributeError, TypeError, KeyError):
             self.error = MalformedOutput()  # valid JSON of another shape
         events: list[Event] = []
+        if self._thoughts:
+            events.append(ReasoningDelta("".join(self._thoughts)))
+            self._thoughts.clear()
         if texts:
             self.started = True
             events.append(TextDelta("".join(texts) if len(texts) > 1 else texts[0]))
@@ -218,13 +229,16 @@ class StreamDecoder:
         if delta:
             text = delta.get("content")
             if text:
-                texts.append(text if isinstance(text, str) else text_of_parts(text))
+                if isinstance(text, str):
+                    texts.append(text)
+                else:
+                    self._thoughts += _thoughts_of_parts(text)
+                    if said := text_of_parts(text):
+                        texts.append(said)
             elif delta.get("refusal"):
                 texts.append(delta["refusal"])
-            elif not self._progress:
-                self._progress = any(delta.get(name) for name in _WORKING)
-            if delta.get("tool_calls"):
-                self._tool_deltas(delta["tool_calls"])
+            if len(delta) > 1 or not text:  # most deltas are nothing but text
+                self._beside_text(delta)
         reason = choice.get("finish_reason")
         if reason:
             self._reason = reason
@@ -232,6 +246,18 @@ class StreamDecoder:
                 raise from_payload(payload if payload.get("error") else choice)
             if reason == "content_filter" and not (self.started or texts):
                 raise Refused
+
+    def _beside_text(self, delta: Mapping[str, Any]) -> None:
+        """Take on what a delta has besides text: thoughts, which are sent under one of several names, and calls."""
+        for name in _THOUGHTS:
+            if thought := delta.get(name):
+                self._progress = True
+                if isinstance(thought, str):
+                    self._thoughts.append(thought)
+                break
+        if delta.get("tool_calls"):
+            self._progress = True
+            self._tool_deltas(delta["tool_calls"])
 
     def _tool_deltas(self, deltas: Any) -> None:
         for position, delta in enumerate(deltas):
@@ -272,6 +298,14 @@ def text_of_parts(parts: object) -> str:
     if not isinstance(parts, list):
         return ""
     return "".join(p["text"] for p in parts if isinstance(p, Mapping) and isinstance(p.get("text"), str))
+
+
+def _thoughts_of_parts(parts: object) -> list[str]:
+    """The thinking parts of a content list: `{"type": "thinking", "thinking": [{"type": "text", "text": …}]}`."""
+    if not isinstance(parts, list):
+        return []
+    found = [part.get("thinking") for part in parts if isinstance(part, Mapping)]
+    return [text for item in found if (text := item if isinstance(item, str) else text_of_parts(item))]
 
 
 def _add(a: int | None, b: int | None) -> int | None:

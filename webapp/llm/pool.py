@@ -11,7 +11,7 @@ from typing import Any
 from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
-from .events import Event
+from .events import Event, ReasoningDelta
 from .settings import ModelSettings
 from .target import Target
 
@@ -62,7 +62,7 @@ class ChatPool:
                 )
                 async with aclosing(events):
                     async for event in events:
-                        delivered = True
+                        delivered = delivered or not isinstance(event, ReasoningDelta)
                         yield event
                 return
             except ModelError as error:

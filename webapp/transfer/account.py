@@ -12,6 +12,7 @@ from sqlalchemy import JSON, Column, LargeBinary, Select, select
 
 from webapp.accounts.models import User
 from webapp.audit.models import AuditEvent
+from webapp.conversations import reasoning
 from webapp.conversations.models import Conversation, Folder, Message
 from webapp.database import Base, db, now
 from webapp.digests.models import ConversationMemory
@@ -95,10 +96,12 @@ def _conversations(user_id: int) -> Iterator[dict[str, Any]]:
     mine = select(Conversation).where(Conversation.user_id == user_id, Conversation.deleted_at.is_(None))
     for row in _walk(mine, Conversation.conversation_id):
         said = select(Message).where(Message.conversation_id == row.conversation_id).order_by(Message.message_id)
+        rows = db.session.scalars(said).all()
+        thoughts = reasoning.texts_of([message.message_id for message in rows])
         yield _dump(row) | {
             "journey": journeys.get(row.journey_id or 0),
             "tags": row.tags,
-            "messages": [_dump(message) for message in db.session.scalars(said)],
+            "messages": [_dump(message) | {"reasoning": thoughts.get(message.message_id)} for message in rows],
         }
 
 

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from .pace import Flow, Pacer
 from .replies import reply_to
-from .script import Fault, Rule, Script, alternates
+from .script import Fault, Rule, Script, alternates, has_bare_calls
 from .tasks import run_task
 from .tasks.request import task_request
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
@@ -74,6 +74,8 @@ def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
         raise Refusal(400, error("System role not supported"))
     if fault.strict_roles and not alternates(body):
         raise Refusal(400, error("Conversation roles must alternate user/assistant/user/assistant/..."))
+    if fault.refuse_bare_calls and has_bare_calls(body):
+        raise Refusal(400, error("Missing `reasoning_content` field in the assistant message at message index 2."))
     if kinds and wanted and (kinds is True or wanted.get("type") in kinds):
         raise Refusal(400, error(f"response_format type '{wanted.get('type')}' is unavailable now"))
     if fault.http_status:
@@ -146,6 +148,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
     if answer.stamp:
         frames += [_stamped(events, number) for number in range(len(answer.tokens))]
     else:
+        frames += [events.delta({"reasoning_content": token}) for token in answer.reasoning]
         frames += [events.text(token) for token in answer.tokens]
     frames += events.tool_calls(answer.tool_calls)
     early = [n for n in (fault.cut_after, fault.hang_after) if n is not None]

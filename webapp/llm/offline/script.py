@@ -37,6 +37,7 @@ class Fault:
     refuse_base64: bool = False
     refuse_system: bool = False  # as Gemma's template does
     strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
+    refuse_bare_calls: bool = False  # as DeepSeek does: calls of tools must come back with what was thought before them
 
     def applies_only_to(self, body: dict[str, Any]) -> bool | None:
         """None for faults that always apply; otherwise whether the request has what this fault refuses."""
@@ -64,6 +65,7 @@ class Rule:
     tool_calls: list[dict[str, Any]] | None = None
     tokens: int | None = None
     stamp: bool = False
+    reasoning: str | None = None  # thought before the answer, in a field of its own
     first_delay: float = 0.0
     token_delay: float = 0.0
     tokens_per_second: float | None = None
@@ -88,6 +90,7 @@ class Rule:
             "first_delay": self.first_delay,
             "token_delay": delay,
             "finish_reason": self.finish_reason,
+            "reasoning": tokens_of(self.reasoning or ""),
         }
         if self.tool_calls is not None:
             calls = [_call(index, call) for index, call in enumerate(self.tool_calls)]
@@ -108,6 +111,7 @@ def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
         (fault.refuse_base64, body.get("encoding_format") == "base64"),
         (fault.refuse_system, "system" in _roles(body)),
         (fault.strict_roles, not alternates(body)),
+        (fault.refuse_bare_calls, has_bare_calls(body)),
     ]
 
 
@@ -117,6 +121,12 @@ def alternates(body: dict[str, Any]) -> bool:
     spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
     has_tools = "tool" in _roles(body)
     return has_tools or spoken == [("user", "assistant")[place % 2] for place in range(len(spoken))]
+
+
+def has_bare_calls(body: dict[str, Any]) -> bool:
+    """Whether a call of a tool comes back without what was thought before it."""
+    asked = [message for message in body.get("messages") or () if message.get("tool_calls")]
+    return any(not message.get("reasoning_content") for message in asked)
 
 
 def _roles(body: dict[str, Any]) -> list[str]:

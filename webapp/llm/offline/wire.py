@@ -28,6 +28,7 @@ class Answer:
     token_delay: float = 0.0
     finish_reason: str = ""
     stamp: bool = False
+    reasoning: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -72,6 +73,8 @@ def usage(messages: Sequence[dict[str, Any]], completion_tokens: int) -> dict[st
 def completion(answer: Answer, model: str, usage_object: dict[str, int]) -> dict[str, Any]:
     """The object of a request without streaming."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
+    if answer.reasoning:
+        message["reasoning_content"] = "".join(answer.reasoning)
     if answer.tool_calls:
         message["tool_calls"] = answer.tool_calls
     return {

@@ -13,9 +13,10 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm.attributes import flag_modified
 
 from webapp.accounts.models import IdempotencyKey
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.grounding import find_quote
+from webapp.memories.engine.retelling import Told, without_retold
 from webapp.memories.engine.tombstones import is_telling
 from webapp.text.canonical import canonical_statement
 
@@ -70,6 +71,7 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
     texts = sorted({text for text in texts if is_telling(text)}, key=len, reverse=True)
     if not texts:
         return []
+    thought = _strip_reasoning(user_id, texts)
     by_word: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         by_word[max(_words(text), key=len, default="")].append(text)
@@ -93,7 +95,29 @@ def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
     db.session.flush()
     if changed:
         replies_stripped.send(None, user_id=user_id, message_ids=list(changed))
-    return list(changed)
+    return list(dict.fromkeys([*changed, *thought]))
+
+
+def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
+    """Take the texts, also where they are retold, out of what was thought for the user's replies; the ids of those."""
+    mine = (
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(Conversation.user_id == user_id)
+        .order_by(MessageReasoning.message_id)
+        .limit(_BATCH)
+    )
+    told, changed, last = Told(texts), [], 0
+    while rows := db.session.scalars(mine.where(MessageReasoning.message_id > last)).all():
+        last = rows[-1].message_id
+        for row in rows:
+            stripped = without_retold(cut_out(row.content, texts), told, GONE)
+            if stripped != row.content:
+                row.content = stripped
+                changed.append(row.message_id)
+        db.session.flush()
+    return changed
 
 
 def _words(text: str) -> list[str]:
@@ -150,6 +174,7 @@ def without(value: Any, memory_ids: Collection[int], texts: Collection[str]) -> 
     return strip(value, False)
 
 
+_BATCH = 200
 _FEW_WORDS = 20
 _TELLING = 8  # letters from which on a text inside another is a copy and no coincidence
 _NAMES = frozenset({"tool_name", "memory_type", "status", "visibility", "origin", "created_at", "updated_at"})

@@ -1,0 +1,158 @@
+"""What models think: streamed beside the reply, kept apart from it, shown to its owner, reached by forgetting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.chat.helpers import deltas, message, names
+from tests.chat.test_stream import ask, begin, wait_for_text
+from tests.support.people import ApiClient, Person
+from tests.support.processes import wait_until
+from webapp.chat import recovery, turnlog
+from webapp.conversations.models import MessageReasoning
+from webapp.database import db
+from webapp.llm.offline.testing import ServerHandle
+from webapp.transfer import account
+
+THOUGHT = "The user greets me. I should greet back."
+
+
+def thoughts_in(events: list[Any]) -> str:
+    found = ""
+    for event in events:
+        if event.name == "reasoning":
+            found = found[: event.data["offset"]] + event.data["text"]
+    return found
+
+
+def test_thoughts_are_streamed_beside_the_reply_and_kept_apart(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(match="Hello", reply="Good day.", reasoning=THOUGHT, token_delay=0.002)
+    events = ask(client, "Hello")
+    done = events[-1].data["message"]
+    assert thoughts_in(events) == THOUGHT
+    assert deltas(events) == done["content"] == "Good day."
+    assert done["custom_payload"]["reasoning"]["duration_ms"] >= 0
+    kept = client.get(f"/api/messages/{done['message_id']}/reasoning").get_json()
+    assert (kept["text"], kept["message_id"]) == (THOUGHT, done["message_id"])
+    # A viewer that comes later is told the reply, not the thoughts; one that resumes gets what it lacks.
+    again = client.get(f"/api/chat/turns/{done['message_id']}/stream?after={events[-2].id}")
+    assert "event: done" in again.text
+    # The next prompt and the background work's know nothing of it.
+    ask(client, "And now?", conversation_id=done["conversation_id"])
+    assert all("greet back" not in str(call["messages"]) for call in model.calls())
+
+
+def test_thoughts_in_the_text_never_become_the_reply(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply=f"<think>\n{THOUGHT}\n</think>\n\nGood day.")
+    events = ask(client)
+    assert deltas(events) == events[-1].data["message"]["content"] == "Good day."
+    assert thoughts_in(events).strip() == THOUGHT
+
+
+def test_a_reply_without_thoughts_has_none(client: ApiClient, model: ServerHandle) -> None:
+    done = ask(client)[-1].data["message"]
+    assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
+    assert "reasoning" not in (done["custom_payload"] or {})
+
+
+def test_thoughts_are_their_owners(
+    client: ApiClient,
+    model: ServerHandle,
+    make_user: Callable[..., Person],
+    api: Callable[[Person], ApiClient],
+    login: Callable[[Person], FlaskClient],
+    anonymous: FlaskClient,
+    user: Person,
+) -> None:
+    model.script(reply="Good day.", reasoning=THOUGHT)
+    done = ask(client)[-1].data["message"]
+    place = f"/messages/{done['message_id']}/reasoning"
+    mine = login(user)
+    assert THOUGHT in mine.get(place).text
+    assert THOUGHT in mine.get(place, headers={"HX-Request": "true"}).text
+    page = mine.get(f"/c/{done['conversation_id']}").text
+    assert place in page
+    assert THOUGHT not in page  # it is fetched by whoever opens it
+    for other in (make_user(), make_user(is_admin=True)):
+        assert api(other).get(f"/api{place}").status_code == 404
+        assert login(other).get(place).status_code == 404
+    assert anonymous.get(f"/api{place}").status_code == 401
+    assert anonymous.get(place).status_code in (302, 303)
+
+
+def test_what_is_forgotten_leaves_the_thoughts(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    fact = "Ada Quill keeps seventeen hives behind the mill"
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": fact}).get_json()
+    model.script(reply="Good day.", reasoning=f"I remember: {fact}. She keeps seventeen hives, Ada Quill. Greet her.")
+    done = ask(client)[-1].data["message"]
+    assert client.delete(f"/api/memories/{made['memory_id']}").status_code == 200
+    kept = client.get(f"/api/messages/{done['message_id']}/reasoning").get_json()["text"]
+    assert "hives" not in kept
+    assert "Greet her." in kept
+
+
+def test_thoughts_are_in_the_export_and_go_with_their_message(
+    app: Flask, client: ApiClient, model: ServerHandle, user: Person
+) -> None:
+    model.script(reply="Good day.", reasoning=THOUGHT)
+    done = ask(client)[-1].data["message"]
+    with app.app_context():
+        assert THOUGHT in "".join(account.lines(user.user_id, "conversations.jsonl"))
+        assert db.session.get(MessageReasoning, done["message_id"]).content == THOUGHT
+    client.delete(f"/api/conversations/{done['conversation_id']}")
+    assert client.get(f"/api/messages/{done['message_id']}/reasoning").status_code == 404
+
+
+def test_a_shared_link_shows_no_thoughts(client: ApiClient, model: ServerHandle, anonymous: FlaskClient) -> None:
+    model.script(reply="Good day.", reasoning=THOUGHT)
+    done = ask(client)[-1].data["message"]
+    shared = client.post(f"/api/conversations/{done['conversation_id']}/shares", json={}).get_json()
+    page = anonymous.get("/s/" + shared["url"].rpartition("/s/")[2]).text
+    assert "Good day." in page
+    assert "Thought" not in page
+    assert "greet back" not in page
+
+
+def test_thoughts_go_back_only_to_a_server_that_insists(client: ApiClient, model: ServerHandle) -> None:
+    model.script(match="Remember", reply="Done.", times=None)
+    model.script(match="Remember", reasoning="I need a tool.", tool_calls=[{"name": "search_memories"}], times=1)
+    ask(client, "Remember what?")
+    first, second = [call for call in model.calls() if call["stream"]]
+    assert "reasoning_content" not in str(second["messages"])
+    model.reset()
+    model.script(match="Remember", reply="Done.", times=None)
+    model.script(match="Remember", fault={"refuse_bare_calls": True}, times=1)
+    model.script(match="Remember", reasoning="I need a tool.", tool_calls=[{"name": "search_memories"}], times=1)
+    events = ask(client, "Remember that", model="insists")
+    assert deltas(events) == "Done."
+    assert "I need a tool." in str([call for call in model.calls() if call["stream"]][-1]["messages"])
+
+
+def test_what_was_thought_outlives_its_process(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="Good day to you.", reasoning=THOUGHT, fault={"hang_after": 14})
+    turn_id = begin(client)
+    wait_for_text(app, turn_id)
+    entries = turnlog.read(app.extensions["redis"], turn_id)
+    assert turnlog.thoughts_of(entries) == THOUGHT
+    # What recovery does with a stream whose process died; the reply is this process's, so it is done by hand.
+    with app.app_context():
+        recovery._finish(turn_id)
+    wait_until(lambda: message(app, turn_id)["status"] == "interrupted", "the end")
+    assert client.get(f"/api/messages/{turn_id}/reasoning").get_json()["text"] == THOUGHT
+
+
+def test_the_events_of_a_thought_come_before_its_reply(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="Good day.", reasoning=THOUGHT)
+    order = names(ask(client))
+    assert [name for at, name in enumerate(order) if name != (order[at - 1] if at else "")] == [
+        "turn",
+        "reasoning",
+        "delta",
+        "done",
+    ]

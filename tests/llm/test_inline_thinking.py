@@ -1,0 +1,81 @@
+"""What a model thinks, in a field of its own or in the text: told apart from the answer, however the stream is cut."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from webapp.llm.events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta
+from webapp.llm.inline_thinking import InlineThinking
+
+
+def apart(events: list[Event]) -> tuple[str, str]:
+    """The thoughts and the text of some events."""
+    thoughts = "".join(event.text for event in events if isinstance(event, ReasoningDelta))
+    return thoughts, "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def filtered(text: str, size: int, reason: str = "stop") -> tuple[str, str]:
+    thinking = InlineThinking()
+    events: list[Event] = [TextDelta(text[at : at + size]) for at in range(0, len(text), size)]
+    shown = [told for event in [*events, Finish(reason)] for told in thinking.feed(event)]
+    assert isinstance(shown[-1], Finish)
+    return apart(shown)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 100])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think>\nA < b, so </ no.\n</think>\n\nIt is so.", ("A < b, so </ no.\n", "It is so.")),
+        ("\n<thinking>Hm.</thinking>Yes.", ("Hm.", "Yes.")),
+        ("<think>\n\n</think>\n\nAt once.", ("", "At once.")),
+        ("The tag <think> opens a thought.", ("", "The tag <think> opens a thought.")),
+        ("<thi", ("", "<thi")),
+        ("<table><tr></table>", ("", "<table><tr></table>")),
+        ("  Indented.", ("", "  Indented.")),
+        ("<think>a</think>b<think>c</think>", ("a", "b<think>c</think>")),
+    ],
+)
+def test_thoughts_in_the_text_are_told_apart(text: str, expected: tuple[str, str], size: int) -> None:
+    assert filtered(text, size) == expected
+
+
+def test_a_thought_that_is_cut_off_is_no_answer_and_one_that_just_ends_is() -> None:
+    assert filtered("<think>Long ago", 4, "length") == ("Long ago", "")
+    assert filtered("<think>", 4, "length") == ("", "")
+    thoughts, text = filtered("<think> is a tag.", 4)
+    assert (thoughts, text) == ("is a tag.", "<think>is a tag.")
+
+
+def decoded(*deltas: dict[str, Any]) -> list[Event]:
+    chunks = [{"choices": [{"delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    data = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    return StreamDecoder().feed(data.encode())
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning", "thinking"])
+def test_thoughts_come_in_a_field_of_their_own(name: str) -> None:
+    found = decoded({"role": "assistant", "content": "", name: "Let me "}, {name: "see."}, {"content": "Four."})
+    assert apart(found) == ("Let me see.", "Four.")
+    assert apart(decoded({"content": "Four.", name: "Both at once."})) == ("Both at once.", "Four.")
+    assert apart(decoded({"content": "Four.", name: None})) == ("", "Four.")
+
+
+def test_one_thought_under_two_names_is_one_thought() -> None:
+    found = decoded({"reasoning": "Hm.", "reasoning_content": "Hm."}, {"content": "Yes."})
+    assert apart(found) == ("Hm.", "Yes.")
+
+
+def test_thoughts_come_as_parts_of_the_content() -> None:
+    part = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    assert apart(decoded({"content": [part]}, {"content": [{"type": "text", "text": "Yes."}]})) == ("Hm.", "Yes.")
+
+
+def test_a_model_that_only_thinks_gives_no_answer() -> None:
+    decoder = StreamDecoder()
+    decoder.feed(b'data: {"choices": [{"delta": {"reasoning": "Hm."}}]}\n\ndata: [DONE]\n\n')
+    assert decoder.error is not None
