@@ -5,7 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.llm.events import Finish, LineSplitter, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
+from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
+from webapp.llm.lines import LineSplitter
 
 texts = st.lists(st.text(max_size=12), min_size=1, max_size=8)
 ends = st.sampled_from(["\n", "\r\n", "\r"])

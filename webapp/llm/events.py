@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import MalformedOutput, ModelError, Refused, from_payload
+from .lines import LineSplitter
 
 # The fields in which servers send what a model thinks aloud: DeepSeek, vLLM, llama.cpp; OpenRouter, Ollama; others.
 _THOUGHTS = ("reasoning_content", "reasoning", "thinking")
-
-MAX_EVENT_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,42 +70,6 @@ class Finish:
 
 
 Event = TextDelta | ReasoningDelta | ToolCall | Finish
-
-
-class LineSplitter:
-    """Bytes in, complete lines out; lines end with LF, CR or CR LF, as server-sent events allow."""
-
-    __slots__ = ("_after_cr", "_tail")
-
-    def __init__(self) -> None:
-        self._tail = b""
-        self._after_cr = False
-
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines completed by `chunk`, without their ends."""
-        if not chunk:
-            return []
-        if self._after_cr:
-            self._after_cr = False
-            if chunk.startswith(b"\n"):
-                chunk = chunk[1:]
-        data = self._tail + chunk if self._tail else chunk
-        lines = data.splitlines()
-        if data.endswith(b"\r"):
-            self._after_cr = True
-            self._tail = b""
-        elif data.endswith(b"\n") or not lines:
-            self._tail = b""
-        else:
-            self._tail = lines.pop()
-            if len(self._tail) > MAX_EVENT_BYTES:
-                raise MalformedOutput("The model server sent an event that is too large.")
-        return lines
-
-    def rest(self) -> bytes:
-        """What was left unterminated at the end of the stream."""
-        tail, self._tail = self._tail, b""
-        return tail
 
 
 @dataclass(slots=True)
