@@ -10,11 +10,11 @@ from typing import Any, cast
 from flask import Flask, current_app, g, request
 from flask.templating import Environment as FlaskEnvironment
 from flask_wtf.csrf import generate_csrf
-from jinja2 import Template, nodes
+from jinja2 import Template, nodes, pass_environment
 from jinja2.runtime import Context as BaseContext
 from markupsafe import Markup, escape
 
-from webapp.languages import SOURCE
+from webapp.languages import SOURCE, figures
 from webapp.languages.folding import Translations, fold
 from webapp.languages.speaking import catalog, language_of
 
@@ -126,8 +126,19 @@ class Tongues(Environment):
         return self.in_language().get_or_select_template(template_name_or_list, parent, globals)
 
 
+@pass_environment
+def _number(environment: Environment, value: float) -> str:
+    return figures.number(value, environment.language)
+
+
+@pass_environment
+def _dollars(environment: Environment, value: float, places: int = 2) -> str:
+    return figures.dollars(value, places, environment.language)
+
+
 def init_templating(app: Flask) -> None:
-    """Give templates `icon`, `csrf` and a quick `url_for`."""
+    """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
+    app.jinja_env.filters.update(number=_number, dollars=_dollars)
     app.jinja_env.globals.update(icon=icon, csrf=csrf, url_for=url_for)
 
 

@@ -1,0 +1,30 @@
+"""Numbers and sums as readers of a language write them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from babel import Locale
+from babel.numbers import format_currency, format_decimal
+
+from webapp.languages import LANGUAGES, SOURCE
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def locale_of(language: str) -> Locale:
+    """Babel's locale of a language: its data, about a megabyte, is read when somebody first reads in it."""
+    return Locale.parse(LANGUAGES[language].tag, sep="-")
+
+
+def number(value: float, language: str = SOURCE) -> str:
+    """A number with its digits grouped: "12,345", "12.345"."""
+    return f"{value:,}" if language == SOURCE else str(format_decimal(value, locale=locale_of(language)))
+
+
+def dollars(value: float, places: int = 2, language: str = SOURCE) -> str:
+    """A sum in dollars: "$1.50", "1,50 $"."""
+    if language == SOURCE:
+        return f"${value:.{places}f}"
+    locale = locale_of(language)
+    pattern = locale.currency_formats["standard"].pattern.replace("0.00", f"0.{'0' * places}")
+    return str(format_currency(value, "USD", pattern, locale=locale, currency_digits=False))
