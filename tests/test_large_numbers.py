@@ -13,8 +13,13 @@ from werkzeug.routing import Rule
 from tests.support.people import csrf_token
 
 ROOT = Path(__file__).resolve().parent.parent
-HUGE = (2**31, 2**63, 10**40, "9" * 5_000, "0" * 12 + "1" + "9" * 30, "²", "٣" * 40)
-"""Past INT, past 64 bits, past what Python converts, small in its first digits only, digits that are none."""
+HUGE = [
+    2**63,
+    "9" * 5_000,
+    "²",
+    *(pytest.param(number, marks=pytest.mark.slow) for number in (2**31, 10**40, "0" * 12 + "1" + "9" * 30, "٣" * 40)),
+]
+"""Past 64 bits, past what Python converts, no digit; past INT, small in its first digits only, digits of others."""
 
 
 def number_names() -> list[str]:
@@ -40,7 +45,7 @@ def address(rule: Rule, number: object) -> str:
     return re.sub(r"<[^>]+>", "x", shown)
 
 
-@pytest.mark.parametrize("number", [2**31, 2**63, 10**40, "9" * 5_000])
+@pytest.mark.parametrize("number", [2**63, "9" * 5_000, pytest.param(10**40, marks=pytest.mark.slow)])
 def test_ids_in_addresses(app: Flask, login, make_user, number: object) -> None:
     browser = login(make_user(is_admin=True))
     headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Origin": "http://localhost"}
@@ -63,7 +68,7 @@ def test_numbers_in_parameters(app: Flask, login, make_user, number: object) -> 
     for rule, method in page_rules(app):
         if method != "GET" or "stream" in rule.rule:
             continue
-        for partial in ({}, {"HX-Request": "true"}):
+        for partial in ({}, {"HX-Request": "true"})[: 1 + (number == 2**63)]:  # the kind of number hardly matters there
             answer = browser.get(address(rule, 1), query_string=query, headers=partial)
             if answer.status_code >= 500:
                 wrong.append((rule.rule, answer.status_code))

@@ -72,7 +72,7 @@ def test_overview_tells_the_state(browser, user, app):
 def test_overview_works_without_redis(browser, monkeypatch, app):
     from redis import Redis
 
-    monkeypatch.setitem(app.extensions, "redis", Redis(port=1, socket_connect_timeout=0.1))
+    monkeypatch.setitem(app.extensions, "redis", Redis(port=1, socket_connect_timeout=0.1, retry=None))
     answer = browser.get("/admin")
     assert answer.status_code == 200
     assert "Redis cannot be reached" in answer.text

@@ -153,7 +153,7 @@ def test_any_sequence_of_changes_leaves_one_chain(user: Person) -> None:
     run_state_machine_as_test(
         Conversing,
         settings=settings(
-            max_examples=25, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=12, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
 
