@@ -69,6 +69,9 @@ from webapp.journeys.setup import init_journeys
 from webapp.legacies.api import blueprint as legacies_api
 from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.legacies.wiring import init_spaces
+from webapp.library.api import blueprint as library_api
+from webapp.library.pages import blueprint as library_pages
+from webapp.library.service import init_library
 from webapp.mcp.api import blueprint as mcp_api
 from webapp.mcp.api import init_mcp
 from webapp.mcp.pages import blueprint as mcp_pages
@@ -186,6 +189,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_retrieval(app, settings)
     init_summaries()
     init_spaces(app)
+    init_library()
     init_journeys(app)
     init_files()
     init_transfer()
@@ -202,18 +206,9 @@ def _extend(app: Flask, settings: Settings) -> None:
 
 
 def _register(app: OpenAPI) -> None:
-    for api in (
-        accounts_api,
-        audit_api,
-        conversations_api,
-        chat_api,
-        memories_api,
-        retrieval_api,
-        prompts_api,
-        digests_api,
-        tasks_api,
-        internal_api,
-    ):
+    for api in (accounts_api, audit_api, conversations_api, chat_api, memories_api, retrieval_api):
+        app.register_api(api)
+    for api in (prompts_api, digests_api, tasks_api, internal_api):
         app.register_api(api)
     init_digests(app)
     for pages in (
@@ -240,20 +235,21 @@ def _register(app: OpenAPI) -> None:
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, sharing_api, folders_api, transfer_api, models_api, usage_api, files_api):
-        app.register_api(api)
-    for pages in (
-        spaces_pages,
-        documents_pages,
-        legacies_pages,
-        sharing_pages,
-        organising_pages,
-        transfer_pages,
-        models_pages,
-        usage_pages,
-        files_pages,
-        tools_pages,
+    for api in (
+        spaces_api,
+        legacies_api,
+        library_api,
+        sharing_api,
+        folders_api,
+        transfer_api,
+        models_api,
+        usage_api,
+        files_api,
     ):
+        app.register_api(api)
+    for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
+        app.register_blueprint(pages)
+    for pages in (transfer_pages, models_pages, usage_pages, files_pages, tools_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)

@@ -19,6 +19,7 @@ import "./rename.js";
 import "./requests.js";
 import "./rich.js";
 import "./scroll.js";
+import "./slash.js";
 import "./suggestions.js";
 import "./temporary.js";
 import "./theme.js";

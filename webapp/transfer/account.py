@@ -17,6 +17,7 @@ from webapp.conversations.models import Conversation, Folder, Message
 from webapp.database import Base, db, now
 from webapp.digests.models import ConversationMemory
 from webapp.journeys.models import ConversationReport, Journey, PointEvidence, PointMemory
+from webapp.library.models import SavedPrompt
 from webapp.memories.models import (
     Memory,
     MemoryChangeSet,
@@ -74,6 +75,7 @@ def schema() -> dict[str, Any]:
 
 PARTS: dict[str, tuple[str, type[Base]]] = {
     "folders.jsonl": ("Folders for conversations.", Folder),
+    "prompts.jsonl": ("Saved prompts that you made.", SavedPrompt),
     "spaces.jsonl": ("Spaces that are yours, with instructions and the texts of their documents.", Space),
     "conversations.jsonl": ("Conversations, each with all messages and their earlier versions.", Conversation),
     "summaries.jsonl": ("Summaries of long conversations.", ConversationChunk),
@@ -192,6 +194,7 @@ def _shape(model: type[Base]) -> dict[str, Any]:
 
 _PARTS_READ: dict[str, Any] = {
     "folders.jsonl": _of(Folder, Folder.folder_id),
+    "prompts.jsonl": _of(SavedPrompt, SavedPrompt.saved_prompt_id),
     "spaces.jsonl": _spaces,
     "conversations.jsonl": _conversations,
     "summaries.jsonl": _of(

@@ -1,0 +1,98 @@
+"""Saved prompts in the composer: found by words, filled in a small form, by keyboard alone."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.people import api_client
+from webapp.database import write_transaction
+from webapp.library.schemas import NewSavedPrompt
+from webapp.library.service import create_prompt
+
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, serious_findings
+
+
+@pytest.fixture
+def prompts(app, user):
+    """Three saved prompts of `user`."""
+    with app.app_context(), write_transaction():
+        for name, content in (
+            ("Explain", "Explain {{topic}} to a {{who: child | scientist}}."),
+            ("Proofread", "Correct the spelling of the text that follows."),
+            ("Shopping list", "What do I need for {{dish: soup}}?"),
+        ):
+            create_prompt(user.user_id, NewSavedPrompt(name=name, content=content, description=f"{name} it for me"))
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_prompt_is_chosen_filled_and_sent(open_tab, user, prompts, model, device, colour):
+    model.script(reply="It dances.")
+    page = open_tab(user, device, colour=colour).page
+    field = page.get_by_label("Message", exact=True)
+    field.focus()
+    page.keyboard.type("/")
+    expect(page.locator(".slash-option:visible")).to_have_count(3)
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    page.keyboard.type("exp")
+    expect(page.locator(".slash-option:visible")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("topic")).to_be_focused()
+    assert serious_findings(page) == []
+    page.get_by_label("who", exact=True).select_option("scientist")
+    page.get_by_label("topic").fill("bees")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("Explain bees to a scientist.")
+    expect(field).to_be_focused()
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+
+
+def test_arrows_choose_and_escape_leaves_what_was_typed(tab, prompts, model):
+    model.script(reply="Done.")
+    page = tab.page
+    field = page.get_by_label("Message", exact=True)
+    field.focus()
+    page.keyboard.type("/")
+    expect(page.locator(".slash-option[aria-selected=true]")).to_contain_text("Explain")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    expect(field).to_have_value("Correct the spelling of the text that follows.")
+    field.fill("")
+    page.keyboard.type("/sh")
+    expect(page.locator(".slash-option:visible")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator("#slash")).to_be_hidden()
+    expect(field).to_have_value("/sh")
+    page.keyboard.press("Enter")
+    expect(page.locator(".message-user .message-text")).to_have_text("/sh")
+
+
+def test_a_path_is_not_a_command_and_nothing_fitting_sends(tab, prompts, model):
+    model.script(reply="Users and hosts.")
+    page = tab.page
+    page.get_by_label("Message", exact=True).focus()
+    page.keyboard.type("/etc/hosts is what?")
+    expect(page.locator("#slash")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(replies(page)).to_have_count(1)
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_page_makes_changes_and_deletes(open_tab, user, prompts, device, app):
+    tab = open_tab(user, device)
+    page = tab.go("/prompts")
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    page.get_by_role("link", name="New prompt").click()
+    assert serious_findings(page) == []
+    page.get_by_label("Name").fill("Rhyme")
+    page.get_by_label("Text").fill("A rhyme on {{word}}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Asks for word")).to_be_visible()
+    page.get_by_label("More for Rhyme").click()
+    page.get_by_role("button", name="Delete").last.click()
+    expect(page.locator(".toast-text")).to_have_text("Deleted “Rhyme”.")
+    assert len(api_client(app, user).get("/api/saved_prompts").get_json()["prompts"]) == 3
