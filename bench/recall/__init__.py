@@ -1,7 +1,7 @@
 """Recall on three sets of long conversations with questions and their evidence, through the product's own ways in and
 out.
 
-`python -m bench recall --data DIR [--sets locomo,longmemeval,beam] [--every N] [--without FEATURE]`: the messages are
+`python -m bench recall --data DIR [--sets locomo,longmemeval,beam] [--every N] [--away]`: the messages are
 written by the services that turns use and indexed by the index job; the questions go to the product's search as they
 stand, and then to a new conversation, whose prompt is composed as for a reply. Vectors are kept under the system's
 temporary directory between runs. `python -m bench recall --data DIR --fit` prints the curve of every weight.
@@ -40,9 +40,10 @@ def main(arguments: Sequence[str] = ()) -> bool:
     parser.add_argument("--fit", action="store_true", help="print the curve of every weight instead")
     parser.add_argument("--only", default="", help="with --fit: only the weights whose name holds this")
     parser.add_argument("--embedder", default="local", help="the embedder to measure with")
+    parser.add_argument("--away", action="store_true", help="ask while the embedder is away: by words alone")
     options = parser.parse_args(list(arguments))
     sets = {name: load(name, options.data) for name in options.sets.split(",")}
-    with product(embedder=options.embedder) as app, app.app_context(), keep_vectors(app):
+    with product(embedder=options.embedder) as app, app.app_context(), keep_vectors(app, away=options.away):
         stored = {name: [store(account) for account in accounts] for name, accounts in sets.items()}
         if options.fit:
             return fitting.print_curves(stored, options.every, options.only)

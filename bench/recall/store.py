@@ -19,6 +19,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, write_transaction
 from webapp.llm.embeddings import Embedder, Vector
+from webapp.llm.errors import ModelUnavailable
 from webapp.retrieval.embedding import make_query_vectors
 from webapp.retrieval.indexing import index_user
 
@@ -78,10 +79,18 @@ class KeptVectors:
             np.savez(self.path, names=np.array(list(self.known)), vectors=np.stack(list(self.known.values())))
 
 
+class Away(KeptVectors):
+    """An embedder that made the vectors of what was said, and is away when a question comes."""
+
+    def embed_query(self, text: str, timeout: float | None = None) -> Vector:
+        """None."""
+        raise ModelUnavailable
+
+
 @contextmanager
-def keep_vectors(app: Flask) -> Iterator[None]:
-    """While it lasts, what the application embeds is remembered."""
-    kept = KeptVectors(app.extensions["embedder"])
+def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
+    """While it lasts, what the application embeds is remembered; while it is `away`, no question has a vector."""
+    kept = (Away if away else KeptVectors)(app.extensions["embedder"])
     app.extensions["embedder"] = kept
     app.extensions["query_vectors"] = make_query_vectors(kept, app.extensions["settings"])
     try:

@@ -182,8 +182,9 @@ class KeywordIndex:
             all_counts = all_counts[first]
         return all_rows, all_counts
 
-    def search(self, query: str, *, prefix: bool = False) -> KeywordScores:
-        """Score every row for a query; with `prefix` its last word may be the beginning of one."""
+    def search(self, query: str, *, prefix: bool = False, alone: bool = False) -> KeywordScores:
+        """Score every row for a query; with `prefix` its last word may be unfinished, `alone` that no vectors help."""
+        rarity = self.weights.rarity_alone if alone else self.weights.rarity
         number, asked = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)
         if not number or not asked:
@@ -198,7 +199,7 @@ class KeywordIndex:
             rows, counts = rows[alive], counts[alive]
             on_date = self._on_date(dates, word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
-            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** self.weights.rarity
+            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** rarity
             total += idf
             if frequency:
                 used.append((word, idf, rows, counts, on_date))

@@ -15,6 +15,26 @@ from webapp.retrieval.scope import visible_rows
 _IN_CONVERSATION = frozenset({"message", "chunk"})
 
 
+COLUMNS = {
+    "kind": np.int8,
+    "id": np.int64,
+    "owner": np.int64,
+    "space": np.int64,
+    "group": np.int64,
+    "shared": np.bool_,
+    "archived": np.bool_,
+    "quality": np.float32,
+    "time": np.int64,
+    "alive": np.bool_,
+    "asking": np.int8,
+    "piece": np.int32,
+    "start": np.int32,
+    "end": np.int32,
+    "speaker": np.int8,
+}
+"""What an index knows of each row, and its type; `asking` is an `offering.Asking`."""
+
+
 def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:
     """Which rows of an index a filter lets through (n); `columns` are those of `index`, n values each."""
     mask = columns["alive"] & visible_rows(where.scope, columns["owner"], columns["space"], columns["shared"])

@@ -10,34 +10,17 @@ from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
 from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Terms
-from webapp.retrieval.filtering import allowed_rows, seconds
+from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
+from webapp.retrieval.offering import Asking, asking_of
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, FusionWeights, Weights
-from webapp.text.words import asks
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
-_COLUMNS = {
-    "kind": np.int8,
-    "id": np.int64,
-    "owner": np.int64,
-    "space": np.int64,
-    "group": np.int64,
-    "shared": np.bool_,
-    "archived": np.bool_,
-    "quality": np.float32,
-    "time": np.int64,
-    "alive": np.bool_,
-    "asking": np.bool_,
-    "piece": np.int32,
-    "start": np.int32,
-    "end": np.int32,
-    "speaker": np.int8,
-}
 
 
 class UserIndex:
@@ -50,7 +33,7 @@ class UserIndex:
         self._lock = threading.RLock()
         self._fusion = fusion or FusionWeights()
         self._keywords = KeywordIndex(weights)
-        self._columns = {name: Column(dtype) for name, dtype in _COLUMNS.items()}
+        self._columns = {name: Column(dtype) for name, dtype in COLUMNS.items()}
         # By passage: the row of its first piece times PIECES, plus how many follow; its rows lie side by side.
         self._rows: dict[Key, int] = {}
         self._groups = Groups()
@@ -100,7 +83,7 @@ class UserIndex:
                 "quality": [p.quality for p in passages],
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
-                "asking": [p.kind == "message" and asks(p.text) for p in passages],
+                "asking": [asking_of(p.text) if p.kind == "message" else Asking.NO for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],
@@ -220,14 +203,14 @@ class UserIndex:
             if not self._rows or k <= 0:
                 return []
             allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
-            found = self._keywords.search(query, prefix=prefix)
             cosines, z = self._similarity(vectors or {}, allowed)
+            found = self._keywords.search(query, prefix=prefix, alone=z is None)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion)
-            scores -= np.float32(self._fusion.asking) * self._columns["asking"].values
+            scores -= np.float32(self._fusion.asking) * (self._columns["asking"].values > 0)
             np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
-            rows = [int(row) for row in best_rows(scores, self._columns["time"].values, pool)]
+            rows = best_rows(scores, self._columns["time"].values, pool).tolist()
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
@@ -262,13 +245,20 @@ class UserIndex:
         alike = z is not None and float(z[row]) * self._fusion.vector >= BY_MEANING
         reasons = ["words"] if own else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if alike or not reasons else []
-        kind = KINDS[int(self._columns["kind"].values[row])]
-        matched = tuple(word for word, _ in own)
+        kind, matched = KINDS[int(self._columns["kind"].values[row])], tuple(word for word, _ in own)
         number, piece, group, start, end = (
             int(self._columns[name].values[row]) for name in ("id", "piece", "group", "start", "end")
         )
         order = self._groups.order((kind, group), number, piece) if kind in _LINKED else 0
-        return Hit(kind, number, score, " and ".join(reasons), matched, parts, start, end, group or None, order)
+        place = (start, end, group or None, order)
+        return Hit(kind, number, score, " and ".join(reasons), matched, parts, *place, *self._asking(row))
+
+    def _asking(self, row: int) -> tuple[int, int]:
+        """How much of a question a message is, and, of one of the assistant's, the user's before it."""
+        asking, by = self._columns["asking"].values, self._columns["speaker"].values
+        before = int(self._keywords.previous[row])
+        replies = before != NONE and (SPEAKERS[by[before]], SPEAKERS[by[row]]) == SPEAKERS[1:]
+        return int(asking[row]), int(asking[before]) if replies else 0
 
     def _group_of(self, row: int) -> tuple[int, int] | None:
         group = int(self._columns["group"].values[row])

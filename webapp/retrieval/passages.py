@@ -76,7 +76,8 @@ class Filter:
 class Hit:
     """A passage found. `parts` has `keyword` (0–1, relative to the best), `cosine` if known, and `coverage`: the
     share of the query's words, by rarity, that the passage itself has. `start` to `end` is the place in it, and `order`
-    that of its piece among those of its conversation or document, `group_id`."""
+    that of its piece among those of its conversation or document, `group_id`. `asking` says how much of a question it
+    is, `answers` how much of one the user's message is that an assistant's replies to (`offering.Asking`)."""
 
     kind: str
     id: int
@@ -88,6 +89,8 @@ class Hit:
     end: int = 0
     group_id: int | None = None
     order: int = 0
+    asking: int = 0
+    answers: int = 0
 
     @property
     def key(self) -> Key:

@@ -18,6 +18,7 @@ from webapp.retrieval.facts import by_words, exact_facts
 from webapp.retrieval.focus import core_of
 from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
+from webapp.retrieval.offering import fit_to_offer
 from webapp.retrieval.passages import KINDS, Filter, Found, Hit
 from webapp.retrieval.relevance import relevant, terms_of, unwanted, worth_listing
 from webapp.retrieval.scope import Scope
@@ -123,7 +124,7 @@ def retrieve(question: Question, wait: float) -> Result:
         if clock.elapsed > FRESH_SECONDS:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
-        found = spread([(item, item.key, item.score) for item in loaded])
+        found = spread([(item, item.key, item.score) for item in fit_to_offer(loaded, text, asked)])
         clock.lap("load")
     known = {item.key for item in facts}
     result.items = [*facts, *(_with_core(item, asked) for item in found if item.key not in known)]

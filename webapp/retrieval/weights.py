@@ -27,6 +27,7 @@ class Weights:
     date: float = 1.0
     query_terms: int = 32
     rarity: float = 1.5
+    rarity_alone: float = 1.5
 
 
 @dataclass(frozen=True, slots=True)

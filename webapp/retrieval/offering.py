@@ -1,0 +1,95 @@
+"""What of the things found is no reference: a question that was only asked, and an answer that nothing else bears out.
+
+Nobody vouches for what the assistant once said when it was asked about somebody: it may have guessed. Offered again, a
+guess becomes a fact. So such an answer is offered only along with what it rests on, or where the question is about the
+assistant's own words. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+from enum import IntEnum
+
+from webapp.retrieval.passages import Found
+from webapp.text.words import asks, stems, words
+
+REPEATED = 0.5
+"""Share of the words of a question from which on it tells nothing but what is asked now."""
+_SENTENCE = re.compile(r"[^.!?…。！？؟\n]+[.!?…。！？؟]*")
+_NOTE = re.compile(r"\[[^\[\]]*\]")
+_LATER_WORD = re.compile(r"(?<=\s)\w+")
+_OWN_WORDS = (
+    "i i'm i've i'd my me mine myself we our ours us "
+    "ich mir mich mein meine meinen meiner meinem wir uns unser unsere "
+    "je j'ai mon ma mes moi nous notre nos yo mi mis mí nosotros nuestro nuestra "
+    "eu meu minha meus minhas nós nosso nossa io mio mia miei mie noi nostro nostra "
+    "ik mij mijn wij ons onze я мне меня мой моя мои мы нас наш наша ben benim bana beni biz bizim "
+    "أنا لي मैं मेरा मेरी मुझे"
+)
+_OWN = frozenset(_OWN_WORDS.split())
+_UNSPACED_OWN = re.compile("[我私僕俺나내저제]")
+_BACK_WORDS = (
+    "you your yours du dir dich dein deine ihr euch tu vous ton ta tes votre vos usted tú ti te você vocês seu sua lei "
+    "voi jij je jouw ты вы тебе вам твой ваш sen siz أنت आप तुम "
+    "remind earlier previous previously again discussed last"
+)
+_BACK = frozenset(_BACK_WORDS.split())
+_UNSPACED_BACK = re.compile("[你您あ君당너]")
+
+
+class Asking(IntEnum):
+    """How much of a question a message is."""
+
+    NO = 0
+    ENDS = 1  # it tells something, and then asks
+    ONLY = 2  # it does nothing else
+    ABOUT_SOMEBODY = 3  # and what it asks about is the user, or has a name
+
+
+def asking_of(text: str) -> Asking:
+    """How much of a question a message is."""
+    if not asks(text):
+        return Asking.NO
+    sentences = [part.strip() for part in _SENTENCE.findall(_NOTE.sub(" ", text))]
+    sentences = [part for part in sentences if any(char.isalnum() for char in part)]
+    if not all(part[-1] in "?？؟" for part in sentences):
+        return Asking.ENDS
+    spoken = {word.casefold() for word in re.findall(r"[\w'’]+", text.replace("’", "'"))}
+    named = any(word[0].isupper() for part in sentences for word in _LATER_WORD.findall(part))
+    return Asking.ABOUT_SOMEBODY if named or spoken & _OWN or _UNSPACED_OWN.search(text) else Asking.ONLY
+
+
+def fit_to_offer(found: Sequence[Found], question: str, asked: Set[str]) -> list[Found]:
+    """Those of what was found for a question, with the terms `asked`, that a reply may be given, in their order."""
+    back = asks_back(question)
+    doubtful = [item for item in found if _is_doubtful(item) and not back]
+    told: frozenset[str] = frozenset()
+    if doubtful:  # only then is it worth looking at what the rest says
+        told = _terms(item for item in found if not _is_doubtful(item) and not _only_asks(item)) - asked
+    return [item for item in found if not _repeats(item, asked) and (item not in doubtful or _terms([item]) & told)]
+
+
+def asks_back(question: str) -> bool:
+    """Whether a question is about what the assistant said itself."""
+    spoken = {word.casefold() for word in re.findall(r"\w+", question)}
+    return bool(spoken & _BACK) or bool(_UNSPACED_BACK.search(question))
+
+
+def _repeats(item: Found, asked: Set[str]) -> bool:
+    if not _only_asks(item):
+        return False
+    own = _terms([item])
+    return len(own.intersection(asked)) >= REPEATED * len(own)
+
+
+def _only_asks(item: Found) -> bool:
+    return item.kind == "message" and item.hit is not None and item.hit.asking >= Asking.ONLY
+
+
+def _is_doubtful(item: Found) -> bool:
+    return item.kind == "message" and item.hit is not None and item.hit.answers >= Asking.ABOUT_SOMEBODY
+
+
+def _terms(items: Iterable[Found]) -> frozenset[str]:
+    return frozenset(term for item in items for term in stems(words(item.content)))
