@@ -1,11 +1,11 @@
-"""The rolling summary of a long conversation."""
+"""The rolling summary of a long conversation, and at night the summaries of its summaries."""
 
 from __future__ import annotations
 
 from jobs.runner import follow_with, job, report
 from webapp.llm.errors import ModelError
 from webapp.queueing import enqueue
-from webapp.summaries import service
+from webapp.summaries import overviews, service
 
 
 @job("summary")
@@ -24,3 +24,21 @@ def summarise(conversation_id: int) -> dict[str, int] | None:
     if closed.more:
         enqueue("summary", conversation_id=conversation_id)
     return found
+
+
+@job("overview")
+def make_overview(conversation_id: int) -> bool:
+    """Sum up the oldest summaries of a conversation, and go on if there are many more."""
+    made = overviews.make_overview(conversation_id)
+    if made:
+        enqueue("overview", conversation_id=conversation_id)
+    return made
+
+
+@job("overviews")
+def request_overviews() -> int:
+    """Queue the overviews that are due, of everybody; how many conversations."""
+    owed = overviews.owed_overviews()
+    for conversation_id in owed:
+        enqueue("overview", conversation_id=conversation_id)
+    return len(owed)

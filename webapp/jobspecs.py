@@ -60,6 +60,10 @@ JOBS: dict[str, JobSpec] = {
     "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
     "digest": JobSpec("jobs.digests.generate_digest", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
     "digests": JobSpec("jobs.digests.request_digests", Queue.BATCH, timeout=600, retries=(60,), cron="20 3 * * *"),
+    "overview": JobSpec("jobs.summaries.make_overview", Queue.BATCH, timeout=60, retries=(60, 600), model_calls=3),
+    "overviews": JobSpec(
+        "jobs.summaries.request_overviews", Queue.BATCH, timeout=600, retries=(60,), cron="50 2 * * *"
+    ),
     "index_document": JobSpec(
         "jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600), of="document_id"
     ),

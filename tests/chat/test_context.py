@@ -348,6 +348,38 @@ def test_of_summaries_that_do_not_fit_a_few_words_stand_for_each_of_the_oldest()
     assert f"summary 99 {'of something that was said. ' * 20}".strip() in system, "the newest in full"
 
 
+@pytest.mark.parametrize("window", [8_192, 16_384, 32_768])
+def test_with_summaries_of_summaries_a_conversation_of_any_length_is_all_there(window) -> None:
+    finest = [Chunk(n, f"part {n} " + "of what was said. " * 20, n * 20 + 1, n * 20 + 20) for n in range(500)]
+    chunks, below = list(finest), finest
+    for level in (1, 2):
+        above = [
+            Chunk(1_000 * level + n, f"overview {level}-{n} of it all", below[n].start, below[n + 9].end, level=level)
+            for n in range(0, len(below) - 14, 10)
+        ]
+        chunks, below = chunks + above, above
+    context = build_context(
+        ContextInput(prompt="P", chunks=chunks, messages=dialogue(3, start=10_001), limits=Limits(window=window))
+    )
+    by_id = {chunk.id: chunk for chunk in chunks}
+    shown = [by_id[item.id] for item in context.receipt if item.kind == "chunk" and item.injected]
+    covered = sorted((chunk.start, chunk.end) for chunk in shown)
+    assert covered[0][0] == 1 and covered[-1][1] == 10_000
+    assert all(left[1] + 1 == right[0] for left, right in pairwise(covered)), "no gap, and nothing twice"
+    assert "Not shown" not in context.messages[0]["content"]
+    assert {chunk.level for chunk in shown} == {0, 1, 2}
+    assert context.tokens <= context.budget
+
+
+def test_while_all_summaries_fit_those_of_summaries_are_not_shown() -> None:
+    chunks = [Chunk(n, f"summary {n}", n * 20 + 1, n * 20 + 20) for n in range(25)]
+    overview = Chunk(99, "overview", 1, 200, level=1)
+    context = build_context(
+        ContextInput(prompt="P", chunks=[*chunks, overview], messages=dialogue(3, start=501), limits=Limits())
+    )
+    assert "overview" not in context.messages[0]["content"] and "- summary 0\n" in context.messages[0]["content"]
+
+
 def test_of_very_many_summaries_every_so_many_are_named_and_the_rest_reported() -> None:
     chunks = [Chunk(n, f"summary {n} " + "of things. " * 30, n * 20 + 1, n * 20 + 20) for n in range(200)]
     context = build_context(

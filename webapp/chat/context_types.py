@@ -24,13 +24,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The summary of messages `start` to `end` (message ids, both included). Stale ones are not to be passed."""
+    """The summary of messages `start` to `end` (message ids, both included). Stale ones are not to be passed.
+
+    One of a `level` above 0 stands for some of the level below.
+    """
 
     id: int
     content: str
     start: int
     end: int
     made_at: datetime | None = None
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)

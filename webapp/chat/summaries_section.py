@@ -20,9 +20,11 @@ FEWEST = 8
 
 
 def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
-    """Fit the newest unbroken run of summaries in full, and before it a few words of each earlier one, oldest first."""
+    """Fit the newest unbroken run of summaries in full, and before it all earlier ones at a coarser grain: by the
+    summaries of summaries that there are, of each as much as its share of the room holds. Oldest first."""
     part = Part("summaries", budget)
-    newest_first = sorted(source.chunks, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
+    finest = [chunk for chunk in source.chunks if not chunk.level]
+    newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
     costs = [count(sent(_whole(chunk))) + 1 for chunk in newest_first]
     left = budget - count(sent(framed("summaries", _NOTE, [])))
     condensed = 0
@@ -32,14 +34,31 @@ def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
     full = 0
     while full < len(costs) and sum(costs[: full + 1]) <= left - condensed:
         full += 1
-    older = newest_first[full:]
-    few = _few_words(older[::-1], condensed, count)
-    for rank, (chunk, tokens) in enumerate(zip(newest_first, costs, strict=True), 1):
+    older = _coarser(newest_first[full:][::-1], [chunk for chunk in source.chunks if chunk.level])
+    few = _few_words(older, condensed, count)
+    shown = [*newest_first[:full], *older[::-1]]
+    for rank, chunk in enumerate(shown, 1):
+        tokens = count(few[chunk.id]) if chunk.id in few else count(sent(_whole(chunk))) + 1
         why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
-        part.account(chunk, rank, count(few[chunk.id]) if chunk.id in few else tokens, why_not)
-    lines = [_cut(chunk, few[chunk.id]) for chunk in older[::-1] if chunk.id in few]
+        part.account(chunk, rank, tokens, why_not)
+    lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
     lines += [_whole(chunk) for chunk in newest_first[:full][::-1]]
     return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines, count)
+
+
+def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
+    """What stands for some summaries: the coarsest overviews that reach over no other, and what none stands for."""
+    units: list[Chunk] = []
+    last = oldest_first[-1].end if oldest_first else 0
+    reach = 0
+    fitting = sorted((item for item in overviews if item.end <= last), key=lambda item: -item.level)
+    for chunk in oldest_first:
+        if chunk.start <= reach:
+            continue
+        unit = next((item for item in fitting if item.start == chunk.start), chunk)
+        units.append(unit)
+        reach = unit.end
+    return units
 
 
 def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict[int, str]:

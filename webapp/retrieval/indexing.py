@@ -157,7 +157,7 @@ def _index_chunks(conversation_id: int, client: Embedder, done: Indexed) -> None
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
         .where(
             ConversationChunk.conversation_id == conversation_id,
-            Conversation.is_temporary == false(),
+            ~(Conversation.is_temporary | (ConversationChunk.level > 0)),
             or_(ConversationChunk.embedding_model.is_(None), ConversationChunk.embedding_model != client.model),
         )
     ).all()

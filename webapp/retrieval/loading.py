@@ -55,7 +55,7 @@ def searchable_chunks() -> Select[*tuple[Any, ...]]:
     return (
         select(ConversationChunk)
         .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
-        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary == false())
+        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary == false(), ConversationChunk.level == 0)
     )
 
 

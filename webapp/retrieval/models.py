@@ -18,7 +18,8 @@ class ConversationChunk(Base):
     """The summary of messages `message_range_start` to `message_range_end` (ids, both included) of a conversation.
 
     The chunks of a conversation do not overlap and leave no current message out before the end of the last one.
-    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched.
+    `embedding` holds float32 values; it is empty for temporary conversations, which are never searched. Those of a
+    `level` above 0 are overviews: each stands for some of the level below, over the same messages, and is not searched.
     """
 
     __tablename__ = "conversation_chunks"
@@ -39,6 +40,7 @@ class ConversationChunk(Base):
     embedding_model: Mapped[str | None] = mapped_column(String(200))
     message_range_start: Mapped[int]
     message_range_end: Mapped[int]
+    level: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     model: Mapped[str | None] = mapped_column(String(200))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

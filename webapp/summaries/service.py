@@ -78,8 +78,8 @@ def closed_through(conversation_id: int) -> int:
     )
 
 
-def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime]]:
-    """The chunks of a conversation, oldest first: id, content, first and last message, and when it was made."""
+def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime, int]]:
+    """The chunks of a conversation, oldest first: id, content, first and last message, when it was made, its level."""
     return db.session.execute(
         select(
             ConversationChunk.chunk_id,
@@ -87,9 +87,10 @@ def chunks_of(conversation_id: int) -> Sequence[Row[int, str, int, int, datetime
             ConversationChunk.message_range_start,
             ConversationChunk.message_range_end,
             ConversationChunk.created_at,
+            ConversationChunk.level,
         )
         .where(ConversationChunk.conversation_id == conversation_id)
-        .order_by(ConversationChunk.message_range_start)
+        .order_by(ConversationChunk.message_range_start, ConversationChunk.level)
     ).all()
 
 
@@ -206,7 +207,7 @@ def _oldest(conversation_id: int, settings: Settings) -> Open | None:
 def _newest_summary(conversation_id: int) -> str:
     newest = (
         select(ConversationChunk.content)
-        .where(ConversationChunk.conversation_id == conversation_id)
+        .where(ConversationChunk.conversation_id == conversation_id, ConversationChunk.level == 0)
         .order_by(ConversationChunk.message_range_end.desc())
         .limit(1)
     )

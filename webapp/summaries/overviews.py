@@ -1,0 +1,154 @@
+"""Summaries of summaries, made at night: however long a conversation is, all of it stays in its prompts at some grain.
+
+An overview of a level stands for BATCH chunks of the level below, the newest of which stay without one. It has the
+range of what it stands for, and is shown in its place where there is no room for that.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import aliased
+
+from webapp.conversations.models import Conversation
+from webapp.database import db, write_transaction
+from webapp.dates import in_full
+from webapp.errors import OutOfDate
+from webapp.memories.keeping.burials import watch
+from webapp.prompts import service as prompts
+from webapp.prompts.numbered import Said
+from webapp.retrieval.models import ConversationChunk
+from webapp.summaries.asking import ask
+
+log = logging.getLogger(__name__)
+
+BATCH = 10
+"""Chunks that one overview stands for."""
+DUE = BATCH + 5
+"""Chunks of a level without an overview from which on one is due."""
+TASK = """
+
+Here the messages are summaries of parts of one long conversation, oldest first. Give one summary of all of them, in \
+at most 120 words: what a person would still want to know later. Keep names, numbers, dates and decisions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an overview will stand for."""
+
+    user_id: int | None
+    space_id: int | None
+    level: int
+    chunks: tuple[tuple[int, str], ...]
+    start: int
+    end: int
+    said: tuple[Said, ...]
+    still_holds: Callable[[], bool]
+
+
+def make_overview(conversation_id: int) -> bool:
+    """Make the overview of a conversation that is due, lowest level first, by one model call; whether it made one.
+
+    No connection is held meanwhile. Raises ModelError with nothing stored.
+    """
+    parts = _due_parts(conversation_id)
+    instructions = prompts.active("summaries").text
+    db.session.remove()
+    if parts is None:
+        return False
+    answer, model = ask(parts.said, "", instructions + TASK, with_facts=False)
+    with suppress(OutOfDate), write_transaction():
+        return _store(conversation_id, parts, answer.summary, model)
+    return False
+
+
+def owed_overviews(limit: int = 500) -> Sequence[int]:
+    """Conversations in which an overview is due."""
+    rows = db.session.execute(
+        select(ConversationChunk.conversation_id)
+        .join(Conversation, Conversation.conversation_id == ConversationChunk.conversation_id)
+        .where(Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False), _stands_alone())
+        .group_by(ConversationChunk.conversation_id, ConversationChunk.level)
+        .having(func.count() >= DUE)
+        .limit(limit)
+    )
+    return list(dict.fromkeys(row.conversation_id for row in rows))
+
+
+def _due_parts(conversation_id: int) -> Parts | None:
+    conversation = db.session.get(Conversation, conversation_id, populate_existing=True)
+    if conversation is None or conversation.deleted_at is not None:
+        return None
+    still_holds = watch(conversation.user_id)
+    rows = db.session.scalars(
+        select(ConversationChunk)
+        .where(ConversationChunk.conversation_id == conversation_id, _stands_alone())
+        .order_by(ConversationChunk.level, ConversationChunk.message_range_start)
+        .execution_options(populate_existing=True)
+    ).all()
+    for level in sorted({row.level for row in rows}):
+        alone = [row for row in rows if row.level == level]
+        if len(alone) >= DUE:
+            oldest = alone[:BATCH]
+            return Parts(
+                conversation.user_id,
+                conversation.space_id,
+                level + 1,
+                tuple((row.chunk_id, row.content) for row in oldest),
+                oldest[0].message_range_start,
+                oldest[-1].message_range_end,
+                tuple(
+                    Said(row.chunk_id, "user", f"({in_full(row.created_at)}) {row.content}", row.created_at)
+                    for row in oldest
+                ),
+                still_holds,
+            )
+    return None
+
+
+def _stands_alone() -> ColumnElement[bool]:
+    """No overview of the next level stands for a chunk."""
+    above = aliased(ConversationChunk)
+    return ~(
+        select(above.chunk_id)
+        .where(
+            above.conversation_id == ConversationChunk.conversation_id,
+            above.level == ConversationChunk.level + 1,
+            above.message_range_start <= ConversationChunk.message_range_start,
+            above.message_range_end >= ConversationChunk.message_range_end,
+        )
+        .exists()
+    )
+
+
+def _store(conversation_id: int, parts: Parts, text: str, model: str) -> bool:
+    """Insert it, unless what it stands for changed meanwhile, or it is there."""
+    conversation = db.session.get(Conversation, conversation_id, with_for_update=True, populate_existing=True)
+    if conversation is None or conversation.space_id != parts.space_id or not parts.still_holds():
+        raise OutOfDate
+    ids = [chunk_id for chunk_id, _ in parts.chunks]
+    now = db.session.execute(
+        select(ConversationChunk.chunk_id, ConversationChunk.content)
+        .where(ConversationChunk.chunk_id.in_(ids), _stands_alone())
+        .order_by(ConversationChunk.message_range_start)
+    ).all()
+    if tuple((row.chunk_id, row.content) for row in now) != parts.chunks:
+        log.info("overview not kept: its parts changed", extra={"conversation_id": conversation_id})
+        raise OutOfDate
+    db.session.add(
+        ConversationChunk(
+            conversation_id=conversation_id,
+            user_id=parts.user_id,
+            space_id=parts.space_id,
+            content=text,
+            level=parts.level,
+            message_range_start=parts.start,
+            message_range_end=parts.end,
+            model=model[:200],
+        )
+    )
+    return True
