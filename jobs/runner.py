@@ -7,18 +7,22 @@ import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache, wraps
 from typing import Any
 
 from flask import Flask, current_app
+from redis import Redis
 from redis.exceptions import RedisError
 from rq import get_current_job
+from rq.job import Job
 
 from webapp import backoff, create_app, jobspecs, logs
 from webapp.chat import turnlog
 from webapp.database import database_is_away, db, expect_writes
 from webapp.extensions import redis
 from webapp.llm.errors import Interrupted, ModelError, ModelUnavailable, RateLimited
+from webapp.measures import JOB, QUEUE_WAIT, recorder
 from webapp.queueing import enqueue
 
 log = logging.getLogger(__name__)
@@ -109,7 +113,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
     token = _run.set(run)
     logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids)
     expect_writes()
-    started = time.perf_counter()
+    started, outcome = time.perf_counter(), "failed"
     try:
         result = function(**ids)
         db.session.commit()
@@ -118,6 +122,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
         _forgive(client, name, ids)
         _settle(client, run)
+        outcome = "done"
         return result
     except ModelError as error:
         db.session.rollback()
@@ -125,6 +130,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         if isinstance(error, OUTAGES):
             _forgive(client, name, ids)
         if error.retryable and not run.last_try:
+            outcome = "again"
             raise
         _settle(client, run)
         # One that the sweep asked for is asked for again: the list of failures is for what somebody has to look at.
@@ -138,10 +144,23 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         log.exception("job failed", extra={"last_try": run.last_try})
         if run.last_try:
             _settle(client, run)
+        else:
+            outcome = "again"
         raise
     finally:
         db.session.remove()
+        _measure(client, name, outcome, time.perf_counter() - started, rq_job)
         _run.reset(token)
+
+
+def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job | None) -> None:
+    """Tell how long the job took and had waited, now: its process may end with it."""
+    recorder.observe(JOB, seconds, name, outcome)
+    if rq_job is not None and (queued_at := rq_job.enqueued_at) is not None:
+        queued_at = queued_at if queued_at.tzinfo else queued_at.replace(tzinfo=UTC)
+        waited = (datetime.now(UTC) - queued_at).total_seconds() - seconds
+        recorder.observe(QUEUE_WAIT, max(0.0, waited), jobspecs.JOBS[name].queue.value)
+    recorder.flush(client)
 
 
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:

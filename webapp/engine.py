@@ -11,6 +11,7 @@ from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from webapp.database import writing
+from webapp.measures import DATABASE, recorder
 
 TRUSTED_SECONDS = 1.0
 """For how long a connection that was used is taken to be alive."""
@@ -73,8 +74,21 @@ def _ping_the_idle(engine: Engine) -> None:
             raise InvalidatePoolError from error  # those that are older are gone as well
 
 
+def _measure(engine: Engine) -> None:
+    """Time every statement."""
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def _before(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
+        context.measured_from = time.perf_counter()
+
+    @event.listens_for(engine, "after_cursor_execute")
+    def _after(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
+        recorder.observe(DATABASE, time.perf_counter() - context.measured_from)
+
+
 def prepare_engine(engine: Engine) -> None:
     """Attach what each new connection and each transaction needs."""
+    _measure(engine)
     if engine.dialect.name != "sqlite":
         _ping_the_idle(engine)
         return

@@ -15,6 +15,8 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
+from webapp.measures import REDIS, recorder
+
 CONNECT_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
 PAUSE_SECONDS = 1.5
@@ -43,8 +45,11 @@ class Impatience(Retry):
         """Do it, unless Redis was silent a moment ago."""
         if time.monotonic() < self._silent_until:
             raise RedisTimeoutError("Redis did not answer a moment ago")
+        began = time.perf_counter()
         try:
             return super().call_with_retry(do, fail, is_retryable, with_failure_count)
         except (RedisTimeoutError, TimeoutError):
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             raise
+        finally:
+            recorder.observe(REDIS, time.perf_counter() - began)

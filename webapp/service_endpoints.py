@@ -9,15 +9,18 @@ from flask import Blueprint, Response, current_app, request
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import REGISTRY
 from redis.exceptions import RedisError
+from rq import Worker
 from rq.registry import FailedJobRegistry
+from sqlalchemy.pool import QueuePool
 
 from webapp import streaming_probe
 from webapp.accounts.auth import current_identity, public
 from webapp.chat import sse
 from webapp.chat.runtime import runtime
 from webapp.errors import Forbidden, NotFound
-from webapp.extensions import redis
+from webapp.extensions import db, redis
 from webapp.jobspecs import Queue, rq_queue
+from webapp.measures import Told, shared
 from webapp.readiness import readiness
 from webapp.web import ViewResult
 
@@ -70,11 +73,17 @@ def metrics() -> ViewResult:
     Gauge("commonplace_viewers", "Streams this process serves", registry=registry).set(chat.hub.viewers)
     queued = Gauge("commonplace_jobs_queued", "Jobs waiting", ["queue"], registry=registry)
     failed = Gauge("commonplace_jobs_failed", "Jobs that failed for good", ["queue"], registry=registry)
+    open_connections = Gauge("commonplace_database_connections", "Connections this process uses now", registry=registry)
+    if isinstance(pool := db.engine.pool, QueuePool):
+        open_connections.set(pool.checkedout())
+    workers = Gauge("commonplace_workers", "Workers that are registered", registry=registry)
     with suppress(RedisError):  # the process's own numbers are still worth having
         for name in Queue:
             queue = rq_queue(redis(), name)
             queued.labels(name.value).set(queue.count)
             failed.labels(name.value).set(FailedJobRegistry(queue=queue).get_job_count(cleanup=False))
+        workers.set(len(Worker.all_keys(connection=redis())))
+    registry.register(Told(shared(redis())))
     return Response(generate_latest(registry) + generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
 
 

@@ -12,6 +12,7 @@ from webapp.chat.offers import Offer
 from webapp.chat.unsaying import Seen
 from webapp.llm.chat import Finish, Usage
 from webapp.llm.target import Target
+from webapp.measures import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
 from webapp.validation import MAX_TEXT_BYTES
 
 MOST_THOUGHT = 200_000
@@ -32,6 +33,7 @@ class Progress:
     finish: Finish | None = None
     truncated: bool = False
     first_text_ms: int | None = None
+    model_seconds: float = 0.0
     usage: Usage | None = None
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
     offer: Offer = field(default_factory=Offer)
@@ -107,6 +109,20 @@ class Progress:
             seen=assembled.seen if assembled else Seen(),
             steps=self._steps(assembled, model) if assembled else [],
         )
+
+    def measure(self, outcome: Outcome) -> None:
+        """Tell what the turn took and used, once it has ended."""
+        recorder.observe(TURN, time.perf_counter() - self.started, outcome.status)
+        if self.first_text_ms is not None:
+            recorder.observe(FIRST_TOKEN, self.first_text_ms / 1000)
+        if self.model_seconds:
+            recorder.observe(MODEL_TIME, self.model_seconds)
+        for step in outcome.steps:
+            if step.name == "retrieval" and step.duration_ms is not None:
+                recorder.observe(RETRIEVAL, step.duration_ms / 1000)
+        used = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
+        for kind, tokens in used.items():
+            recorder.count(TOKENS, tokens or 0, kind)
 
     def _steps(self, assembled: Assembled, model: str | None) -> list[Step]:
         usage = self.usage

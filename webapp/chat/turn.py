@@ -94,7 +94,9 @@ class Turn:
         outcome = await self._outcome()
         if outcome is not None:
             self.is_ending = True
-            await _unstoppable(self._conclude(self.progress.complete(outcome, self.assembled)))
+            whole = self.progress.complete(outcome, self.assembled)
+            self.progress.measure(whole)
+            await _unstoppable(self._conclude(whole))
 
     def is_due(self, now: float) -> bool:
         """Whether what there is of the reply should be stored before it ends."""
@@ -169,7 +171,11 @@ class Turn:
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
-            calls = await self._one_call(prompt, assembled)
+            asked_at = time.perf_counter()
+            try:
+                calls = await self._one_call(prompt, assembled)
+            finally:
+                self.progress.model_seconds += time.perf_counter() - asked_at
             if not calls or self.progress.truncated or not rounds_left:
                 return
             prompt += await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])

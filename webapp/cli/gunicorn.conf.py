@@ -82,6 +82,8 @@ def stay_on_one_core(number: int) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
+    from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
+
     # A turn hops between threads on its way to the first word; at the default 5 ms each hop may wait that long for a
     # thread that is busy with something else.
     sys.setswitchinterval(0.001)
@@ -91,6 +93,7 @@ def post_worker_init(worker: Any) -> None:
     first_account.listen_to([each.sock for each in worker.sockets], tells=worker.number == 0)
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()
+    keep_flushing(worker.wsgi.extensions["redis"])
     drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain
