@@ -2,6 +2,7 @@
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
 makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
+`--with-schedule` runs `jobs.schedule` beside them, as one more child: by itself it is 25 MB of libraries.
 
 Loading the application in every horse would cost half a second a job; a horse that inherited the worker's database
 connections would lose writes silently (webapp/factory.py disposes of them in the child).
@@ -15,15 +16,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import NoReturn
 
 from flask import Flask
 from rq.serializers import JSONSerializer
 
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
-from jobs import digests, documents, indexing, memories, summaries, titles, upkeep  # noqa: F401
+from jobs import digests, documents, indexing, memories, schedule, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
 from jobs.working import PatientWorker
 from webapp.cli.launch.processes import take_forks_along
@@ -39,7 +41,7 @@ PAUSE_SECONDS = 1.0
 """Before a worker that ended by itself, as RQ's does when Redis falls silent, is started again."""
 
 
-def main(names: list[str]) -> None:
+def main(names: list[str], *, with_schedule: bool = False) -> None:
     """Work off the named queues, all of them by default, until told to stop."""
     take_forks_along()
     os.nice(NICE)
@@ -51,7 +53,7 @@ def main(names: list[str]) -> None:
         if names:
             work(app, [Queue(name) for name in names])
         else:
-            run_all(app, WORKERS)
+            run_all(app, WORKERS, [schedule.main] if with_schedule else [])
 
 
 def work(app: Flask, names: Sequence[Queue]) -> None:
@@ -71,9 +73,10 @@ def work(app: Flask, names: Sequence[Queue]) -> None:
     worker.work(logging_level="WARNING")
 
 
-def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
-    """Run a worker for each group of queues as a child, until told to stop; their jobs are ended first."""
-    workers: dict[int, Sequence[Queue]] = {}
+def run_all(app: Flask, groups: Sequence[Sequence[Queue]], others: Sequence[Callable[[], None]] = ()) -> None:
+    """Run a worker for each group of queues, and what else there is, as children, until told to stop; their jobs are
+    ended first."""
+    workers: dict[int, Callable[[], None]] = {}
     is_ending = False
 
     def end(_number: int, _frame: object) -> None:
@@ -85,22 +88,23 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
             except ProcessLookupError:
                 continue
 
-    def start(group: Sequence[Queue]) -> None:
+    def start(task: Callable[[], None]) -> None:
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
-            _be(app, group)
-        workers[pid] = group
+            _be(task)
+        workers[pid] = task
         if is_ending:  # the signal came before this one was on the list; the others have been told
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    for group in groups:
+    tasks: list[Callable[[], None]] = [partial(work, app, group) for group in groups]
+    for task in [*tasks, *others]:
         if not is_ending:
-            start(group)
+            start(task)
     while workers:
         pid, _status = os.wait()
         ended = workers.pop(pid) if pid in workers else None
@@ -110,14 +114,14 @@ def run_all(app: Flask, groups: Sequence[Sequence[Queue]]) -> None:
                 start(ended)
 
 
-def _be(app: Flask, group: Sequence[Queue]) -> NoReturn:
-    """Be the worker of a group in a process of its own, to the end of that."""
+def _be(task: Callable[[], None]) -> NoReturn:
+    """Do one thing in a process of its own, to the end of that."""
     code = 1
     try:
-        work(app, group)
+        task()
         code = 0
     except Exception:
-        log.exception("worker failed", extra={"queues": [queue.value for queue in group]})
+        log.exception("%s failed", getattr(task, "func", task).__name__)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -125,4 +129,5 @@ def _be(app: Flask, group: Sequence[Queue]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    wanted = sys.argv[1:]
+    main([name for name in wanted if name != "--with-schedule"], with_schedule="--with-schedule" in wanted)

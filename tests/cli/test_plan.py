@@ -30,7 +30,7 @@ def names(plan: Plan) -> list[str]:
 
 def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_path: Path) -> None:
     plan = plan_for({})
-    assert names(plan) == ["redis", "model", "migrate", "web", "worker", "schedule"]
+    assert names(plan) == ["redis", "model", "migrate", "web", "worker"]
     assert plan.environment["REDIS_URL"] == f"unix://{plan.redis_socket}?db=0"
     assert plan.environment["OFFLINE_MODEL"] == "1"
     assert plan.environment["CHAT_MODEL"] == plan.environment["BACKGROUND_MODEL"] == wire.CHAT_MODEL
@@ -41,7 +41,7 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
 
 def test_uses_the_redis_and_the_model_it_is_given(plan_for) -> None:
     plan = plan_for({"REDIS_URL": "redis://10.0.0.1", "OPENAI_API_KEY": "k", "DATABASE_URL": "mysql://d/x"})
-    assert names(plan) == ["migrate", "web", "worker", "schedule"]
+    assert names(plan) == ["migrate", "web", "worker"]
     assert not {"REDIS_URL", "OPENAI_BASE_URL", "OFFLINE_MODEL", "DATABASE_URL"} & set(plan.environment)
     assert plan.notes == []
 
@@ -55,8 +55,10 @@ def test_nothing_of_the_application_starts_before_the_database_is_migrated(plan_
     needs = {spec.name: spec.needs for spec in specs}
     assert {spec.name: spec.awaits for spec in specs if spec.awaits} == {"web": "migrate"}
     assert needs["web"] == ("redis",)
-    for name in ("worker1", "worker2", "schedule"):
+    for name in ("worker1", "worker2"):
         assert needs[name] == ("migrate", "redis", "web")
+    scheduling = [spec.name for spec in specs if "--with-schedule" in spec.command]
+    assert scheduling == ["worker1"]
 
 
 def test_a_port_that_is_taken_is_refused_with_another_to_try(plan_for) -> None:

@@ -43,6 +43,36 @@ def test_told_to_end_while_it_forks_it_leaves_no_worker_behind(app, monkeypatch:
     assert told and not running
 
 
+def test_the_scheduler_may_be_a_child_of_the_workers(
+    app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And what ends by itself is begun again, whatever it is."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    begun: list[int] = []
+    ended = iter([102, 103])
+
+    def fork() -> int:
+        begun.append(100 + len(begun))
+        return begun[-1]
+
+    def wait() -> tuple[int, int]:
+        pid = next(ended, None)
+        if pid is None:
+            raise KeyboardInterrupt
+        return pid, 1
+
+    monkeypatch.setattr(worker, "PAUSE_SECONDS", 0)
+    monkeypatch.setattr(os, "fork", fork)
+    monkeypatch.setattr(os, "wait", wait)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            worker.run_all(app, WORKERS, [lambda: None])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert len(begun) == len(WORKERS) + 1 + 2
+
+
 def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """It went without a word, and was started again every second."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -164,10 +164,13 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         Spec("migrate", [*python, "flask", "--app", "wsgi", "prepare"], once=True),
         Spec("web", web, order=0, patience=30, needs=store, awaits="migrate"),
         *(
-            Spec(f"worker{number}" if workers > 1 else "worker", [*python, "jobs.worker"], needs=after_web)
+            Spec(
+                f"worker{number}" if workers > 1 else "worker",
+                [*python, "jobs.worker", *(["--with-schedule"] if number == 1 else [])],
+                needs=after_web,
+            )
             for number in range(1, workers + 1)
         ),
-        Spec("schedule", [*python, "jobs.schedule"], needs=after_web),
     ]
     return Plan(specs, settings, f"http://{shown}:{port}", listener, redis_socket, notes)
 
