@@ -105,7 +105,7 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
         everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
     assert (manifest["format"], manifest["version"], manifest["account"]["email"]) == (
         "commonplace-export",
-        1,
+        2,
         user.email,
     )
     for name, rows in parts.items():
@@ -122,7 +122,7 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
     assert "argon2" not in everything and user.token not in everything
 
 
-def test_an_export_comes_back_in(client, api, make_user, run_jobs, talk):
+def test_an_export_comes_back_in_as_any_other_programs_where_that_is_wished(client, api, make_user, run_jobs, talk):
     client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
     _, file = _export(client, run_jobs, what="account")
     other = api(make_user())
@@ -130,7 +130,7 @@ def test_an_export_comes_back_in(client, api, make_user, run_jobs, talk):
         "/api/imports", data={"file": (io.BytesIO(file.data), "me.zip")}, content_type="multipart/form-data"
     ).get_json()
     run_jobs()
-    other.post(f"/api/imports/{made['import_id']}/start", json={})
+    other.post(f"/api/imports/{made['import_id']}/start", json={"restore": False})
     run_jobs()
     done = other.get(f"/api/imports/{made['import_id']}").get_json()
     assert (done["format"], done["counts"]["conversations imported"], done["counts"]["memories proposed"]) == (

@@ -13,7 +13,8 @@ from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.memories.engine.retelling import Told
 from webapp.memories.keeping.copies import told_elsewhere, without
-from webapp.memories.keeping.forgetting import being_forgotten, graveyard
+from webapp.memories.keeping.forgetting import being_forgotten
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.models import MemoryEvidence
 
 

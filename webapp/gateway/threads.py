@@ -14,7 +14,7 @@ from webapp.database import db, now
 from webapp.gateway.models import GatewayThread
 from webapp.gateway.wire import TextLine, fingerprint, says_the_same
 from webapp.memories.keeping.copies import GONE
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 
 CANDIDATES = 20
 _PARTIAL = ("streaming", "stopped", "interrupted", "failed")

@@ -22,7 +22,7 @@ from webapp.memories.engine.operations import QUOTE_MAX, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.state import SourceMessage, State
 from webapp.memories.keeping import store, versions
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import memory_is_on
 from webapp.memories.models import Memory

@@ -15,7 +15,7 @@ from webapp.memories import service as memories
 from webapp.memories.engine.carrying import is_carried
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.keeping.forgetting import forget as forget_memories
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces.service import require_member

@@ -15,7 +15,7 @@ from webapp.memories.engine import undo as undoing
 from webapp.memories.engine.undo import Change, DropEvidence, Obstacle, Present, PutBack, Remove, Reversal, Snapshot
 from webapp.memories.history import drop_evidence, is_forgotten, put_back
 from webapp.memories.keeping import versions
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, snapshot
 from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision

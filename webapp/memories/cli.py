@@ -12,7 +12,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction
 from webapp.errors import DomainError
 from webapp.llm.errors import ModelError
-from webapp.memories.keeping import forgetting
+from webapp.memories.keeping import forgetting, graveyards
 from webapp.memories.learning import extraction
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import view_as_admin
@@ -30,7 +30,7 @@ def register_commands(app: Flask) -> None:
 @memories.command("tombstone-key")
 def tombstone_key() -> None:
     """Print the tombstone key derived from SECRET_KEY: set it as TOMBSTONE_KEYS before you change SECRET_KEY."""
-    click.echo(forgetting.derived_key().hex())
+    click.echo(graveyards.derived_key().hex())
 
 
 @memories.command("reextract")

@@ -12,7 +12,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.errors import Conflict, NotFound
 from webapp.memories.engine.tombstones import Graveyard
-from webapp.memories.keeping import forgetting, versions
+from webapp.memories.keeping import graveyards, versions
 from webapp.memories.keeping.journal import Journal, restore, snapshot, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.memories.service import check_key, get_memory
@@ -83,7 +83,7 @@ def restore_revision(user_id: int, memory_id: int, revision: int) -> Memory:
     )
     if fields is None:
         raise NotFound("There is no such revision.")
-    if is_forgotten(forgetting.graveyard(user_id), fields):
+    if is_forgotten(graveyards.graveyard(user_id), fields):
         raise Conflict("What this memory said then was forgotten. Forgotten things do not come back.")
     # Words come back, not the audience they had.
     fields = {**fields, "visibility": memory.visibility, "space_id": memory.space_id}

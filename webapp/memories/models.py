@@ -213,14 +213,27 @@ class MemoryRevision(Base):
 
 
 class MemoryTombstone(Base):
-    """A keyed hash of something forgotten; never text."""
+    """A keyed hash of something forgotten; never text. `key_id` names the key it was made with: the user's here, or one
+    they had elsewhere; those from before people had keys of their own have none."""
 
     __tablename__ = "memory_tombstones"
 
     user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
     digest: Mapped[str] = mapped_column(Key(64), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10))
+    key_id: Mapped[str | None] = mapped_column(Key(16))
     # Documented as nullable, and never null: both the application and the database give a value.
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class TombstoneKey(Base):
+    """A key of tombstones that somebody brought along from another installation, or from an earlier account; sealed."""
+
+    __tablename__ = "tombstone_keys"
+
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True)
+    key_id: Mapped[str] = mapped_column(Key(16), primary_key=True)
+    sealed: Mapped[str] = mapped_column(String(500))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 
 

@@ -23,7 +23,7 @@ from webapp.legacies.facts import legacy_of
 from webapp.legacies.learning import Proposed, Vectors, extracts_facts, keep_facts, known_facts, vectors_of
 from webapp.legacies.telling import fact_task
 from webapp.memories.keeping.burials import watch
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.model_clients import embedder
 from webapp.prompts import service as prompts
 from webapp.prompts.numbered import Said

@@ -18,6 +18,7 @@ from webapp.errors import Conflict, Invalid, NotFound
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer import account, storage
+from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
 from webapp.transfer.writers import conversation as conversations
@@ -46,8 +47,9 @@ _FILES = {
 README = """This is everything that Commonplace keeps for you.
 
 manifest.json says what each file holds, schema.json what its lines look like: one JSON object a line, times in UTC.
-Passwords, tokens and other people's data are not in it. tombstones.jsonl holds keyed hashes of what you had forgotten;
-what it was cannot be read from them.
+Passwords, tokens and other people's data are not in it. tombstones.jsonl holds hashes of what you had forgotten; what
+it was cannot be read from them. tombstone_keys.jsonl holds their keys, so that it stays forgotten where you bring this
+file: with them, somebody could try whether a guess is among it. Keep the file as you would keep a diary.
 """
 
 
@@ -168,12 +170,14 @@ def _account(user_id: int) -> tuple[str, int]:
             archive.writestr("README.txt", README)
             archive.writestr("manifest.json", json.dumps(account.manifest(user_id), ensure_ascii=False, indent=2))
             archive.writestr("schema.json", json.dumps(account.schema(), indent=2))
-            for part in account.PARTS:
+            for part in PARTS:
                 with archive.open(part, "w", force_zip64=True) as member:
                     for line in account.lines(user_id, part):
                         member.write(line.encode())
             for path, pdf in account.reports(user_id):
                 archive.writestr(path, pdf)
+            for member_name, stored in account.stored_files(user_id):
+                archive.write(stored, member_name, compress_type=zipfile.ZIP_STORED)
         return name, file.seek(0, 2)
 
 

@@ -25,6 +25,7 @@ from webapp.transfer import storage
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS, recognise
+from webapp.transfer.restoring import running as restoring
 from webapp.transfer.sources import Refused, Upload
 from webapp.transfer.writing import Written, space_of_project, write_conversation, write_project
 
@@ -52,7 +53,9 @@ def look_at(import_id: int) -> str:
         with Upload(storage.path_of(stored), filename) as upload:
             reader = recognise(upload, wish)
             name, found = reader.name, _preview(reader.read(upload))
-        if not found["total"]:
+            if reader.name == "commonplace" and (whole := restoring.counts(upload)):
+                found["restore"] = whole
+        if not found["total"] and not found.get("restore", {}).get("counts"):
             error = "There is nothing in this file that could be imported."
     except Refused as refusal:
         error = str(refusal)
@@ -77,10 +80,14 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
     if row is None or row.status != "running":
         return row.status if row else "gone"
     stored, filename, name, position = row.stored_as or "", row.filename, row.format or "", row.position
+    user_id, is_whole = row.user_id, bool((row.options or {}).get("restore"))
     db.session.rollback()
     end = time.monotonic() + seconds
     try:
         with Upload(storage.path_of(stored), filename) as upload:
+            if is_whole:
+                status = restoring.run(import_id, user_id, upload, position, seconds=seconds)
+                return _end(import_id, "done") if status == "done" else status
             parts = islice(READERS[name].read(upload), position, None)
             while batch := list(islice(parts, BATCH)):
                 if _take(import_id, batch) != "running":
@@ -216,7 +223,7 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
 
 
 def _gains(counts: dict[str, int]) -> list[str]:
-    return [name for name in counts if name.endswith((" imported", " updated", " proposed"))]
+    return [name for name in counts if name.endswith((" imported", " updated", " proposed", " restored"))]
 
 
 def _drop_file(row: Import) -> None:

@@ -110,3 +110,16 @@ class Export(Base):
     error: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class RestoredRow(Base):
+    """Which row here a row of a Commonplace export became: how what refers to it finds it, and how it is undone."""
+
+    __tablename__ = "restored_rows"
+
+    import_id: Mapped[int] = mapped_column(
+        ForeignKey("imports.import_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    kind: Mapped[str] = mapped_column(Key(20), primary_key=True)
+    old_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    new_id: Mapped[int]

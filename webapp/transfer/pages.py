@@ -34,6 +34,21 @@ COUNTED = {
     "memories secret": "secrets left out",
     "projects imported": "projects as spaces",
     "projects unchanged": "projects that were there already",
+    "folders restored": "folders",
+    "journeys restored": "journeys of your own",
+    "files restored": "files",
+    "spaces restored": "spaces",
+    "saved prompts restored": "saved prompts",
+    "conversations restored": "conversations",
+    "summaries restored": "summaries",
+    "digests restored": "digests",
+    "memories restored": "memories",
+    "quotes restored": "quotes behind memories",
+    "earlier states of memories restored": "states of memories",
+    "things forgotten restored": "things that stay forgotten",
+    "answers in journeys restored": "answers in journeys",
+    "summaries of journeys restored": "summaries of journeys",
+    "receipts restored": "entries of receipts",
     "problems skipped": "parts that could not be read",
 }
 
@@ -85,6 +100,7 @@ def show_import(import_id: int) -> ViewResult:
         "next_cursor": page.next_cursor,
         "outcome": outcome,
         "spaces": spaces_to_choose(current_user_id()),
+        "restorable": row.status == "ready" and service.is_restorable(row),
     }
     part = request.args.get("part")
     if wants_partial() and part == "progress":
@@ -98,6 +114,10 @@ def show_import(import_id: int) -> ViewResult:
 @signed_in
 def start(import_id: int) -> ViewResult:
     """Take in what was chosen."""
+    if "restore" in request.form:
+        service.start(current_user_id(), import_id, StartImport(restore=True))
+        db.session.commit()
+        return redirect(url_for(".show_import", import_id=import_id), 303)
     take = [name for name in ("conversations", "memories", "projects") if name in request.form.getlist("take")]
     first, last = (request.form.get(name) or None for name in ("from", "to"))
     fields = StartImport.model_validate(
@@ -105,6 +125,7 @@ def start(import_id: int) -> ViewResult:
             "take": take,
             "between": {"from": first, "to": f"{last}T23:59:59" if last else None} if first or last else None,
             "space_id": parse_id(request.form.get("space_id", "")),
+            "restore": False,
         }
     )
     service.start(current_user_id(), import_id, fields)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.transfer.models import Export, Import, ImportItem
-from webapp.validation import Id, Instant, Line
+from webapp.validation import Flag, Id, Instant, Line
 from webapp.web import PageQuery
 
 MAX_PASTED = 1_000_000
@@ -40,6 +40,11 @@ class StartImport(BaseModel):
     take: list[Literal["conversations", "memories", "projects"]] = ["conversations", "memories", "projects"]
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
+    restore: Flag | None = Field(
+        None,
+        description="Whether an export of Commonplace is taken in as it was, which takes an empty account. Left out: "
+        "where it is possible, and all of the export is wanted.",
+    )
 
 
 class ImportOut(BaseModel):

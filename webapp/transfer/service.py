@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Select, delete, select, update
 from werkzeug.datastructures import FileStorage
 
+from webapp.accounts.service import get_user
 from webapp.accounts.signals import account_deleted
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
@@ -23,10 +24,13 @@ from webapp.spaces.service import require_member
 from webapp.transfer import storage
 from webapp.transfer.models import Export, Import, ImportedMessage, ImportItem
 from webapp.transfer.readers import READERS
+from webapp.transfer.restoring import running as restoring
+from webapp.transfer.restoring import undoing as restore_undoing
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
+WHOLE = ("conversations", "memories", "projects")
 AT_ONCE = 3
 """Imports of one user that may wait or run at a time."""
 
@@ -103,11 +107,29 @@ def start(user_id: int, import_id: int, fields: StartImport) -> Import:
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
     options: dict[str, Any] = fields.model_dump(mode="json")
+    if _restores(row, fields):
+        user = get_user(user_id)
+        options |= {"restore": True, "before": {"name": user.name, "settings": user.settings}}
+        row.preview = {**(row.preview or {}), "total": (row.preview or {})["restore"]["total"]}
     row.options, row.status, row.updated_at = options, "running", now()
     db.session.flush()
     audit.record(user_id, Action.IMPORT_MADE, row.filename)
     enqueue_after_commit("import", import_id=row.import_id)
     return row
+
+
+def is_restorable(row: Import) -> bool:
+    """Whether a file that was looked at is a whole account, and there is room for one."""
+    return bool((row.preview or {}).get("restore")) and restoring.is_possible(row.user_id)
+
+
+def _restores(row: Import, fields: StartImport) -> bool:
+    """Whether an export of Commonplace is taken in as it was. Raises Conflict where that is asked for and cannot be."""
+    can = is_restorable(row)
+    if fields.restore and not can:
+        raise Conflict("Only a whole export of Commonplace can be restored, and only into an empty account.")
+    is_whole = len(fields.take) == len(WHOLE) and fields.between is None and fields.space_id is None
+    return can and is_whole if fields.restore is None else fields.restore
 
 
 def cancel(user_id: int, import_id: int) -> Import:
@@ -133,6 +155,8 @@ def undo(user_id: int, import_id: int) -> Import:
         raise Conflict("Cancel the import first.")
     if row.status == "undone":
         raise Conflict("This import is undone already.")
+    if (row.options or {}).get("restore"):
+        return _undone(row, restore_undoing.undo(row))
     touched = db.session.scalars(
         select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()
     ).all()
@@ -145,6 +169,10 @@ def undo(user_id: int, import_id: int) -> Import:
                 change_sets.undo(user_id, change_set_id)
         except (Conflict, NotFound):  # some of it was changed since, and stays
             kept += 1
+    return _undone(row, kept)
+
+
+def _undone(row: Import, kept: int) -> Import:
     row.status, row.updated_at = "undone", now()
     row.error = f"{kept} parts were changed since, and stayed." if kept else None
     db.session.flush()

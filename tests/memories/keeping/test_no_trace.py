@@ -65,6 +65,10 @@ NEVER = {
     # Ids, kinds, counts and hashes.
     "memory_change_sets",
     "memory_tombstones",
+    "tombstone_keys",
+    "saved_prompts",
+    "message_reasoning",  # tests/chat/test_reasoning.py
+    "restored_rows",
     "turn_receipts",
     "point_memories",
     "passage_changes",

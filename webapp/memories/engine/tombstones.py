@@ -1,8 +1,9 @@
 """Tombstones: what was forgotten stays forgotten, without keeping what it said.
 
-A tombstone is an HMAC-SHA256 under a secret of the installation, over the user's id, a kind and a canonical form.
-No text is kept, equal memories of two users have unequal tombstones, and a stolen database alone cannot be tested
-against a dictionary. Forgetting one memory blocks:
+A tombstone is an HMAC-SHA256 over a kind and a canonical form, under a key of the person that follows from a secret of
+the installation. No text is kept, equal memories of two users have unequal tombstones, and a stolen database alone
+cannot be tested against a dictionary. The person's key can go along with their export and be carried here, so that
+what was forgotten stays forgotten where they move to (docs/adr). Forgetting one memory blocks:
 
 - `content`: the same statement in the same words;
 - `fact`: the same value under the same key, however the statement is worded. Forgetting "name = Alex" leaves the
@@ -15,9 +16,10 @@ against a dictionary. Forgetting one memory blocks:
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,20 +49,45 @@ class Tombstone:
     digest: str
 
 
+def person_key(secret: bytes, user_id: int) -> bytes:
+    """The key of one person's tombstones; it tells nothing about the secret or about another person's."""
+    return hmac.digest(secret, f"tombstones of {user_id}".encode(), "sha256")
+
+
+def key_id(key: bytes) -> str:
+    """What a key is called where it is not told: 16 hexadecimal digits."""
+    return hashlib.sha256(key).hexdigest()[:16]
+
+
 class Graveyard:
     """The tombstones of one user, and how to make and look up more of them.
 
     `secret` is the installation's key (16 bytes at least), or several: new tombstones are made with the first, and
-    those of the others still hold. `buried` are the digests stored so far.
+    those of the others still hold. `buried` are the digests stored so far; `carried` the keys the user had elsewhere.
+    With `is_old`, some were made before people had keys of their own.
     """
 
-    def __init__(self, secret: bytes | Sequence[bytes], user_id: int, buried: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        secret: bytes | Sequence[bytes],
+        user_id: int,
+        buried: Collection[str] = (),
+        *,
+        carried: Sequence[bytes] = (),
+        is_old: bool = False,
+    ) -> None:
         secrets = [secret] if isinstance(secret, bytes) else list(secret)
         if not secrets or min(map(len, secrets)) < 16:
             raise ValueError("the tombstone secret needs at least 16 bytes")
-        self._secrets = secrets
+        self._keys = [person_key(one, user_id) for one in secrets] + list(carried)
+        self._secrets = secrets if is_old else []
         self._user_id = user_id
         self._buried = frozenset(buried)
+
+    @property
+    def key_id(self) -> str:
+        """What the key of new tombstones is called."""
+        return key_id(self._keys[0])
 
     def tombstones_for(
         self,
@@ -75,7 +102,7 @@ class Graveyard:
         forms += [(TombstoneKind.QUOTE, form) for form in map(canonical_statement, quotes) if _is_long(form)]
         if whole_key and (key := canonical_fact_key(fact_key)):
             forms.append((TombstoneKind.KEY, key))
-        return frozenset(Tombstone(kind, self._digest(self._secrets[0], kind, form)) for kind, form in forms)
+        return frozenset(Tombstone(kind, _digest(self._keys[0], kind, form)) for kind, form in forms)
 
     def forbids(
         self, content: str, fact_key: str | None = None, fact_value: str | None = None, quote: str | None = None
@@ -92,7 +119,7 @@ class Graveyard:
             forms.append((TombstoneKind.KEY, key))
         if quote and _is_long(form := canonical_statement(quote)):
             forms.append((TombstoneKind.QUOTE, form))
-        return frozenset(self._digest(secret, kind, form) for kind, form in forms for secret in self._secrets)
+        return frozenset(digest for kind, form in forms for digest in self._digests(kind, form))
 
     def without_quotes(self, text: str, mark: str = "[…]") -> str:
         """A text in which every run of words that is a forgotten quote gives way to the mark.
@@ -125,13 +152,17 @@ class Graveyard:
 
     def _is_buried(self, folded: Sequence[str], kinds: Collection[TombstoneKind]) -> bool:
         form = trimmed(" ".join(folded))
-        return _is_long(form) and any(
-            self._digest(secret, kind, form) in self._buried for secret in self._secrets for kind in kinds
-        )
+        return _is_long(form) and any(digest in self._buried for kind in kinds for digest in self._digests(kind, form))
 
-    def _digest(self, secret: bytes, kind: TombstoneKind, form: str) -> str:
-        message = f"{self._user_id}\x1f{kind}\x1f{form}".encode("utf-8", "surrogatepass")
-        return hmac.digest(secret, message, "sha256").hex()
+    def _digests(self, kind: TombstoneKind, form: str) -> Iterator[str]:
+        for key in self._keys:
+            yield _digest(key, kind, form)
+        for secret in self._secrets:
+            yield _digest(secret, f"{self._user_id}\x1f{kind}", form)
+
+
+def _digest(key: bytes, kind: str, form: str) -> str:
+    return hmac.digest(key, f"{kind}\x1f{form}".encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
 def _forms_of(content: str, fact_key: str | None, fact_value: str | None) -> list[tuple[TombstoneKind, str]]:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from webapp.database import db
 from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping import versions
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.models import MemoryTombstone
 
 
@@ -54,11 +54,11 @@ def recent_graveyards(user_ids: Collection[int], since: datetime) -> list[Gravey
     The clocks of two machines may differ: ask from a while before.
     """
     rows = db.session.execute(
-        select(MemoryTombstone.user_id, MemoryTombstone.digest).where(
+        select(MemoryTombstone.user_id, MemoryTombstone.digest, MemoryTombstone.key_id).where(
             MemoryTombstone.user_id.in_(user_ids), MemoryTombstone.created_at >= since
         )
     ).all()
     return [
-        graveyard(user_id, buried={digest for owner, digest in rows if owner == user_id})
-        for user_id in sorted({user_id for user_id, _ in rows})
+        graveyard(user_id, buried={digest: name for owner, digest, name in rows if owner == user_id})
+        for user_id in sorted({user_id for user_id, *_ in rows})
     ]

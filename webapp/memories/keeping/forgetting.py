@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from blinker import Signal
-from flask import current_app
 from sqlalchemy import delete, func, insert, or_, select
 
 from webapp.conversations.models import Conversation, Message
 from webapp.database import after_commit, db
 from webapp.memories.engine.keys import canonical_fact_key, canonical_value
-from webapp.memories.engine.tombstones import Graveyard, Tombstone
+from webapp.memories.engine.tombstones import Tombstone
 from webapp.memories.keeping import copies, versions
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.keeping.withdrawing import hold_reached, reach_of
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision, MemoryTombstone
@@ -53,30 +50,6 @@ class Forgotten:
     quoted_by_others: int = 0
     still_said_in: list[int] = field(default_factory=list)
     change_set_id: int | None = None
-
-
-_HEX_KEY = re.compile(r"[0-9a-f]{64}")
-
-
-def graveyard(user_id: int, *, buried: Collection[str] | None = None) -> Graveyard:
-    """The tombstones of a user: all of them, or those of these digests."""
-    if buried is None:
-        buried = db.session.scalars(select(MemoryTombstone.digest).where(MemoryTombstone.user_id == user_id)).all()
-    return Graveyard(_secrets(), user_id, buried)
-
-
-def derived_key() -> bytes:
-    """The tombstones' key where none of their own is set: it follows from SECRET_KEY, and changes with it."""
-    return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
-
-
-def _secrets() -> list[bytes]:
-    """The keys of tombstones, that of new ones first: those that are set, or the derived one.
-
-    A key that is 64 hexadecimal digits is meant as those bytes, which is how the derived one is carried over.
-    """
-    given = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
-    return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in given] or [derived_key()]
 
 
 def forget(
@@ -215,7 +188,10 @@ def _bury(
     if fresh:
         db.session.execute(
             insert(MemoryTombstone),
-            [{"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value} for stone in fresh],
+            [
+                {"user_id": user_id, "digest": stone.digest, "kind": stone.kind.value, "key_id": yard.key_id}
+                for stone in fresh
+            ],
         )
     return len(fresh)
 

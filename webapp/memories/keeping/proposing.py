@@ -14,7 +14,7 @@ from webapp.database import db, now
 from webapp.memories.engine.keys import CONTENT_MAX
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.keeping import versions
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory
 from webapp.text.canonical import plain_text

@@ -22,7 +22,7 @@ from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.state import State
 from webapp.memories.keeping import store, versions
 from webapp.memories.keeping.burials import watch
-from webapp.memories.keeping.forgetting import graveyard
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.known import extracts
 from webapp.memories.learning import reading

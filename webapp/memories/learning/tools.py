@@ -18,7 +18,7 @@ from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.grounding import find_quote, user_words
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
-from webapp.memories.keeping import forgetting, store, versions
+from webapp.memories.keeping import graveyards, store, versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.models import MemoryChangeSet
 from webapp.memories.schemas import MemoryKind, MemoryQuery, Unit
@@ -89,7 +89,7 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
         memories=tuple(store.load_known(ids)),
         embeddings=vectors,
         context=_replies(turn),
-        is_forgotten=forgetting.graveyard(conversation.user_id).forbids,
+        is_forgotten=graveyards.graveyard(conversation.user_id).forbids,
     )
     plan = decide([operation], state, origin="tool")
     if not plan.effects:

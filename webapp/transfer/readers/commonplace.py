@@ -10,6 +10,7 @@ from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadMessag
 from webapp.transfer.sources import Upload
 
 FORMAT = "commonplace-export"
+MOST_LINE = 256 * 1024**2
 
 
 class Commonplace:
@@ -26,12 +27,13 @@ class Commonplace:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Conversations, then memories that hold."""
-        folders = {row["folder_id"]: row["name"] for row in rows(upload, "folders.jsonl")}
+        folders = {row.get("folder_id"): row.get("name") for row in rows(upload, "folders.jsonl")}
         for row in rows(upload, "conversations.jsonl"):
             try:
                 yield _conversation(row, folders)
             except Exception:  # whatever is wrong with one, the others are read
-                yield Unreadable(f"conversation {row.get('conversation_id')}", "it is not as Commonplace writes it")
+                place = f"conversation {row['conversation_id']}" if "conversation_id" in row else "a conversation"
+                yield Unreadable(place, "it is not as Commonplace writes it")
         for row in rows(upload, "memories.jsonl"):
             text = text_or_none(row.get("content"))
             if text and not row.get("valid_to") and not row.get("is_archived") and not row.get("needs_review"):
@@ -40,16 +42,24 @@ class Commonplace:
 
 
 def rows(upload: Upload, name: str) -> Iterator[dict[str, Any]]:
-    """The lines of one part of an export; nothing where the export has no such part."""
+    """The lines of one part of an export, empty for one that cannot be read; nothing where there is no such part."""
     if name not in upload.names:
         return
     with upload.open(name) as file:
-        for line in file:
+        while line := file.readline(MOST_LINE):
             if line.strip():
-                yield json.loads(line)
+                yield _parsed(line)
 
 
-def _conversation(row: dict[str, Any], folders: dict[int, str]) -> ReadConversation:
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _conversation(row: dict[str, Any], folders: dict[Any, Any]) -> ReadConversation:
     current = [message for message in row["messages"] if not message.get("superseded_by_id") and message["content"]]
     messages = [
         ReadMessage(str(m["message_id"]), m["role"], m["content"], instant(m["created_at"]), m.get("model"))
@@ -63,7 +73,7 @@ def _conversation(row: dict[str, Any], folders: dict[int, str]) -> ReadConversat
         updated_at=instant(row["updated_at"]),
         is_archived=bool(row.get("is_archived")),
         is_pinned=bool(row.get("is_pinned")),
-        folder=folders.get(row.get("folder_id")),  # type: ignore[arg-type]  # None is no folder's id
+        folder=text_or_none(folders.get(row.get("folder_id"))),
         may_remember=bool(row.get("uses_memory", True)),
         left_out=len(row["messages"]) - len(messages),
     )

@@ -1,0 +1,584 @@
+"""A whole account: exported, deleted, restored and exported again, it is the same up to its numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask_migrate import upgrade
+from hypothesis import HealthCheck, Phase, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
+from tests.memories.conversing import operation
+from tests.support.people import Person, make_person, post_form
+from webapp import create_app
+from webapp.accounts.service import delete_user
+from webapp.config import Settings
+from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
+from webapp.database import db, write_transaction
+from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
+from webapp.library.models import SavedPrompt
+from webapp.memories.keeping import forgetting
+from webapp.memories.keeping.graveyards import graveyard
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
+from webapp.retrieval.models import ConversationChunk, TurnReceipt
+from webapp.spaces.documents import _cut, add_document
+from webapp.spaces.models import SpaceDocument
+from webapp.spaces.schemas import NewDocument, NewSpace
+from webapp.spaces.service import create_space
+from webapp.transfer import exporting, importing, service, storage
+from webapp.transfer.kept import PARTS
+from webapp.transfer.models import Import, RestoredRow
+from webapp.transfer.restoring import running
+from webapp.transfer.schemas import StartImport
+
+IDS = {
+    **dict.fromkeys(("message_id", "parent_id", "reply_to_id", "through_message_id", "source_message_id"), "message"),
+    **dict.fromkeys(("message_range_start", "message_range_end", "extracted_through"), "message"),
+    **dict.fromkeys(("conversation_id", "source_conversation_id", "only_conversation_id"), "conversation"),
+    **dict.fromkeys(("memory_id", "contradicts_id"), "memory"),
+    **dict.fromkeys(("change_set_id", "undoes_id"), "change_set"),
+    "space_id": "space",
+    "folder_id": "folder",
+    "file_id": "file",
+    "document_id": "document",
+    "journey_id": "journey",
+    "point_id": "point",
+    "point_memory_id": "point_memory",
+    "report_id": "report",
+    "chunk_id": "chunk",
+    "revision_id": "revision",
+    "receipt_id": "receipt",
+    "verdict_id": "verdict",
+    "saved_prompt_id": "saved prompt",
+    "version_id": "version",
+    **dict.fromkeys(("id", "conversation_memory_id"), "digest"),
+}
+"""Columns that hold numbers, and of what: the same number stands for the same thing wherever it is found."""
+HERE_ALONE = {"audit.jsonl", "usage.jsonl", "shares.jsonl"}
+"""What is told of the installation that it was made on, and is not restored."""
+
+
+def plain(value: Any, file: str, numbers: dict[tuple[str, int], int], name: str = "", kind: str = "") -> Any:
+    """A value with every number of a row replaced by its rank among its kind, in the order of appearance."""
+    if isinstance(value, dict):
+        there = str(value.get("kind") or "")
+        return {key: plain(item, file, numbers, key, there) for key, item in value.items() if key != "file"}
+    if isinstance(value, list):
+        return [plain(item, file, numbers, name, kind) for item in value]
+    of = IDS.get(name)
+    if name == "superseded_by_id":
+        of = "memory" if file in ("memories.jsonl", "revisions.jsonl") else "message"
+    if name == "evidence_id" or (name == "evidence" and isinstance(value, int)):
+        of = "evidence" if file in ("evidence.jsonl", "change_sets.jsonl") else "point_evidence"
+    if name == "settled_with" or name == "dismissed_memory_ids":
+        of = "memory"
+    if name == "settled_conflicts":
+        of = "point_evidence"
+    if name == "parts":
+        of = "part"
+    if name == "passage_id":
+        of = {"document": "part"}.get(kind, kind)
+    if name == "target_id":
+        of = "target"
+    if of and isinstance(value, int):
+        return f"{of} {numbers.setdefault((of, value), len(numbers))}"
+    return value
+
+
+def contents(data: bytes) -> dict[str, Any]:
+    """An export as what it says: lines by file with plain numbers, other members by what they hold."""
+    numbers: dict[tuple[str, int], int] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = archive.namelist()
+        lines = {
+            name: [json.loads(line) for line in archive.read(name).decode().split("\n") if line]
+            for name in PARTS
+            if name not in HERE_ALONE
+        }
+        there = {line["memory_id"] for line in lines["memories.jsonl"]}
+        for line in lines["change_sets.jsonl"]:  # what was done to a memory that is forgotten went with it
+            line["changes"] = [entry for entry in line["changes"] if entry["memory_id"] in there]
+        found: dict[str, Any] = {name: [plain(line, name, numbers) for line in lines[name]] for name in lines}
+        found["files"] = {name: archive.read(name) for name in names if name.startswith("files/")}
+        found["reports"] = sorted(archive.read(name) for name in names if name.startswith("reports/"))
+        manifest = json.loads(archive.read("manifest.json"))["account"]
+        found["account"] = (manifest["name"], manifest["settings"])
+    return found
+
+
+def exported(user_id: int) -> bytes:
+    """The ZIP of an account, made without a job."""
+    name, _ = exporting._account(user_id)
+    data = storage.path_of(name).read_bytes()
+    storage.drop(name)
+    return data
+
+
+def restored(user_id: int, data: bytes, *, slices: float = 60.0, **wishes: Any) -> Import:
+    """Upload, look, start and run until it is done; the import."""
+    with write_transaction():
+        with storage.writing() as (name, file):
+            file.write(data)
+        row = service._add(user_id, "me.zip", name, len(data), None)
+        import_id = row.import_id
+    assert importing.look_at(import_id) == "ready", db.session.get(Import, import_id).error
+    with write_transaction():
+        service.start(user_id, import_id, StartImport(**wishes))
+    while importing.run(import_id, seconds=slices) == "running":
+        pass
+    done = db.session.get(Import, import_id)
+    assert done.status == "done", done.error
+    return done
+
+
+def remember(user_id: int, content: str, **fields: Any) -> Memory:
+    """A memory with its history, in the present transaction."""
+    journal = Journal(user_id, "test", conversation_id=fields.get("source_conversation_id"))
+    row = Memory(user_id=user_id, memory_type="fact", content=content, statement_hash=statement_hash(content), **fields)
+    db.session.add(row)
+    db.session.flush()
+    journal.created(row)
+    journal.close({"added": 1})
+    return row
+
+
+AT = datetime(2025, 3, 1, 9, 30, 15, 123456, tzinfo=UTC)
+
+
+def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
+    """An account with something of everything that needs no model."""
+    with write_transaction():
+        folder = Folder(user_id=user_id, name="Garden")
+        space = create_space(user_id, NewSpace(kind="project", name="Hive", instructions="Be brief."))
+        db.session.add_all([folder, SavedPrompt(user_id=user_id, name="Plan", content="Plan a {{day}}.")])
+        db.session.flush()
+        add_document(user_id, space.space_id, NewDocument(title="Notes", content="Bees dance. " * 50))
+        first: Memory | None = None
+        for number, texts in enumerate(talks):
+            talk = Conversation(
+                user_id=user_id,
+                title=texts[0][:100],
+                title_source="user",
+                created_at=AT,
+                updated_at=AT + timedelta(hours=number),
+                folder_id=folder.folder_id if number % 2 else None,
+                space_id=space.space_id if number % 3 == 1 else None,
+                is_pinned=number == 0,
+                extra={"mood": texts[-1][:20]},
+            )
+            talk.tags = ["garden"]
+            db.session.add(talk)
+            db.session.flush()
+            before = None
+            for place, text in enumerate(texts):
+                message = Message(
+                    conversation_id=talk.conversation_id,
+                    role="assistant" if place % 2 else "user",
+                    content=text,
+                    parent_id=before.message_id if before else None,
+                    created_at=AT + timedelta(minutes=place),
+                )
+                db.session.add(message)
+                db.session.flush()
+                if place % 2 and before is not None:
+                    message.reply_to_id = before.message_id
+                    db.session.add(MessageReasoning(message_id=message.message_id, content="Hm.", duration_ms=7))
+                    old = Message(
+                        conversation_id=talk.conversation_id,
+                        role="assistant",
+                        content=f"Before: {text}",
+                        parent_id=before.message_id,
+                        reply_to_id=before.message_id,
+                        superseded_by_id=message.message_id,
+                        status="stopped",
+                    )
+                    db.session.add(old)
+                before = message
+            said = db.session.query(Message).filter_by(conversation_id=talk.conversation_id, superseded_by_id=None)
+            ids = [row.message_id for row in said.order_by(Message.message_id)]
+            talk.message_count, talk.extracted_through = len(ids), ids[-1]
+            for word in words:
+                row = remember(
+                    user_id,
+                    f"{word} {number}",
+                    source_conversation_id=talk.conversation_id,
+                    source_message_id=ids[0],
+                    space_id=talk.space_id,
+                    fact_key=f"topic/{number}",
+                    fact_value=word[:50],
+                    category=word[:10],
+                    confidence=0.75,
+                    valid_to=AT if first else None,
+                    superseded_by_id=first.memory_id if first else None,
+                    settled_with=[first.memory_id] if first else None,
+                )
+                db.session.add(
+                    MemoryEvidence(
+                        memory_id=row.memory_id, message_id=ids[0], quote=texts[0][:20], start=0, end=5, said_at=AT
+                    )
+                )
+                first = first or row
+            if len(ids) > 1:
+                db.session.add(
+                    ConversationChunk(
+                        conversation_id=talk.conversation_id,
+                        user_id=user_id,
+                        space_id=talk.space_id,
+                        content=f"About {texts[0]}",
+                        message_range_start=ids[0],
+                        message_range_end=ids[-1],
+                    )
+                )
+                db.session.add(
+                    TurnReceipt(
+                        message_id=ids[1],
+                        kind="message",
+                        passage_id=ids[0],
+                        stage="search",
+                        rank=1,
+                        score=0.5,
+                        reason="it fits",
+                        injected=True,
+                    )
+                )
+        documents = list(db.session.scalars(select(SpaceDocument.document_id)))
+        if words:
+            gone = remember(user_id, "Once lived in Porto")
+            forgetting.forget(user_id, [gone.memory_id])
+    for document_id in documents:
+        _cut(document_id)
+
+
+def again(app: Flask, person: Person, data: bytes) -> tuple[int, bytes]:
+    """Delete an account, make another and restore the first one's export into it; its id, and what it exports."""
+    with write_transaction():
+        delete_user(person.user_id)
+    other = make_person(app)
+    restored(other.user_id, data)
+    return other.user_id, exported(other.user_id)
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), min_size=1, max_size=40).filter(str.strip)
+
+
+@given(
+    talks=st.lists(st.lists(TEXT, min_size=1, max_size=5), max_size=4),
+    words=st.lists(st.text("abcdefgh 花é", min_size=1, max_size=12).filter(str.strip), max_size=2, unique=True),
+)
+@hypothesis_settings(
+    max_examples=6,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],  # a smaller example takes minutes to find
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_what_was_exported_deleted_and_restored_is_exported_the_same(app, make_user, talks, words):
+    person = make_user()
+    with app.app_context():
+        furnish(person.user_id, talks, words)
+        first = exported(person.user_id)
+        user_id, second = again(app, person, first)
+        assert contents(second) == contents(first)
+        assert graveyard(user_id).forbids("Once lived in Porto") is bool(words)
+        with write_transaction():
+            delete_user(user_id)
+
+
+@pytest.fixture
+def lived(app, client, user, model, run_jobs, tmp_path: Path) -> Person:
+    """Somebody whose account was filled by using it: a journey with its report, a file, a digest, settings."""
+    load(app, write_fixture(tmp_path / "fixtures"))
+    guided = begin(client, "garden")
+    said = "My garden is a small balcony, tomatoes please, and I'm allergic to walnuts!"
+    found = extraction(
+        assessment(1, "a small balcony"),
+        assessment(2, "I'm allergic to walnuts", says="Allergic to walnuts.", allergy="walnuts"),
+        operations=(operation("I'm allergic to walnuts", "The user is allergic to walnuts.", category="health"),),
+    )
+    model.script(match="memory_operations", structured=found, times=1)
+    say(client, guided, said)
+    run_jobs()
+    file = client.post(
+        "/api/files", data={"file": (io.BytesIO(b"Bees eat nectar."), "bees.txt")}, content_type="multipart/form-data"
+    ).get_json()
+    client.post("/api/chat/stream", json={"message": "What do they eat?", "file_ids": [file["file_id"]]})
+    run_jobs()
+    client.put("/api/account", json={"name": "Maja", "settings": {"custom_instructions": "Be brief."}})
+    client.post("/api/conversations", json={"title": "Empty"})
+    talk = client.get("/api/conversations").get_json()["conversations"][0]["conversation_id"]
+    digest = {"main_topics": ["Bees"], "action": [], "typical_observation": "Curious"}
+    client.post("/api/memories", json={"conversation_id": talk, "memory_data": digest})
+    with app.app_context():
+        assert db.session.query(ConversationReport).count() == 1
+        furnish(user.user_id, [["One", "Two", "Three"], ["Un", "Deux"]], ["Tea"])
+        with write_transaction():
+            point_id = db.session.query(PointMemory).first().point_id
+            db.session.merge(JourneyGuide(conversation_id=guided, point_id=point_id, is_paused=True))
+    return user
+
+
+def test_a_life_comes_back_whole(app, lived, api):
+    with app.app_context():
+        first = exported(lived.user_id)
+        with write_transaction():
+            delete_user(lived.user_id)
+        other = make_person(app)
+        row = restored(other.user_id, first)
+        assert not row.counts.get("problems skipped"), row.counts
+        before, after = contents(first), contents(exported(other.user_id))
+    for name in before:
+        assert after[name] == before[name], name
+    assert before["reports"] and before["files"] and before["guides.jsonl"] and before["point_evidence.jsonl"]
+    client = api(other)
+    talks = client.get("/api/conversations?limit=100").get_json()["conversations"]
+    assert {"Empty", "One", "Un"} <= {talk["title"] for talk in talks}
+
+
+@contextmanager
+def elsewhere(settings: Settings, place: Path) -> Iterator[Flask]:
+    """Another installation, on SQLite and with secrets of its own."""
+    url = f"sqlite:///{place / 'other.sqlite3'}"
+    app = create_app(
+        settings.model_copy(
+            update={"database_url": url, "var_dir": place, "secret_key": "another installation's own secret"}
+        )
+    )
+    with app.app_context():
+        upgrade()
+        try:
+            yield app
+        finally:
+            db.session.remove()
+            db.engine.dispose()
+
+
+def test_from_one_installation_and_database_to_another_and_back(app, make_user, settings, tmp_path):
+    """On MariaDB this goes to SQLite and back; what was forgotten stays forgotten at both."""
+    person = make_user()
+    with app.app_context():
+        furnish(person.user_id, [["Hello", "Hi", "花粉"], ["Again"]], ["Tea"])
+        first = exported(person.user_id)
+        db.session.remove()
+    with elsewhere(settings, tmp_path) as other:
+        there = make_person(other)
+        restored(there.user_id, first)
+        assert graveyard(there.user_id).forbids("once lived in PORTO")
+        assert db.session.query(TombstoneKey).count() == 1
+        second = exported(there.user_id)
+    assert contents(second) == contents(first)
+    with app.app_context():
+        back, third = again(app, person, second)
+        assert contents(third) == contents(first)
+        assert graveyard(back).forbids("Once lived in Porto")
+
+
+def test_only_what_is_forgotten_is_hashed_and_a_tombstone_without_its_key_is_left_behind(app, make_user):
+    person, other = make_user(), make_user()
+    with app.app_context():
+        furnish(person.user_id, [], ["x"])
+        data = exported(person.user_id)
+        assert b"Porto" not in data
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+        members["tombstone_keys.jsonl"] = b""
+        restored(other.user_id, zipped(members))
+        assert db.session.query(MemoryTombstone).filter_by(user_id=other.user_id).count() == 0
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    """A ZIP of members."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def changed(data: bytes, name: str, change: Any) -> bytes:
+    """An export with the lines of one file changed."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {member: archive.read(member) for member in archive.namelist()}
+    lines = [change(json.loads(line)) for line in members[name].decode().split("\n")[:-1]]
+    members[name] = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines).encode()
+    return zipped(members)
+
+
+def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monkeypatch):
+    person, other = make_user(), make_user()
+    monkeypatch.setattr(running, "LINES", 2)
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"], ["Three"], ["Four", "Five"]], ["Tea"])
+        data = exported(person.user_id)
+        with write_transaction():
+            with storage.writing() as (name, file):
+                file.write(data)
+            import_id = service._add(other.user_id, "me.zip", name, len(data), None).import_id
+        importing.look_at(import_id)
+        with write_transaction():
+            service.start(other.user_id, import_id, StartImport())
+        write, calls = running.write, []
+
+        def killed(*args):
+            calls.append(args)
+            if len(calls) % 3 == 0:
+                write(*args)
+                raise SystemExit
+            return write(*args)
+
+        monkeypatch.setattr(running, "write", killed)
+        for _ in range(100):
+            try:
+                if importing.run(import_id, seconds=0) == "done":
+                    break
+            except SystemExit:
+                continue
+        assert importing.run(import_id) == "done"
+        assert contents(exported(other.user_id)) == contents(data)
+
+
+def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
+    person, other = make_user(), make_user(name="Other")
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
+        row = restored(other.user_id, exported(person.user_id))
+        with write_transaction():
+            assert service.undo(other.user_id, row.import_id).error is None
+        for model in (Conversation, Memory, Folder):
+            assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
+        assert db.session.query(RestoredRow).count() == 0
+        assert graveyard(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
+        row = restored(other.user_id, exported(person.user_id))
+        talk = db.session.query(Conversation).filter_by(user_id=other.user_id, title="One").one()
+        with write_transaction():
+            db.session.add(Message(conversation_id=talk.conversation_id, role="user", content="And on"))
+        with write_transaction():
+            assert service.undo(other.user_id, row.import_id).error == "1 parts were changed since, and stayed."
+        (left,) = db.session.query(Conversation).filter_by(user_id=other.user_id)
+        assert left.title == "One"
+
+
+def test_an_account_that_holds_something_is_never_written_over(app, client, api, make_user, user, run_jobs):
+    with app.app_context():
+        furnish(user.user_id, [["One", "Two"]], ["Tea"])
+        data = exported(user.user_id)
+    other = api(make_user())
+    other.post("/api/conversations", json={"title": "Mine"})
+    made = other.post("/api/imports", data={"file": (io.BytesIO(data), "a.zip")}, content_type="multipart/form-data")
+    place = f"/api/imports/{made.get_json()['import_id']}"
+    run_jobs()
+    assert other.post(f"{place}/start", json={"restore": True}).status_code == 409
+    assert other.post(f"{place}/start", json={}).status_code == 202
+    run_jobs()
+    counts = other.get(place).get_json()["counts"]
+    assert counts["conversations imported"] == 1 and counts["memories proposed"] == 1
+    assert "conversations restored" not in counts
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "reason"),
+    [
+        ("conversations.jsonl", lambda row: row | {"title_source": "magic"}, "Title_source is none of"),
+        (
+            "conversations.jsonl",
+            lambda row: row | {"messages": [{"role": "system", "content": "x"}]},
+            "Role is none of",
+        ),
+        ("conversations.jsonl", lambda row: row | {"created_at": "soon"}, "Created_at is no time"),
+        ("conversations.jsonl", lambda row: row | {"title": "x" * 300}, "Title is too long"),
+        ("conversations.jsonl", lambda _row: "{", "cannot be read"),
+        ("memories.jsonl", lambda row: row | {"confidence": "high"}, "Confidence is no number"),
+        ("folders.jsonl", lambda row: {"folder_id": 1}, "does not go together"),
+        ("change_sets.jsonl", lambda row: row | {"change_set_id": 7}, "does not go together"),
+    ],
+)
+def test_what_does_not_fit_is_reported_and_the_rest_comes_in(app, make_user, name, change, reason):
+    person, other = make_user(), make_user()
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"], ["Three"]], ["Tea"])
+        row = restored(other.user_id, changed(exported(person.user_id), name, change))
+        assert row.counts["problems skipped"] >= 1
+        page = service.list_items(other.user_id, row.import_id, service.ItemQuery(outcome="skipped"))
+        assert any(reason in (item.reason or "") for item in page.items), [item.reason for item in page.items]
+
+
+def test_numbers_of_others_in_a_file_reach_nothing_of_theirs(app, make_user):
+    """Every reference is looked up among what came in with the file."""
+    victim, person, other = make_user(), make_user(), make_user()
+    with app.app_context():
+        furnish(victim.user_id, [["Secret", "Words"]], ["Private"])
+        talk = db.session.query(Conversation).filter_by(user_id=victim.user_id).one()
+        memory = db.session.query(Memory).filter_by(user_id=victim.user_id).first()
+        ids = (talk.conversation_id, memory.memory_id, talk.space_id)
+        furnish(person.user_id, [["One", "Two"]], ["Tea"])
+        data = exported(person.user_id)
+        data = changed(data, "evidence.jsonl", lambda row: row | {"memory_id": ids[1]})
+        data = changed(data, "receipts.jsonl", lambda row: row | {"kind": "memory", "passage_id": ids[1]})
+        data = changed(data, "summaries.jsonl", lambda row: row | {"conversation_id": ids[0]})
+        data = changed(
+            data, "memories.jsonl", lambda row: row | {"superseded_by_id": ids[1], "source_conversation_id": ids[0]}
+        )
+        restored(other.user_id, data)
+        assert db.session.query(MemoryEvidence).filter_by(memory_id=ids[1]).count() == 1
+        assert db.session.query(ConversationChunk).filter_by(conversation_id=ids[0]).count() == 1
+        assert db.session.query(TurnReceipt).filter_by(kind="memory").count() == 0
+        for row in db.session.query(Memory).filter_by(user_id=other.user_id):
+            assert row.superseded_by_id is None and row.source_conversation_id is None
+
+
+def test_the_page_offers_it_with_its_counts(app, login, make_user, user, run_jobs):
+    with app.app_context():
+        furnish(user.user_id, [["One", "Two"]], ["Tea"])
+        data = exported(user.user_id)
+    other = make_user()
+    browser = login(other)
+    place = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
+    run_jobs()
+    text = browser.get(place).text
+    assert "Restore a Commonplace account" in text and "<strong>1</strong> conversations" in text
+    assert post_form(browser, f"{place}/start", page=place, restore="1").status_code == 303
+    run_jobs()
+    text = browser.get(place).text
+    assert "<strong>1</strong> conversations" in text and "Done." in text
+
+
+def test_every_table_of_a_person_is_exported_or_said_why_not(app):
+    """A new table with somebody's id in it belongs into `PARTS`, or here."""
+    elsewhere = {
+        "users": "the manifest",
+        "user_sessions": "secrets",
+        "user_second_factors": "secrets",
+        "user_identities": "sign-in of this installation",
+        "api_tokens": "secrets",
+        "idempotency_keys": "kept for a day",
+        "memory_versions": "counters",
+        "passage_versions": "counters",
+        "passage_changes": "counters",
+        "message_embeddings": "made again",
+        "space_members": "other people's, too; one's own spaces are in spaces.jsonl",
+        "space_documents": "in spaces.jsonl",
+        "admin_access_log": "in the audit",
+        "quotas": "the admins'",
+        "gateway_threads": "fingerprints, of use where they were made",
+        "imports": "reports of what was brought in",
+        "exports": "files for a day",
+    }
+    with app.app_context():
+        tables = {
+            table.name
+            for table in db.metadata.sorted_tables
+            if any(key.column.table.name == "users" and key.parent.name == "user_id" for key in table.foreign_keys)
+        }
+    parts = {part.model.__tablename__ for part in PARTS.values()}
+    assert tables - parts - set(elsewhere) == {"users"} - {"users"}

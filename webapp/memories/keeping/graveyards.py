@@ -1,0 +1,80 @@
+"""The keys of tombstones: those that follow from the installation's secrets, and those that people brought along."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Collection, Mapping
+
+from cryptography.fernet import Fernet, InvalidToken
+from flask import current_app
+from sqlalchemy import select
+
+from webapp.database import db
+from webapp.memories.engine.tombstones import Graveyard, key_id, person_key
+from webapp.memories.models import MemoryTombstone, TombstoneKey
+
+_HEX_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+def graveyard(user_id: int, *, buried: Mapping[str, str | None] | None = None) -> Graveyard:
+    """The tombstones of a user: all of them, or these: digests with the names of their keys."""
+    if buried is None:
+        rows = select(MemoryTombstone.digest, MemoryTombstone.key_id).where(MemoryTombstone.user_id == user_id)
+        buried = dict(db.session.execute(rows).all())
+    names, secrets = set(buried.values()), _secrets()
+    elsewhere = names - {None} - {key_id(person_key(secret, user_id)) for secret in secrets}
+    carried = list(carried_keys(user_id).values()) if elsewhere else []
+    return Graveyard(secrets, user_id, set(buried), carried=carried, is_old=None in names)
+
+
+def keys_of(user_id: int) -> dict[str, bytes]:
+    """The keys of a user's tombstones by name, for their export: those of here and those brought along."""
+    own = (person_key(secret, user_id) for secret in _secrets())
+    return {key_id(key): key for key in own} | carried_keys(user_id)
+
+
+def carried_keys(user_id: int) -> dict[str, bytes]:
+    """The keys that a user brought along, by name; without those that cannot be opened with a present secret."""
+    rows = db.session.execute(select(TombstoneKey.key_id, TombstoneKey.sealed).where(TombstoneKey.user_id == user_id))
+    opened = {name: _unseal(sealed) for name, sealed in rows}
+    return {name: key for name, key in opened.items() if key is not None}
+
+
+def carry(user_id: int, keys: Collection[bytes]) -> None:
+    """Keep keys that a user brought along."""
+    there = carried_keys(user_id)
+    box = _box(_secrets()[0])
+    for key in keys:
+        if key_id(key) not in there:
+            db.session.merge(TombstoneKey(user_id=user_id, key_id=key_id(key), sealed=box.encrypt(key).decode()))
+    db.session.flush()
+
+
+def derived_key() -> bytes:
+    """The tombstones' key where none of their own is set: it follows from SECRET_KEY, and changes with it."""
+    return hmac.new(current_app.config["SECRET_KEY"].encode(), b"memory tombstones", hashlib.sha256).digest()
+
+
+def _secrets() -> list[bytes]:
+    """The keys of tombstones, that of new ones first: those that are set, or the derived one.
+
+    A key that is 64 hexadecimal digits is meant as those bytes, which is how the derived one is carried over.
+    """
+    given = [key.strip() for key in current_app.extensions["settings"].tombstone_keys.split(",") if key.strip()]
+    return [bytes.fromhex(key) if _HEX_KEY.fullmatch(key) else key.encode() for key in given] or [derived_key()]
+
+
+def _unseal(sealed: str) -> bytes | None:
+    for secret in _secrets():
+        try:
+            return _box(secret).decrypt(sealed.encode())
+        except InvalidToken:
+            continue
+    return None
+
+
+def _box(secret: bytes) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(hmac.digest(secret, b"carried tombstone keys", "sha256")))

@@ -1,0 +1,1 @@
+"""Giving an empty account everything that an export of Commonplace holds."""

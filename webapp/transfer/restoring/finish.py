@@ -1,0 +1,116 @@
+"""What refers to what came in itself: successors, contradictions, change sets; and what was forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from webapp.database import db
+from webapp.journeys.models import PointMemory, ReportEvidence
+from webapp.memories.engine.tombstones import TombstoneKind, key_id
+from webapp.memories.keeping import graveyards
+from webapp.memories.models import Memory, MemoryChangeSet, MemoryTombstone
+from webapp.transfer.restoring.ids import Restoring
+from webapp.transfer.restoring.values import moment
+
+MOST_KEYS = 50
+_HEX = set("0123456789abcdef")
+
+
+def memory_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """Which memory took the place of which, which contradict each other."""
+    for line in lines:
+        memory_id = restoring.new("memory", line.get("memory_id"))
+        links: dict[str, Any] = {
+            name: restoring.new("memory", line[name])
+            for name in ("superseded_by_id", "contradicts_id")
+            if line.get(name) is not None
+        }
+        if line.get("settled_with"):
+            links["settled_with"] = [new for old in line["settled_with"] if (new := restoring.new("memory", old))]
+        if memory_id is not None and links:
+            db.session.execute(update(Memory).where(Memory.memory_id == memory_id).values(**links))
+
+
+def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """What each change set did to which memory, and which of them it undoes."""
+    changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
+    restoring.look_up("memory", (entry.get("memory_id") for entry in changes))
+    restoring.look_up("evidence", (old for entry in changes for old in entry.get("evidence") or ()))
+    for line in lines:
+        change_set_id = restoring.new("change_set", line.get("change_set_id"))
+        if change_set_id is None:
+            continue
+        made = []
+        for entry in line.get("changes") or ():
+            memory_id = restoring.new("memory", entry.get("memory_id"))
+            if memory_id is None:
+                continue
+            evidence = [new for old in entry.get("evidence") or () if (new := restoring.new("evidence", old))]
+            revisions = {name: entry[name] if type(entry.get(name)) is int else None for name in ("before", "after")}
+            made.append({"memory_id": memory_id, **revisions, "evidence": evidence})
+        db.session.execute(
+            update(MemoryChangeSet)
+            .where(MemoryChangeSet.change_set_id == change_set_id)
+            .values(changes=made, undoes_id=restoring.new("change_set", line.get("undoes_id")))
+        )
+
+
+def point_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """Pairs of evidence that disagree and of which the person said that both hold."""
+    for line in lines:
+        point_memory_id = restoring.new("point_memory", line.get("point_memory_id"))
+        pairs = [[restoring.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
+        pairs = [pair for pair in pairs if all(pair)]
+        if point_memory_id is not None and pairs:
+            mine = PointMemory.point_memory_id == point_memory_id
+            db.session.execute(update(PointMemory).where(mine).values(settled_conflicts=pairs))
+
+
+def report_evidence(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """Which evidence a report quotes."""
+    for line in lines:
+        report_id = restoring.new("report", line.get("report_id"))
+        if report_id is None:
+            continue
+        restoring.look_up("point_evidence", line.get("evidence") or ())
+        evidence = {new for old in line.get("evidence") or () if (new := restoring.new("point_evidence", old))}
+        if evidence:
+            rows = [{"report_id": report_id, "evidence_id": evidence_id} for evidence_id in sorted(evidence)]
+            db.session.execute(insert(ReportEvidence), rows)
+
+
+def tombstone_keys(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """The keys with which what was forgotten is recognised."""
+    keys = [bytes.fromhex(line["key"]) for line in lines if len(str(line.get("key"))) == 64 and _is_hex(line["key"])]
+    own = set(graveyards.keys_of(restoring.user_id))
+    graveyards.carry(restoring.user_id, [key for key in keys[:MOST_KEYS] if key_id(key) not in own])
+
+
+def tombstones(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+    """What was forgotten and can be recognised here: a tombstone whose key did not come along says nothing."""
+    keys = set(graveyards.keys_of(restoring.user_id))
+    kinds = {kind.value for kind in TombstoneKind}
+    rows = {
+        line["digest"]: {
+            "user_id": restoring.user_id,
+            "digest": line["digest"],
+            "kind": line["kind"],
+            "key_id": line["key_id"],
+            "created_at": moment(line.get("created_at")),
+        }
+        for line in lines
+        if line.get("key_id") in keys and line.get("kind") in kinds and _is_hex(line.get("digest"))
+    }
+    there = select(MemoryTombstone.digest).where(
+        MemoryTombstone.user_id == restoring.user_id, MemoryTombstone.digest.in_(rows)
+    )
+    for digest in db.session.scalars(there).all():
+        del rows[digest]
+    if rows:
+        db.session.execute(insert(MemoryTombstone), list(rows.values()))
+
+
+def _is_hex(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= _HEX

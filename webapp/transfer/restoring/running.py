@@ -1,0 +1,171 @@
+"""A restore from the first line to the last: counted beforehand, written in slices that a job can repeat, undone."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation
+from webapp.database import db, now, write_transaction
+from webapp.errors import DomainError
+from webapp.extensions import app_settings
+from webapp.files import service as files
+from webapp.memories.models import Memory
+from webapp.queueing import enqueue_after_commit
+from webapp.transfer.models import Import, ImportItem
+from webapp.transfer.parts import instant
+from webapp.transfer.readers.commonplace import MOST_LINE
+from webapp.transfer.restoring.ids import Restoring
+from webapp.transfer.restoring.steps import STEPS, Step, write
+from webapp.transfer.sources import Refused, Upload
+
+LINES = 200
+BYTES = 2 * 1024**2
+"""Of lines that are written together; a longer one is written alone."""
+SINCE = 2
+"""The version of an export from which on it can be restored."""
+
+
+def is_possible(user_id: int) -> bool:
+    """Whether an account is empty enough to be given another's conversations and memories as they are."""
+    said = select(Conversation.conversation_id).where(
+        Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
+    )
+    known = select(Memory.memory_id).where(Memory.user_id == user_id)
+    return db.session.scalar(said.limit(1)) is None and db.session.scalar(known.limit(1)) is None
+
+
+def counts(upload: Upload) -> dict[str, Any] | None:
+    """What a whole export holds, for its preview; None for one that cannot be restored."""
+    manifest = upload.first_item("manifest.json")
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("version"), int) or manifest["version"] < SINCE:
+        return None
+    lines = {step.file: sum(1 for _ in _lines(upload, step.file)) for step in STEPS}
+    account = manifest.get("account") if isinstance(manifest.get("account"), dict) else {}
+    return {
+        "total": sum(lines[step.file] for step in STEPS),
+        "counts": {step.counted: lines[step.file] for step in STEPS if step.counted and lines[step.file]},
+        "made_at": str(manifest.get("made_at") or "")[:40],
+        "name": str((account or {}).get("name") or "")[:200],
+    }
+
+
+def run(import_id: int, user_id: int, upload: Upload, position: int, *, seconds: float) -> str:
+    """Go on with a restore for a while: `running` when there is more to do, `done`, or the import's status when it was
+    stopped. Every batch commits with its position."""
+    end = time.monotonic() + seconds
+    batches = _batches(upload, position)
+    for step, batch in batches:
+        if step.file == "files.jsonl":
+            _bring_files(import_id, user_id, upload, batch)
+        status = _write(import_id, upload, step, batch)
+        if status != "running":
+            return status
+        if time.monotonic() > end:
+            with write_transaction():
+                enqueue_after_commit("import", import_id=import_id)
+            return "running"
+    with write_transaction():
+        enqueue_after_commit("index", user_id=user_id)
+    return "done"
+
+
+def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes]) -> str:
+    with write_transaction():
+        row = db.session.get(Import, import_id, with_for_update=True)
+        if row is None or row.status != "running":
+            return row.status if row else "gone"
+        found: Counter[str] = Counter(row.counts)
+        lines = [line for line in map(_parsed, batch) if line is not None]
+        done, reasons = write(Restoring(import_id, row.user_id, upload), step, lines)
+        if step.counted and step.file != "files.jsonl":
+            found[f"{step.counted} restored"] += done
+        reasons += ["The line cannot be read."] * (len(batch) - len(lines))
+        for reason in reasons:
+            _report(import_id, step, reason)
+        found["problems skipped"] += len(reasons)
+        row.counts = {name: count for name, count in found.items() if count}
+        row.position += len(batch)
+        row.updated_at = now()
+        return row.status
+
+
+def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes]) -> None:
+    """Files come in as uploads do, within the same limits, each in a transaction of its own."""
+    for line in map(_parsed, batch):
+        if line is None or Restoring(import_id, user_id, upload).new("file", line.get("file_id")) is not None:
+            continue
+        reason = "Its bytes are not in the file."
+        name = f"files/{line.get('digest')}"
+        if name in upload.names:
+            try:
+                with upload.open(name) as file:
+                    data = file.read(app_settings().max_file_bytes + 1)
+                with write_transaction():
+                    row = files.take_in(user_id, str(line.get("name") or "file"), data)
+                    row.created_at = instant(line.get("created_at")) or row.created_at
+                    Restoring(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
+                    kept = db.session.get(Import, import_id, with_for_update=True)
+                    if kept is not None:
+                        done = kept.counts.get("files restored", 0) + 1
+                        kept.counts, kept.updated_at = {**kept.counts, "files restored": done}, now()
+                continue
+            except DomainError as error:
+                reason = error.detail or "It is none that can be attached."
+            except Refused as error:
+                reason = str(error)
+        with write_transaction():
+            _report(import_id, Step("files.jsonl", lambda *_: None, "files"), reason, str(line.get("name") or ""))
+
+
+def _report(import_id: int, step: Step, reason: str, name: str = "") -> None:
+    place = name or step.counted or step.file
+    db.session.add(
+        ImportItem(import_id=import_id, kind="problem", title=place[:255], outcome="skipped", reason=reason[:255])
+    )
+
+
+def _batches(upload: Upload, position: int) -> Iterator[tuple[Step, list[bytes]]]:
+    """The lines of all steps in order, from a position on, in batches of one step."""
+    for step in STEPS:
+        there = _lines(upload, step.file)
+        skipped = sum(1 for _ in islice(there, position)) if position else 0
+        position -= skipped
+        batch: list[bytes] = []
+        size = 0
+        for line in there:
+            if batch and (len(batch) >= LINES or size + len(line) > BYTES):
+                yield step, batch
+                batch, size = [], 0
+            batch.append(line)
+            size += len(line)
+        if batch:
+            yield step, batch
+
+
+def _lines(upload: Upload, name: str) -> Iterator[bytes]:
+    """The lines of a member as they stand; the manifest is one line."""
+    if name not in upload.names:
+        return
+    if name == "manifest.json":
+        manifest = upload.first_item(name)
+        yield json.dumps(manifest.get("account") if isinstance(manifest, dict) else None).encode()
+        return
+    with upload.open(name) as file:
+        while line := file.readline(MOST_LINE):
+            if line.strip():
+                yield line
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

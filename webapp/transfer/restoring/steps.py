@@ -1,0 +1,125 @@
+"""The order of a restore, and writing some lines of it: together, or one by one where they do not go together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy.exc import DBAPIError
+
+from webapp.database import database_is_away, db
+from webapp.memories.keeping import versions
+from webapp.retrieval import changes
+from webapp.retrieval.changes import Change
+from webapp.transfer.restoring import finish, places, talks
+from webapp.transfer.restoring.ids import Restoring
+from webapp.transfer.restoring.tables import TABLES, Table
+
+log = logging.getLogger(__name__)
+
+Write = Callable[[Restoring, list[dict[str, Any]]], int | None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Lines of one file of an export and what is done with them; `counted` names what they are to the person."""
+
+    file: str
+    write: Write
+    counted: str = ""
+    is_memory: bool = False
+
+
+def _rows(table: Table, restoring: Restoring, lines: list[dict[str, Any]]) -> int:
+    for column, kind in table.refs.items():
+        restoring.look_up(kind, (line.get(column) for line in lines))
+    made: list[tuple[Any, Any]] = []
+    for line in lines:
+        values = table.values(restoring, line)
+        if values is not None:
+            made.append((line.get(table.key), table.model(**values)))
+    db.session.add_all([row for _, row in made])
+    db.session.flush()
+    if table.kind:
+        restoring.note(table.kind, [(old, getattr(row, table.key)) for old, row in made])
+    return len(made)
+
+
+def _table(file: str, counted: str = "", *, is_memory: bool = False) -> Step:
+    return Step(file, partial(_rows, TABLES[file]), counted, is_memory)
+
+
+def _nothing(_restoring: Restoring, _lines: list[dict[str, Any]]) -> None:
+    """Files come in before the others, outside of a transaction."""
+
+
+STEPS: tuple[Step, ...] = (
+    Step("manifest.json", places.settings),
+    Step("folders.jsonl", places.folders, "folders"),
+    Step("journeys.jsonl", places.journeys, "journeys"),
+    Step("files.jsonl", _nothing, "files"),
+    Step("spaces.jsonl", places.spaces, "spaces"),
+    _table("prompts.jsonl", "saved prompts"),
+    Step("conversations.jsonl", talks.conversations, "conversations"),
+    Step("sources.jsonl", talks.sources),
+    _table("summaries.jsonl", "summaries"),
+    Step("digests.jsonl", talks.digests, "digests"),
+    _table("change_sets.jsonl", is_memory=True),
+    _table("memories.jsonl", "memories", is_memory=True),
+    _table("evidence.jsonl", "quotes", is_memory=True),
+    _table("revisions.jsonl", "earlier states of memories", is_memory=True),
+    Step("memories.jsonl", finish.memory_links, is_memory=True),
+    Step("change_sets.jsonl", finish.change_links, is_memory=True),
+    Step("tombstone_keys.jsonl", finish.tombstone_keys),
+    Step("tombstones.jsonl", finish.tombstones, "things forgotten", is_memory=True),
+    _table("point_memories.jsonl", "answers in journeys"),
+    _table("point_evidence.jsonl"),
+    Step("point_memories.jsonl", finish.point_links),
+    _table("guides.jsonl"),
+    _table("reports.jsonl", "summaries of journeys"),
+    Step("reports.jsonl", finish.report_evidence),
+    _table("receipts.jsonl", "receipts"),
+    _table("verdicts.jsonl"),
+)
+"""What is referred to comes first; what refers to its own kind is completed by a second step."""
+
+
+def write(restoring: Restoring, step: Step, lines: list[dict[str, Any]]) -> tuple[int, list[str]]:
+    """Write some lines of a step; how many came in, and why others did not."""
+    if step.is_memory:
+        versions.hold(restoring.user_id)
+        changes.note(restoring.user_id, Change("memories"))
+    done, reason = _together(restoring, step, lines)
+    if not reason:
+        return done, []
+    if len(lines) == 1:
+        return 0, [reason]
+    count, reasons = 0, []
+    for line in lines:
+        done, reason = _together(restoring, step, [line])
+        count += done
+        reasons += [reason] if reason else []
+    return count, reasons
+
+
+def _together(restoring: Restoring, step: Step, lines: list[dict[str, Any]]) -> tuple[int, str]:
+    known = restoring.snapshot()
+    try:
+        with db.session.begin_nested():
+            done = step.write(restoring, lines)
+            db.session.flush()
+        return len(lines) if done is None else done, ""
+    except DBAPIError as error:
+        if database_is_away(error):
+            raise
+        log.warning("part of a restore not written", exc_info=True)
+        reason = "It does not go together with something that is there."
+    except (ValueError, KeyError, TypeError, AttributeError) as error:  # whatever a file may hold
+        log.info("part of a restore not readable", exc_info=True)
+        said = str(error) if type(error) is ValueError else "it is not as Commonplace writes it"
+        reason = said[:1].upper() + said[1:] + "."
+    restoring.back_to(known)
+    return 0, reason
