@@ -49,6 +49,7 @@ class Settings(BaseModel):
     audit_days: int = Field(365, ge=1)
     # A message of a megabyte takes three when every character of it is escaped.
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
+    image_edge: int = Field(1_280, ge=256, le=4_096)
     max_file_bytes: int = Field(32 * 1024**2, ge=65_536)
     max_import_bytes: int = Field(8 * 1024**3, ge=65_536)
     rate_limits: bool = True

@@ -27,6 +27,7 @@ from webapp.database import db, get_or_raise
 from webapp.digests.generation import prompt_messages
 from webapp.digests.service import existing_conversation
 from webapp.errors import Conflict, NotFound
+from webapp.files.pictures import as_notes
 from webapp.llm.background import BackgroundClient
 from webapp.llm.errors import ModelError
 from webapp.model_clients import completions
@@ -170,7 +171,7 @@ def _composed(
     history = [message for message in messages if message.id > closed]
     try:
         owner = get_or_raise(User, conversation.user_id)
-        return compose(conversation, owner, history, chunks, text, settings).context.messages
+        return as_notes(compose(conversation, owner, history, chunks, text, settings).context.messages)
     except BudgetTooSmall:
         raise Conflict("With this prompt the last message does not fit into what the model can read.") from None
 

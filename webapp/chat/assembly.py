@@ -28,6 +28,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.files.prompting import FileTexts, file_texts
+from webapp.files.seeing import pictures_of
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
 from webapp.llm.target import Target
@@ -192,6 +193,8 @@ def compose(
     files = FileTexts()
     if has_files:
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
+        looks = pictures_of([message.id for message in history], limits.prompt)
+        history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
     if place.opens:
         opens[0] = [Segment(place.opens)]
     offers = may_offer and not place.opens

@@ -87,7 +87,7 @@ def build_context(source: ContextInput, count: Count = estimate_tokens) -> Conte
         found = fit_retrieved(source, found_budget, present, count)
         made_of = _assemble(stable, history, found, [source.file_pages, task], len(tail), len(summaries.left_out))
         messages = [message.sent() for message in made_of]
-        tokens = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages)
+        tokens = sum(message.size(count) + MESSAGE_OVERHEAD for message in made_of)
         if tokens <= limits.prompt:
             break
         # Counters are not quite additive: the whole may come to a little more than its pieces.
@@ -124,7 +124,7 @@ def _assemble(
     opens = joined("\n\n", system)
     messages = [PromptMessage("system", tuple(opens))] if opens else []
     messages += [
-        PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to)
+        PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to, shown.pictures)
         for shown in history.shown
     ]
     extra = joined("\n\n", (found.segments, *([segment] for segment in tasks)))

@@ -9,17 +9,19 @@ from typing import Any
 
 from webapp.chat.budget import Limits
 from webapp.chat.segments import Line, PromptMessage, Segment
+from webapp.files.picture import Picture
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A stored message; `id` orders the conversation."""
+    """A stored message; `id` orders the conversation, `pictures` came with it."""
 
     id: int
     role: str
     content: str
     status: str = "complete"
     superseded: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ class Context:
     """
 
     made_of: list[PromptMessage]
-    messages: list[dict[str, str]]
+    messages: list[dict[str, Any]]
     sections: list[Section]
     left_out: list[LeftOut]
     receipt: list[ReceiptItem]

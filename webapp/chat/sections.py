@@ -10,6 +10,7 @@ from webapp.chat.budget import MESSAGE_OVERHEAD
 from webapp.chat.context_types import Chunk, ContextInput, Known, LeftOut, Message, ReceiptItem, Retrieved
 from webapp.chat.excerpts import NO_ROOM, pack
 from webapp.chat.segments import Line, Segment, joined, kept, memory_mark, sent
+from webapp.files.picture import Picture
 from webapp.text.shortening import shorten
 from webapp.text.tokens import Count
 
@@ -42,6 +43,7 @@ class ShownMessage:
     message: Message
     text: str
     shortened_to: int | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(slots=True)
@@ -202,16 +204,19 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
     """
     part = Part("messages", room)
     sizes = [count(message.content) for message in tail]
-    texts, costs, caps = [], [], []
+    texts, costs, caps, seen = [], [], [], []
     for index, message in enumerate(tail):
         cap = room // 2 - MESSAGE_OVERHEAD
         if index == len(tail) - 1:
             # The question itself may take all the room; if it must be shortened anyway, some history stays.
             cap = (room if sizes[index] <= room - MESSAGE_OVERHEAD else room * 3 // 4) - MESSAGE_OVERHEAD
         caps.append(max(1, cap))
+        looks = sum(picture.tokens for picture in message.pictures)
+        seen.append(message.pictures if sizes[index] + looks <= caps[-1] else ())
         is_whole = sizes[index] <= caps[-1]
         texts.append(message.content if is_whole else shorten(message.content, caps[-1], count))
-        costs.append((sizes[index] if is_whole else count(texts[-1])) + MESSAGE_OVERHEAD)
+        looks = sum(picture.tokens for picture in seen[-1])
+        costs.append((sizes[index] if is_whole else count(texts[-1])) + looks + MESSAGE_OVERHEAD)
     over = sum(costs) - room
     cut, passed, first = -(-over // step) * step if over > 0 else 0, 0, 0
     while first < len(tail) - 1 and passed < cut:
@@ -225,7 +230,7 @@ def fit_history(tail: Sequence[Message], room: int, step: int, count: Count) -> 
             part.left_out.append(LeftOut("message", message.id, part.name, costs[index], "older than what fits"))
             continue
         is_whole = texts[index] == message.content
-        part.shown.append(ShownMessage(message, texts[index], None if is_whole else caps[index]))
+        part.shown.append(ShownMessage(message, texts[index], None if is_whole else caps[index], seen[index]))
         part.injected["message", message.id] = None
         part.tokens += costs[index] - MESSAGE_OVERHEAD
         if not is_whole:

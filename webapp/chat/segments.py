@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from webapp.files.picture import Picture, with_parts
+from webapp.text.tokens import Count
+
 
 class Segment(NamedTuple):
     """A piece of a prompt; `mark` is what the account keeps in its place, None the text itself."""
@@ -72,10 +75,16 @@ class PromptMessage:
     message_id: int | None = None
     text: str = ""
     shortened_to: int | None = None
+    pictures: tuple[Picture, ...] = ()
 
-    def sent(self) -> dict[str, str]:
-        """The message as it goes to the model."""
-        return {"role": self.role, "content": sent(self.segments) + self.text}
+    def sent(self) -> dict[str, Any]:
+        """The message as it goes to the model; of pictures only who they are."""
+        text = sent(self.segments) + self.text
+        return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
+
+    def size(self, count: Count) -> int:
+        """Its tokens."""
+        return count(sent(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
 
     def kept(self) -> dict[str, Any]:
         """The message as it is stored: one of the conversation's is named by its id."""
@@ -86,4 +95,6 @@ class PromptMessage:
             stored["shortened_to"] = self.shortened_to
         if self.segments or self.message_id is None:
             stored["content"] = kept(self.segments)
+        if self.pictures:
+            stored["pictures"] = [picture.label for picture in self.pictures]
         return stored

@@ -191,6 +191,9 @@ def edit_message(user_id: int, message_id: int, content: str) -> Started:
     )
     messages.supersede_from(conversation, message.message_id, asked, keep=[reply.message_id])
     db.session.flush()
+    if attached := (message.custom_payload or {}).get("files"):
+        ids = [file["file_id"] for file in attached]
+        files.attach_again(conversation.conversation_id, conversation.conversation_id, {asked.message_id: ids})
     return Started(conversation, asked, reply, abandoned, embedded)
 
 

@@ -24,6 +24,7 @@ from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
 from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
+from webapp.llm.events import text_of_parts
 from webapp.llm.pool import ChatPool, Switched
 from webapp.llm.target import Target
 from webapp.tools.calls import ToolRun
@@ -167,7 +168,7 @@ class Turn:
             self.shop.writer,
             self.progress,
             tokens=assembled.tool_tokens,
-            words=[str(message["content"]) for message in prompt if message["role"] == "user"],
+            words=[said(message["content"]) for message in prompt if message["role"] == "user"],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
             begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
@@ -267,6 +268,11 @@ async def _unstoppable(work: Coroutine[Any, Any, None]) -> None:
             if task.cancelled():
                 raise
             _go_on()
+
+
+def said(content: object) -> str:
+    """The words of a message, without its pictures."""
+    return content if isinstance(content, str) else text_of_parts(content)
 
 
 def _go_on() -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from flask import Flask
@@ -16,15 +17,16 @@ from webapp.chat.finish import Finished
 from webapp.chat.followup import queue_jobs
 from webapp.config import Settings
 from webapp.database import write_transaction
+from webapp.files.pictures import filled
 from webapp.llm.chat import ToolCall
 from webapp.retrieval.service import catch_up
 from webapp.tools.calls import ToolRun
 from webapp.tools.memory import run_tool
 
-STARTS, ENDS, SAVES = 1, 2, 1
-"""Threads that read for turns that begin, that write for those that end or use a tool, and that store what there is of
-those that go on: none waits for the other. More would not make it faster, for Python computes on one thread at a time,
-but would hold up the running streams."""
+STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
+"""Threads that read for turns that begin, that write for those that end or use a tool, that store what there is of
+those that go on, and that read pictures for prompts: none waits for the other. More would not make it faster, for
+Python computes on one thread at a time, but would hold up the running streams."""
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ class TurnDatabase:
         self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
         self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
         self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
+        self._pictures = ThreadPoolExecutor(PICTURES, thread_name_prefix="turn-pictures")
         self._reading = 0
 
     async def assemble(self, turn_id: int, embedded: Future[Any] | None) -> assembly.Assembled:
@@ -54,9 +57,13 @@ class TurnDatabase:
 
         self._reading += 1
         try:
-            return await self._call(self._starts, work)
+            assembled = await self._call(self._starts, work)
         finally:
             self._reading -= 1
+        if any(isinstance(message["content"], list) for message in assembled.messages):
+            messages = await self._call(self._pictures, lambda: filled(assembled.messages))
+            return replace(assembled, messages=messages)
+        return assembled
 
     async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun:
         """Carry out what the model asks for."""
@@ -107,7 +114,7 @@ class TurnDatabase:
 
     def close(self) -> None:
         """Take no more work."""
-        for pool in (self._starts, self._ends, self._saves):
+        for pool in (self._starts, self._ends, self._saves, self._pictures):
             pool.shutdown(wait=False)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import request, send_file
+from flask import Response, request, send_file
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
@@ -12,7 +12,7 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.files import service
-from webapp.files.schemas import FileList, FileOut, FilePath, PageOut, PagePath
+from webapp.files.schemas import FileList, FileOut, FilePath, PageOut, PagePath, PictureQuery
 from webapp.web import PageQuery, accepts_files, api_blueprint
 
 blueprint = api_blueprint("files_api", __name__, tag="Files")
@@ -68,6 +68,16 @@ def file_page(path: PagePath) -> dict[str, Any]:
     return PageOut(file_id=row.file_id, page=page.page, pages=row.pages, text=page.text).model_dump(mode="json")
 
 
+@blueprint.get(
+    "/files/<int:file_id>/picture",
+    responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
+)
+@signed_in
+def file_picture(path: FilePath, query: PictureQuery) -> Any:
+    """A picture as models see it: turned, scaled, without what the camera wrote into it; or a page of a PDF."""
+    return send_picture(path.file_id, query)
+
+
 @blueprint.delete("/files/<int:file_id>", responses={204: None})
 @signed_in
 def delete_file(path: FilePath) -> tuple[str, int]:
@@ -75,6 +85,15 @@ def delete_file(path: FilePath) -> tuple[str, int]:
     service.delete_file(current_user_id(), path.file_id)
     db.session.commit()
     return "", 204
+
+
+def send_picture(file_id: int, query: PictureQuery) -> Any:
+    """A picture of one of the caller's files, to be shown: it was made here, so nothing in it can run."""
+    place = service.picture_path(
+        current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
+    )
+    db.session.remove()
+    return Response(place.read_bytes(), mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
 def send_content(file_id: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, String, Text
+from sqlalchemy import ForeignKey, Index, String, Text, text
 from sqlalchemy.dialects.mysql import MEDIUMTEXT
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -15,7 +15,10 @@ MODES = ("whole", "search")
 
 
 class File(Base):
-    """A file of one person. Its bytes lie in storage under `digest`, which files with the same content share."""
+    """A file of one person. Its bytes lie in storage under `digest`, which files with the same content share.
+
+    `picture_pages` counts the pages without text, which are pictures.
+    """
 
     __tablename__ = "files"
     __table_args__ = (
@@ -34,7 +37,13 @@ class File(Base):
     reason: Mapped[str | None] = mapped_column(String(255))
     pages: Mapped[int] = mapped_column(default=0)
     tokens: Mapped[int] = mapped_column(default=0)
+    picture_pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a picture that can be shown."""
+        return self.status == "ready" and self.media_type.startswith("image/")
 
 
 class FilePage(Base):

@@ -8,7 +8,9 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.files import service
-from webapp.files.api import limit_files, send_content
+from webapp.files.api import limit_files, send_content, send_picture
+from webapp.files.kinds import PDF
+from webapp.files.schemas import PictureQuery
 from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
@@ -52,7 +54,26 @@ def show(file_id: int) -> ViewResult:
     row = service.get_file(current_user_id(), file_id)
     number = max(1, request.args.get("page", 1, type=int))
     page = service.page_of(current_user_id(), file_id, min(number, row.pages)) if row.pages else None
-    return render_template("files/file.html", file=row, page=page)
+    return render_template(
+        "files/file.html",
+        file=row,
+        page=page,
+        drawn=row.media_type == PDF,
+        words=request.args.get("words", "")[:500],
+    )
+
+
+@blueprint.get("/files/<int:file_id>/picture")
+@signed_in
+def picture(file_id: int) -> ViewResult:
+    """A picture, or a page of a PDF, as models and readers see it."""
+    found = request.args
+    query = PictureQuery(
+        page=min(max(found.get("page", 0, type=int), 0), 100_000),
+        words=found.get("words", "")[:500],
+        size="small" if found.get("size") == "small" else "full",
+    )
+    return send_picture(file_id, query)  # type: ignore[no-any-return]  # a Response
 
 
 @blueprint.get("/files/<int:file_id>/content")

@@ -72,9 +72,9 @@ def read(data: bytes, media_type: str) -> list[str]:
         if total > MOST_CHARACTERS:
             pages = [*pages[:number], page[: max(0, len(page) - (total - MOST_CHARACTERS))] + "\n[… cut]"]
             break
-    if not any(page.strip() for page in pages):
-        raise Unreadable("There is no text in it. If it was scanned, it holds pictures of pages only.")
-    return pages
+    if media_type != PDF and not any(page.strip() for page in pages):
+        raise Unreadable("There is no text in it.")
+    return pages  # a page of a PDF without text is a picture
 
 
 def pieces(text: str, size: int) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from webapp.files.models import File
@@ -17,6 +19,12 @@ class PagePath(BaseModel):
     number: Id
 
 
+class PictureQuery(BaseModel):
+    page: int = Field(0, ge=0, le=100_000, description="Of a PDF; 0 for a file that is a picture.")
+    words: str = Field("", max_length=500, description="Marked on the page where they stand there.")
+    size: Literal["small", "full"] = "full"
+
+
 class FileOut(BaseModel):
     file_id: int
     name: str
@@ -25,6 +33,7 @@ class FileOut(BaseModel):
     status: str = Field(description="`ready`, or `unreadable` with the reason.")
     reason: str | None
     pages: int
+    picture_pages: int = Field(description="Pages without text, such as scanned ones.")
     tokens: int = Field(description="What it takes of a prompt when it is put there whole.")
     created_at: Instant
 
@@ -38,6 +47,7 @@ class FileOut(BaseModel):
             status=row.status,
             reason=row.reason,
             pages=row.pages,
+            picture_pages=row.picture_pages,
             tokens=row.tokens,
             created_at=row.created_at,
         )

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any
 
 from sqlalchemy import Select, delete, func, insert, select
 
 from webapp.accounts.signals import account_deleted
 from webapp.database import after_commit, db
-from webapp.errors import Conflict, Invalid, NotFound, TooLarge, Unavailable
+from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
-from webapp.files.kinds import Refused, kind_of, safe_name
+from webapp.files import pictures
+from webapp.files.bounded import run_bounded
+from webapp.files.kinds import PDF, Refused, kind_of, safe_name
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.text.tokens import estimate_tokens
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
-SECONDS = 60
 MOST_FILES = 2_000
 MOST_ATTACHED = 20
 """Files that one message may carry."""
-ROOT = Path(__file__).resolve().parents[2]
-_readers = BoundedSemaphore(2)
-"""Files that one process reads at a time; whoever comes later waits."""
 
 
 def init_files() -> None:
@@ -53,8 +47,14 @@ def take_in(user_id: int, name: str, data: bytes) -> File:
     db.session.rollback()
     digest = hashlib.sha256(data).hexdigest()
     path = _keep(digest, data)
-    pages, reason = ([], None) if media_type.startswith("image/") else _read(path, media_type)
-    tokens = [estimate_tokens(text) for text in pages]
+    seen = 0
+    pages: list[str]
+    if media_type.startswith("image/"):
+        pages = []
+        reason, seen = _look(digest, media_type)
+    else:
+        pages, reason = _read(path, media_type)
+    tokens = [estimate_tokens(text) if text else pictures.page_tokens() for text in pages]
     row = File(
         user_id=user_id,
         digest=digest,
@@ -64,7 +64,8 @@ def take_in(user_id: int, name: str, data: bytes) -> File:
         status="unreadable" if reason else "ready",
         reason=reason,
         pages=len(pages),
-        tokens=sum(tokens),
+        tokens=sum(tokens) + seen,
+        picture_pages=sum(not text for text in pages),
     )
     db.session.add(row)
     db.session.flush()
@@ -112,6 +113,21 @@ def path_of(row: File) -> Path:
     return _place(row.digest)
 
 
+def picture_path(user_id: int, file_id: int, *, page: int = 0, words: str = "", small: bool = False) -> Path:
+    """Where a picture of a file lies: of a page, with some words marked, or of a file that is one.
+
+    Raises NotFound, Invalid where it cannot be drawn, Unavailable.
+    """
+    row = get_file(user_id, file_id)
+    is_page = row.media_type == PDF and 1 <= page <= row.pages
+    if not is_page and (page or not row.is_picture):
+        raise NotFound("There is no picture of this.")
+    digest, media_type = row.digest, row.media_type
+    db.session.rollback()  # drawing takes a moment
+    edge = pictures.THUMBNAIL if small else pictures.size_of_views()
+    return pictures.drawn(digest, media_type, [pictures.Wish(page, edge, words)])[0]
+
+
 def delete_file(user_id: int, file_id: int) -> None:
     """Delete a file with its text; conversations it was attached to lose it. Raises NotFound."""
     row = get_file(user_id, file_id)
@@ -134,7 +150,7 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
         db.session.add(
             MessageFile(message_id=message_id, file_id=row.file_id, conversation_id=conversation_id, mode=mode)
         )
-        names.append({"file_id": row.file_id, "name": row.name})
+        names.append({"file_id": row.file_id, "name": row.name} | ({"picture": True} if row.is_picture else {}))
     db.session.flush()
     return names
 
@@ -154,26 +170,17 @@ def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Se
     return bool(rows)
 
 
+def _look(digest: str, media_type: str) -> tuple[str | None, int]:
+    """Why a picture cannot be shown, or what it takes of a prompt."""
+    try:
+        return None, pictures.first_look(digest, media_type)
+    except Invalid as error:
+        return str((error.errors or [{"msg": error.detail}])[0]["msg"]), 0
+
+
 def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
     """The pages of a file, or why there are none; read in a process of its own, within limits."""
-    if not _readers.acquire(timeout=SECONDS):
-        raise Unavailable("Too many files are being read. Try again in a moment.")
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "webapp.files.reading", str(path), media_type],
-            cwd=ROOT,
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-            env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
-        )
-        answer = json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        return [], "It takes too long to read."
-    except ValueError:
-        return [], "The file is damaged, or needs too much memory to be read."
-    finally:
-        _readers.release()
+    answer = run_bounded("webapp.files.reading", str(path), media_type)
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
@@ -189,7 +196,7 @@ def _keep(digest: str, data: bytes) -> Path:
 
 
 def _place(digest: str) -> Path:
-    return app_settings().var_dir.absolute() / "files" / digest[:2] / digest
+    return pictures.place(digest)
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
@@ -204,12 +211,13 @@ def _drop_unnamed(digest: str) -> None:
     """Delete the bytes after the commit if no file names them."""
     if db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is None:
         path = _place(digest)
-        after_commit(lambda: _drop(path))
+        after_commit(lambda: _drop(path, digest))
 
 
-def _drop(path: Path) -> None:
+def _drop(path: Path, digest: str) -> None:
     with suppress(FileNotFoundError):
         path.unlink()
+    pictures.drop(digest)
 
 
 def _owned(user_id: int) -> Select[File]:

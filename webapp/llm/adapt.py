@@ -9,9 +9,11 @@ from typing import Any
 from .alternation import alternating, without_system
 from .capabilities import Capabilities
 from .errors import ContextTooLong, error_fields, from_exception
+from .seeing import has_pictures, without_pictures
 
 # Words by which servers name the part they refuse, in their `param` or in their message.
 _NAMES = {
+    "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
     "stream_options": ("stream_options", "include_usage"),
     "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
@@ -22,10 +24,12 @@ _NAMES = {
 # A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
 _REFUSAL = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra |not permitted|not allowed"
-    r"|additional propert|not implemented|requires? -|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
+    r"|additional propert|not implemented|requires? -"
+    r"|not a multi-?modal|must be a string|expected a string"
+    r"|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
-_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages"}
+_SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
 
 
 def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
@@ -39,6 +43,8 @@ def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
     if not _REFUSAL.search(text) or _VALUE.search(text) or isinstance(from_exception(exc), ContextTooLong):
         return None
     for feature, names in _NAMES.items():
+        if feature == "images" and not has_pictures(body.get("messages", ())):
+            continue
         if _SENT_AS.get(feature, feature) in body and any(name in text for name in names):
             return feature
     return None
@@ -54,6 +60,8 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
     result = dict(body)
     if "messages" in result:
         result["messages"] = alternating(result["messages"])
+        if drops("images"):
+            result["messages"] = without_pictures(result["messages"])
         if not drops("bare_calls"):
             result["messages"] = _without_thoughts(result["messages"])
     if drops("tools"):

@@ -12,6 +12,7 @@ from .capabilities import Capabilities
 from .chat import ChatClient, Message
 from .errors import ModelError, ModelUnavailable, RateLimited
 from .events import Event, ReasoningDelta
+from .seeing import without_pictures
 from .settings import ModelSettings
 from .target import Target
 
@@ -54,7 +55,7 @@ class ChatPool:
             delivered = False
             try:
                 events = client.stream(
-                    messages,
+                    without_pictures(messages) if target is not None and target.sees is False else messages,
                     model=target.model if target else None,
                     tools=tools,
                     max_tokens=max_tokens,

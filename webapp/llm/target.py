@@ -13,7 +13,8 @@ from .settings import ModelSettings
 class Target:
     """A model, where it is, and what is sent along; `id` is the name under which people chose it.
 
-    `builtin_tools` tells whether arithmetic and dates are offered to it.
+    `builtin_tools` tells whether arithmetic and dates are offered to it, `sees` whether it takes pictures, where a test
+    found out.
     """
 
     id: str
@@ -22,6 +23,7 @@ class Target:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     context_window: int | None = None
     builtin_tools: bool = True
+    sees: bool | None = None
 
     @property
     def server(self) -> tuple[object, ...]:

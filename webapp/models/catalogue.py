@@ -149,6 +149,7 @@ def _load(home: ModelSettings) -> list[Offered]:
             {name: value for name, value in offer.parameters.items() if value is not None},
             offer.context_window,
             connection.builtin_tools,
+            _sees(connection, offer.model),
         )
         offered.append(
             Offered(
@@ -163,6 +164,13 @@ def _load(home: ModelSettings) -> list[Offered]:
             )
         )
     return offered
+
+
+def _sees(connection: ModelConnection, model: str) -> bool | None:
+    """Whether a model takes pictures; None where the test of its connection tried another one, or could not tell."""
+    result = connection.test_result or {}
+    found = result.get("images") if result.get("model") == model else None
+    return bool(found.get("ok")) if isinstance(found, dict) else None
 
 
 def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import struct
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +20,8 @@ from webapp.llm.settings import ModelSettings
 
 SECONDS = 20.0
 MOST_NAMES = 300
-_PIXEL = (
-    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
-    "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
+_EDGE = 64
+"""Of the picture that is tried: several servers refuse smaller ones."""
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -58,7 +59,10 @@ def probe(settings: ModelSettings, model: str | None) -> dict[str, Any]:
             found["streaming"] = _try(lambda: _stream(settings, wanted))
             found["tools"] = _try(lambda: _raw(settings, wanted, tools=[_TOOL]))
             found["structured"] = _try(lambda: _structured(with_model, wanted))
-            picture = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": _PIXEL}}]
+            picture = [
+                {"type": "text", "text": "What is this?"},
+                {"type": "image_url", "image_url": {"url": _square()}},
+            ]
             found["images"] = _try(lambda: _raw(settings, wanted, messages=[{"role": "user", "content": picture}]))
         found["embeddings"] = _try(lambda: _embed(settings))
     finally:
@@ -79,6 +83,18 @@ def _try(work: Callable[[], Any]) -> dict[str, Any]:
         return {"ok": False, "detail": error.detail}
     except Exception as error:  # whatever a foreign server answers; never its text, which may tell keys
         return {"ok": False, "detail": from_exception(error).detail}
+
+
+def _square() -> str:
+    """A small green picture."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = (b"\x00" + b"\x20\x80\x40" * _EDGE) * _EDGE
+    head = struct.pack(">IIBBBBB", _EDGE, _EDGE, 8, 2, 0, 0, 0)
+    data = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + data).decode()
 
 
 def _say(text: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from .pace import Flow, Pacer
 from .replies import reply_to
-from .script import Fault, Rule, Script, alternates, has_bare_calls
+from .script import Fault, Rule, Script, alternates, has_bare_calls, has_images
 from .tasks import run_task
 from .tasks.request import task_request
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
@@ -49,6 +49,8 @@ def checked(body: Any, script: Script | None) -> dict[str, Any]:
     if script is None and body["model"] != CHAT_MODEL:
         text = f"The model does not exist; this server has '{CHAT_MODEL}'."
         raise Refusal(404, error(text, code="model_not_found", param="model"))
+    if script is None and has_images(body):
+        raise Refusal(400, error("This model does not support image input."))
     return body
 
 
@@ -74,6 +76,8 @@ def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
         raise Refusal(400, error("System role not supported"))
     if fault.strict_roles and not alternates(body):
         raise Refusal(400, error("Conversation roles must alternate user/assistant/user/assistant/..."))
+    if fault.refuse_images and has_images(body):
+        raise Refusal(400, error("image input is not supported by this model"))
     if fault.refuse_bare_calls and has_bare_calls(body):
         raise Refusal(400, error("Missing `reasoning_content` field in the assistant message at message index 2."))
     if kinds and wanted and (kinds is True or wanted.get("type") in kinds):

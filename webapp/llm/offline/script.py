@@ -37,6 +37,7 @@ class Fault:
     refuse_base64: bool = False
     refuse_system: bool = False  # as Gemma's template does
     strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
+    refuse_images: bool = False
     refuse_bare_calls: bool = False  # as DeepSeek does: calls of tools must come back with what was thought before them
 
     def applies_only_to(self, body: dict[str, Any]) -> bool | None:
@@ -111,6 +112,7 @@ def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
         (fault.refuse_base64, body.get("encoding_format") == "base64"),
         (fault.refuse_system, "system" in _roles(body)),
         (fault.strict_roles, not alternates(body)),
+        (fault.refuse_images, has_images(body)),
         (fault.refuse_bare_calls, has_bare_calls(body)),
     ]
 
@@ -121,6 +123,12 @@ def alternates(body: dict[str, Any]) -> bool:
     spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
     has_tools = "tool" in _roles(body)
     return has_tools or spoken == [("user", "assistant")[place % 2] for place in range(len(spoken))]
+
+
+def has_images(body: dict[str, Any]) -> bool:
+    """Whether a message carries a picture."""
+    contents = [message.get("content") for message in body.get("messages") or ()]
+    return any(part.get("type") == "image_url" for parts in contents if isinstance(parts, list) for part in parts)
 
 
 def has_bare_calls(body: dict[str, Any]) -> bool:

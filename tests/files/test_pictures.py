@@ -1,0 +1,234 @@
+"""Pictures: turned, scaled and stripped for models that see, named for those that do not; scanned pages and quotes."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from typing import Any
+
+import PIL.Image
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.files.test_files import _send, pdf
+from tests.support.people import ApiClient, Person
+from tests.support.work import work_off
+from webapp.extensions import app_settings
+from webapp.files import drawing, pictures
+from webapp.files.kinds import PDF
+from webapp.files.picture import picture_tokens
+from webapp.llm.offline.testing import ServerHandle
+
+
+def photo(width: int = 400, height: int = 200, form: str = "JPEG", *, turned: bool = False, mode: str = "RGB") -> bytes:
+    """A picture, red on its left and blue on its right; with a place, and held on its side where it is `turned`."""
+    made = PIL.Image.new(mode, (width, height), "blue")
+    made.paste(PIL.Image.new(mode, (width // 2, height), "red"), (0, 0))
+    exif = PIL.Image.Exif()
+    if turned:
+        exif[0x0112] = 6
+    exif[0x010E] = "SECRET PLACE"
+    exif.get_ifd(0x8825)[2] = (48.0, 8.0, 13.0)
+    out = io.BytesIO()
+    made.save(out, form, **({"exif": exif} if form in ("JPEG", "WEBP", "PNG") else {}))
+    return out.getvalue()
+
+
+def scan(*pages: str) -> bytes:
+    """A PDF some of whose pages are pictures (empty ones here)."""
+    return pdf(*pages)
+
+
+def ask(client: ApiClient, text: str, *file_ids: int, **fields: Any) -> dict[str, Any]:
+    """Send a message with files and wait for the reply; the reply."""
+    if "conversation_id" not in fields:
+        fields["conversation_id"] = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    body = {"content": text, "file_ids": list(file_ids)} | {k: v for k, v in fields.items() if k == "model"}
+    sent = client.post(f"/api/conversations/{fields['conversation_id']}/messages", json=body)
+    assert sent.status_code == 202, sent.text
+    answer = client.get(f"/api/messages/{sent.get_json()['message']['message_id']}/response?wait=20")
+    assert answer.status_code == 200, answer.text
+    return answer.get_json()
+
+
+def chat_calls(model: ServerHandle) -> list[list[dict[str, Any]]]:
+    """The messages of what was asked for replies."""
+    return [call["messages"] for call in model.calls() if call["stream"]]
+
+
+def seen(messages: list[dict[str, Any]]) -> list[PIL.Image.Image]:
+    """The pictures in a request."""
+    parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
+    urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+    return [PIL.Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) for url in urls]
+
+
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF"])
+def test_a_picture_goes_to_the_model_small_upright_and_without_its_place(
+    client: ApiClient, model: ServerHandle, form: str
+) -> None:
+    turned = form != "GIF"
+    file = _send(client, photo(2400, 1200, form, turned=turned), f"bees.{form.lower()}").get_json()
+    assert (file["status"], file["pages"]) == ("ready", 0)
+    ask(client, "What is to be seen?", file["file_id"])
+    (picture,) = seen(chat_calls(model)[-1])
+    assert picture.size == ((640, 1280) if turned else (1280, 640))
+    assert file["tokens"] == picture_tokens(640, 1280)
+    assert not picture.getexif()
+    assert b"SECRET PLACE" not in picture.fp.read() if picture.fp else True
+    red, _, blue = picture.getpixel((5, 5))
+    assert red > 200 and blue < 60
+    asked = chat_calls(model)[-1][-1]["content"]
+    assert [part["text"] for part in asked if part["type"] == "text"][0] == f"[bees.{form.lower()}]"
+    assert asked[-1]["text"].endswith("What is to be seen?")
+
+
+def test_what_is_see_through_stands_on_white() -> None:
+    out = io.BytesIO()
+    PIL.Image.new("RGBA", (20, 20), (0, 0, 0, 0)).save(out, "PNG")
+    (made,) = drawing.draw(out.getvalue(), "image/png", [{"page": 0, "edge": 20, "words": ""}])
+    assert PIL.Image.open(io.BytesIO(base64.b64decode(made["data"]))).getpixel((9, 9)) == (255, 255, 255)
+
+
+def test_later_turns_begin_with_the_same_bytes_and_a_picture_is_no_evidence(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    file = _send(client, photo(), "bees.jpg").get_json()
+    first = ask(client, "I keep bees. Look.", file["file_id"])
+    ask(client, "And what else?", conversation_id=first["conversation_id"])
+    one, two = chat_calls(model)
+    assert two[: len(one)][0] == one[0]
+    assert two[1]["content"][:2] == one[1]["content"][:2]
+    assert len(seen(two)) == 1
+    work_off(app)
+    background = [call for call in model.calls() if not call["stream"] and call["path"] == "chat"]
+    assert background
+    assert "image_url" not in str([call["messages"] for call in background])
+
+
+def test_a_model_that_does_not_see_is_told_that_there_was_a_picture(client: ApiClient, model: ServerHandle) -> None:
+    model.script(match="Look", reply="I cannot see it.", times=None)
+    model.script(match="Look", fault={"refuse_images": True}, times=None)
+    file = _send(client, photo(), "bees.jpg").get_json()
+    reply = ask(client, "Look.", file["file_id"], model="blind")
+    assert (reply["status"], reply["content"]) == ("complete", "I cannot see it.")
+    sent = chat_calls(model)[-1][-1]["content"]
+    assert isinstance(sent, str)
+    assert "[bees.jpg]" in sent and "cannot see it" in sent
+    before = len(chat_calls(model))
+    ask(client, "Look again.", conversation_id=reply["conversation_id"], model="blind")
+    assert len(chat_calls(model)) == before + 1  # it is known by now
+
+
+def test_pictures_that_do_not_fit_are_named_and_the_newest_are_shown(client: ApiClient, model: ServerHandle) -> None:
+    ids = [_send(client, photo(1280, 1270 + n), f"{n}.jpg").get_json()["file_id"] for n in range(4)]
+    first = ask(client, "The first ones.", ids[0], ids[1])
+    ask(client, "The last ones.", ids[2], ids[3], conversation_id=first["conversation_id"])
+    last = chat_calls(model)[-1]
+    assert len(seen(last)) == 2
+    assert "2.jpg" in str(last[-1]["content"])
+    assert "no room to show it" in str(last[1]["content"])
+
+
+def test_an_edited_message_keeps_its_pictures(client: ApiClient, model: ServerHandle) -> None:
+    file = _send(client, photo(), "bees.jpg").get_json()
+    reply = ask(client, "Look.", file["file_id"])
+    asked = client.get(f"/api/conversations/{reply['conversation_id']}/messages").get_json()["messages"][0]
+    again = client.post(f"/api/messages/{asked['message_id']}/edit", json={"content": "Look closer."}).get_json()
+    client.get(f"/api/messages/{again['message']['message_id']}/response?wait=20")
+    assert len(seen(chat_calls(model)[-1])) == 1
+
+
+def test_a_picture_that_is_broken_or_huge_is_unreadable(client: ApiClient) -> None:
+    broken = _send(client, photo()[:300], "bees.jpg").get_json()
+    assert (broken["status"], broken["tokens"]) == ("unreadable", 0)
+    out = io.BytesIO()
+    PIL.Image.new("1", (12_000, 12_000)).save(out, "PNG")
+    huge = _send(client, out.getvalue(), "huge.png").get_json()
+    assert huge["status"] == "unreadable"
+    assert "megapixels" in huge["reason"]
+
+
+def test_pictures_are_shown_to_their_owner_and_go_with_their_file(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    api: Callable[[Person], ApiClient],
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    anonymous: FlaskClient,
+) -> None:
+    file = _send(client, photo(2000, 1000), "bees.jpg").get_json()
+    place = f"/files/{file['file_id']}/picture"
+    mine = login(user)
+    small = mine.get(f"{place}?size=small")
+    assert small.mimetype == "image/jpeg"
+    assert PIL.Image.open(io.BytesIO(small.data)).size == (320, 160)
+    assert PIL.Image.open(io.BytesIO(client.get(f"/api{place}").data)).size == (1280, 640)
+    assert place in mine.get(f"/files/{file['file_id']}").text
+    for other in (make_user(), make_user(is_admin=True)):
+        assert api(other).get(f"/api{place}").status_code == 404
+        assert login(other).get(place).status_code == 404
+    assert anonymous.get(f"/api{place}").status_code == 401
+    assert client.get(f"/api{place}?page=1").status_code == 404
+    assert client.get(f"/api{place}?page=x").status_code == 422
+    text = _send(client, b"words", "a.txt").get_json()
+    assert client.get(f"/api/files/{text['file_id']}/picture").status_code == 404
+    assert list(_files(app).rglob("*.pictures"))
+    client.delete(f"/api/files/{file['file_id']}")
+    assert mine.get(place).status_code == 404
+
+
+def _files(app: Flask) -> Any:
+    with app.app_context():
+        return app_settings().var_dir.absolute() / "files"
+
+
+def test_scanned_pages_are_counted_and_sent_as_pictures(
+    client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
+) -> None:
+    file = _send(client, scan("Bees dance.", "", "They eat nectar.", ""), "scan.pdf").get_json()
+    assert (file["status"], file["pages"], file["picture_pages"]) == ("ready", 4, 2)
+    assert "2 of 4 pages are pictures" in login(user).get(f"/files/{file['file_id']}").text
+    ask(client, "What does it say?", file["file_id"])
+    sent = chat_calls(model)[-1]
+    assert "Bees dance." in sent[0]["content"] and "[This page is a picture.]" in sent[0]["content"]
+    assert len(seen(sent)) == 2
+    assert "[scan.pdf, page 2]" in str(sent[-1]["content"])
+    whole = _send(client, scan("", ""), "all.pdf").get_json()
+    assert whole["picture_pages"] == 2
+    ask(client, "And this?", whole["file_id"])
+    assert len(seen(chat_calls(model)[-1])) == 2
+
+
+def test_a_page_is_drawn_with_the_words_marked(client: ApiClient) -> None:
+    file = _send(client, pdf("Nothing here.", "Bees dance\nin the dark of the hive."), "bees.pdf").get_json()
+    place = f"/api/files/{file['file_id']}/picture?page=2"
+    plain = client.get(place)
+    marked = client.get(f"{place}&words=dance in the   DARK")
+    assert plain.mimetype == marked.mimetype == "image/jpeg"
+    assert not _yellow(plain.data)
+    assert _yellow(marked.data)
+    assert not _yellow(client.get(f"{place}&words=wasps").data)
+    assert client.get(f"/api/files/{file['file_id']}/picture?page=3").status_code == 404
+    assert client.get(f"/api/files/{file['file_id']}/picture").status_code == 404
+
+
+def _yellow(data: bytes) -> bool:
+    picture = PIL.Image.open(io.BytesIO(data)).convert("RGB")
+    return any(red > 230 and green > 200 and blue < 190 for red, green, blue in set(picture.get_flattened_data()))
+
+
+def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MOST_KEPT", 3)
+    data = pdf(*["A page."] * 5)
+    digest = "f" * 64
+    pictures.place(digest).parent.mkdir(parents=True, exist_ok=True)
+    pictures.place(digest).write_bytes(data)
+    for page in range(1, 6):
+        pictures.drawn(digest, PDF, [pictures.Wish(page, 100)])
+    assert len(list(pictures.folder(digest).iterdir())) == 3
+    pictures.drop(digest)
+    pictures.place(digest).unlink()

@@ -1,0 +1,42 @@
+"""Running what reads or draws a file in a process of its own, within limits on time; it sets those on memory itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import Any
+
+from webapp.errors import Unavailable
+
+SECONDS = 60
+ROOT = Path(__file__).resolve().parents[2]
+_readers = BoundedSemaphore(2)
+"""Files that one process reads at a time; whoever comes later waits."""
+
+
+def run_bounded(module: str, *arguments: str, seconds: float | None = None) -> dict[str, Any]:
+    """What a module writes as JSON; {"error": reason} where it is stopped or breaks. Raises Unavailable."""
+    limit = seconds or SECONDS
+    if not _readers.acquire(timeout=limit):
+        raise Unavailable("Too many files are being read. Try again in a moment.")
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=limit,
+            check=False,
+            env={"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"},
+        )
+        answer = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"error": "It takes too long to read."}
+    except ValueError:
+        return {"error": "The file is damaged, or needs too much memory to be read."}
+    finally:
+        _readers.release()
+    return answer if isinstance(answer, dict) else {"error": "The file is damaged."}
