@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from webapp.languages.marks import N_
+
 
 class DomainError(Exception):
     """An expected failure with a sentence for whoever caused it."""
 
     status = 400
-    title = "Bad request"
+    title = N_("Bad request")
 
     def __init__(self, detail: str = "", *, errors: list[dict[str, Any]] | None = None, retry_after: int | None = None):
         super().__init__(detail or self.title)
@@ -21,7 +23,7 @@ class DomainError(Exception):
 class Invalid(DomainError):
     """Well-formed, but not acceptable; `errors` says which field."""
 
-    status, title = 422, "Not acceptable"
+    status, title = 422, N_("Not acceptable")
 
     @classmethod
     def field(cls, name: str, message: str) -> Invalid:
@@ -30,39 +32,39 @@ class Invalid(DomainError):
 
 
 class Unauthenticated(DomainError):
-    status, title = 401, "Sign in first"
+    status, title = 401, N_("Sign in first")
 
 
 class Forbidden(DomainError):
-    status, title = 403, "Not allowed"
+    status, title = 403, N_("Not allowed")
 
 
 class NotFound(DomainError):
     """It does not exist, or it belongs to somebody else: the two are not told apart."""
 
-    status, title = 404, "Not found"
+    status, title = 404, N_("Not found")
 
 
 class Conflict(DomainError):
-    status, title = 409, "Conflict"
+    status, title = 409, N_("Conflict")
 
 
 class TooLarge(DomainError):
-    status, title = 413, "Too large"
+    status, title = 413, N_("Too large")
 
 
 class UnsupportedMediaType(DomainError):
-    status, title = 415, "Unsupported media type"
+    status, title = 415, N_("Unsupported media type")
 
 
 class TooMany(DomainError):
-    status, title = 429, "Too many requests"
+    status, title = 429, N_("Too many requests")
 
 
 class Unavailable(DomainError):
     """Something this request needs is away for the moment."""
 
-    status, title = 503, "Unavailable for the moment"
+    status, title = 503, N_("Unavailable for the moment")
 
     def __init__(self, detail: str = "", *, retry_after: int = 5):
         super().__init__(detail, retry_after=retry_after)
@@ -72,4 +74,4 @@ class OutOfDate(Unavailable):
     """What was read to make something has been forgotten, or is no longer shared, since; made anew it will be right."""
 
     def __init__(self) -> None:
-        super().__init__("Something it was made from was forgotten just now. Try again.", retry_after=1)
+        super().__init__(N_("Something it was made from was forgotten just now. Try again."), retry_after=1)

@@ -10,6 +10,11 @@ from flask import request
 from pydantic import BaseModel, ValidationError
 
 from webapp.errors import Invalid
+from webapp.extensions import this_app
+from webapp.languages import SOURCE
+from webapp.languages.marks import N_
+from webapp.languages.speaking import about_field, language_of, translated
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 
 M = TypeVar("M", bound=BaseModel)
@@ -50,11 +55,31 @@ def sentences(error: Invalid, labels: Mapping[str, str], *, otherwise: str = "")
 
 
 def _sentence(label: str, item: Mapping[str, Any]) -> str:
+    if language_of(this_app()).code != SOURCE:
+        return _translated(label, item["msg"])
     message = str(item["msg"]).removeprefix("Value error, ").strip()
     words = message if message[:1].isupper() or not label else f"{label} {message}"
     words = _LENGTH.sub(rf"{label or 'This'} must have \1 \2 characters", words)
     words = words.replace("Field required", f"{label or 'Something'} is missing")
     return words[:1].upper() + words[1:].rstrip(".") + "."
+
+
+def _translated(label: str, message: str) -> str:
+    """The same in another language, where what is said of a field is a sentence with the field in it."""
+    field = translated(label) if label else _("This")
+    if found := _LENGTH.match(message):
+        said = N_(
+            {
+                "at least": "%(field)s must have at least %(number)s characters.",
+                "at most": "%(field)s must have at most %(number)s characters.",
+            }
+        )
+        return _(said[found[1]], field=field, number=found[2])
+    if message == "Field required":
+        return _("%(field)s is missing.", field=field)
+    if message[:1].isupper():
+        return translated(message)
+    return about_field(message, field) or f"{field}: {translated(message)}"
 
 
 def first_sentence(errors: Iterable[str]) -> str:

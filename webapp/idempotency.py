@@ -15,6 +15,7 @@ from webapp.accounts.auth import current_user_id
 from webapp.accounts.models import IdempotencyKey
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
+from webapp.languages.marks import say
 
 HEADER = "Idempotency-Key"
 
@@ -45,7 +46,7 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
                 g.idempotency = row
                 return function(*args, **kwargs)
             if stored.request_hash != digest:
-                raise Conflict(f"This {HEADER} was used for a different request.")
+                raise Conflict(say("This %(header)s was used for a different request.", header=HEADER))
             return (replay or _replay)(stored.body, stored.status)
 
         wrapper.idempotent = True  # type: ignore[attr-defined]  # the API's description says so

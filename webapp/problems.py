@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +19,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from webapp.database import database_is_away, database_is_full, db
 from webapp.errors import DomainError, Unavailable
 from webapp.extensions import limiter
+from webapp.languages.marks import N_, Sentence
 from webapp.web import wants_json, wants_partial
 
 log = logging.getLogger(__name__)
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 Shape = Callable[[int, str, Sequence[dict[str, Any]] | None], Response]
 """A response from a status, a sentence and what is wrong with the fields."""
 _SHAPES = "error_shapes"
-UNKNOWN_PAGE = "This page does not exist."
+UNKNOWN_PAGE = N_("This page does not exist.")
 
 
 def speak(app: Flask, prefix: str, shape: Shape) -> None:
@@ -56,10 +57,15 @@ def problem(
 
 def field_errors(error: ValidationError) -> list[dict[str, Any]]:
     """pydantic's findings as the contract's `{loc, msg}` list, without echoing the input."""
-    return [
-        {"loc": [str(part) for part in item["loc"]], "msg": item["msg"].removeprefix("Value error, ")}
-        for item in error.errors()
-    ]
+    return [{"loc": [str(part) for part in item["loc"]], "msg": _message(item)} for item in error.errors()]
+
+
+def _message(item: Mapping[str, Any]) -> str:
+    """What a validator of ours said, which can be said in other languages, or pydantic's own words."""
+    raised = item.get("ctx", {}).get("error")
+    if isinstance(raised, ValueError) and raised.args and isinstance(raised.args[0], Sentence):
+        return raised.args[0]
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def validation_problem(error: ValidationError) -> Response:
@@ -137,9 +143,9 @@ def init_errors(app: Flask) -> None:
         _forget_session()
         if database_is_away(error):
             log.warning("database away: %s", type(error).__name__)
-            detail = "The database cannot be reached. Nothing was changed; try again soon."
+            detail = N_("The database cannot be reached. Nothing was changed; try again soon.")
             if database_is_full(error):
-                detail = "The database has no room left. Nothing was changed; the disk has to be cleared first."
+                detail = N_("The database has no room left. Nothing was changed; the disk has to be cleared first.")
             return present(503, Unavailable.title, detail, retry_after=5)
         return _unexpected(error)
 
@@ -148,7 +154,9 @@ def init_errors(app: Flask) -> None:
     def _redis(error: Exception) -> Response:
         _forget_session()
         log.warning("redis away: %s", type(error).__name__)
-        return present(503, Unavailable.title, "A service this needs cannot be reached. Try again soon.", retry_after=5)
+        return present(
+            503, Unavailable.title, N_("A service this needs cannot be reached. Try again soon."), retry_after=5
+        )
 
     @app.errorhandler(ResponseError)
     def _redis_refused(error: ResponseError) -> Response:
@@ -164,7 +172,7 @@ def init_errors(app: Flask) -> None:
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
-        return present(500, "Something went wrong", "It is not your fault, and it has been written to the log.")
+        return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
 
 
 def _forget_session() -> None:

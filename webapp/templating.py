@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from webapp.languages import SOURCE, figures
 from webapp.languages.folding import Translations, fold
+from webapp.languages.marks import Sentence
 from webapp.languages.speaking import catalog, language_of
 
 STAND_IN = 8_000_000_000_000_000_000
@@ -80,12 +81,18 @@ class Environment(FlaskEnvironment):
 
     def _say(self, message: Any, **values: Any) -> str:
         """What a template could not say when it was compiled, for the text was not known."""
-        text = self._text(str(message))
+        if isinstance(message, Sentence):
+            if message.plural:
+                return self._say_number(message.message, message.plural, message.number, **message.values)
+            text, values = message.message, message.values
+        else:
+            text = message if isinstance(message, str) else str(message)
+        text = self._text(text) if text else text
         return text % values if values else text
 
-    def _say_number(self, message: str, plural: str, num: int, **values: Any) -> str:
+    def _say_number(self, message: str, plural: str, number: int, **values: Any) -> str:
         forms = self._forms(message, plural)
-        return forms[min(self.plural(num), len(forms) - 1)] % {"num": num, **values}
+        return forms[min(self.plural(number), len(forms) - 1)] % {"num": number, **values}
 
 
 class Tongues(Environment):

@@ -24,6 +24,7 @@ from webapp.accounts.schemas import UserSettings
 from webapp.database import database_is_away, db, expect_writes, now, write_transaction
 from webapp.errors import Forbidden, NotFound, Unauthenticated
 from webapp.extensions import app_settings, csrf, login
+from webapp.languages.marks import say
 from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 
 __all__ = [
@@ -180,7 +181,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
         raise Forbidden("A token cannot do this. Sign in, and do it there.")
     wanted = scopes.needed(request.method, request.path, access, getattr(view, "scope", None))
     if not scopes.suffices(identity.scopes, wanted):
-        raise Forbidden(f"This token lacks the scope {' or '.join(sorted(wanted))}.")
+        raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))
 
 
 def _to_login() -> Response:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from webapp.languages.marks import say
+
 MAX_EMAIL = 254
 
 _LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
@@ -25,5 +27,5 @@ def normalise_email(text: str) -> str:
     if not at or not _LOCAL.fullmatch(local) or not all(map(_LABEL.fullmatch, domain.split("."))):
         raise ValueError("is not an e-mail address")
     if len(local) + 1 + len(domain) > MAX_EMAIL:
-        raise ValueError(f"is longer than {MAX_EMAIL} characters")
+        raise ValueError(say("is longer than %(max_email)s characters", max_email=MAX_EMAIL))
     return f"{local}@{domain}"

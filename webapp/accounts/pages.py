@@ -26,16 +26,18 @@ from webapp.accounts.site import has_users, registration_is_open
 from webapp.database import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.rendering import THEMES
 from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("accounts_pages", __name__)
 
-ACCOUNT_LABELS = {"name": "The name", "email": "The e-mail address", "password": "The password"}
-PASSWORD_LABELS = {"current_password": "This", "new_password": "The password"}
-PROFILE_LABELS = {"name": "The name", "instructions": "The instructions"}
-TOKEN_LABELS = {"token_name": "The name"}
+ACCOUNT_LABELS = N_({"name": "The name", "email": "The e-mail address", "password": "The password"})
+PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
+PROFILE_LABELS = N_({"name": "The name", "instructions": "The instructions"})
+TOKEN_LABELS = N_({"token_name": "The name"})
 SESSIONS_SHOWN = 20
 THEME_COOKIE_SECONDS = 365 * 86_400
 
@@ -60,7 +62,7 @@ def sign_in() -> ViewResult:
     try:
         user = service.log_in(read_form(Credentials))
     except (Unauthenticated, Invalid) as error:
-        said = {"": "The e-mail address or the password is wrong."}
+        said = {"": _("The e-mail address or the password is wrong.")}
         return _login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
     auth.forgive_attempts("login", email)
@@ -142,7 +144,7 @@ def profile() -> ViewResult:
         )
         return _settings({"profile": sentences(error, PROFILE_LABELS, otherwise="name")}, values=typed), 422
     db.session.commit()
-    flash("Saved.")
+    flash(_("Saved."))
     return redirect(url_for(".settings"), 303)
 
 
@@ -179,7 +181,7 @@ def password() -> ViewResult:
         return _settings({"password": sentences(error, PASSWORD_LABELS, otherwise="new_password")}), 422
     auth.forgive_attempts("password", str(user.user_id))
     auth.start_session(user, is_renewed=True)
-    flash("The password is changed. Everywhere else you are signed out.")
+    flash(_("The password is changed. Everywhere else you are signed out."))
     return redirect(url_for(".settings"), 303)
 
 
@@ -204,7 +206,7 @@ def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
     db.session.commit()
-    flash("The token is revoked.")
+    flash(_("The token is revoked."))
     return redirect(url_for(".settings", _anchor="tokens"), 303)
 
 
@@ -214,7 +216,7 @@ def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
     db.session.commit()
-    flash("That browser is signed out.")
+    flash(_("That browser is signed out."))
     return redirect(url_for(".settings", _anchor="sessions"), 303)
 
 
@@ -224,7 +226,7 @@ def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())
     db.session.commit()
-    flash("You are signed out everywhere else.")
+    flash(_("You are signed out everywhere else."))
     return redirect(url_for(".settings", _anchor="sessions"), 303)
 
 

@@ -14,13 +14,15 @@ from webapp.accounts.schemas import PasswordChange
 from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.web import ViewResult
 
 blueprint = Blueprint("proving_pages", __name__)
 
 SECOND_STEP = "second_step"
 SECOND_STEP_SECONDS = 300
-PASSWORD_LABELS = {"current_password": "This", "new_password": "The password"}
+PASSWORD_LABELS = N_({"current_password": "This", "new_password": "The password"})
 
 
 def ask_for_code(user: User, then: str) -> ViewResult:
@@ -127,7 +129,7 @@ def confirm_two_step() -> ViewResult:
         codes = second_factor.confirm(current_user_id(), request.form.get("code", "")[:100])
     except Invalid as error:
         db.session.rollback()
-        return _two_step(sentences(error, {"code": "This"}, otherwise="code")), 422
+        return _two_step(sentences(error, N_({"code": "This"}), otherwise="code")), 422
     db.session.commit()
     return _two_step(codes=codes), 201
 
@@ -139,7 +141,7 @@ def end_two_step() -> ViewResult:
     """Let the password be enough again."""
     second_factor.turn_off(current_user_id())
     db.session.commit()
-    flash("Two-step sign-in is off.")
+    flash(_("Two-step sign-in is off."))
     return redirect(url_for(".two_step"), 303)
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, get_args
 
+from webapp.languages.marks import N_
+
 Scope = Literal["read", "chat", "memory", "write", "mcp", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-WORDS: dict[Scope, str] = {
-    "read": "Read everything that is yours",
-    "chat": "Read and hold conversations",
-    "memory": "Read and change memories",
-    "write": "Change everything else: spaces, files, imports, settings",
-    "mcp": "Use memory through MCP",
-    "admin": "Use your rights as an admin",
-}
+WORDS: dict[Scope, str] = N_(
+    {
+        "read": "Read everything that is yours",
+        "chat": "Read and hold conversations",
+        "memory": "Read and change memories",
+        "write": "Change everything else: spaces, files, imports, settings",
+        "mcp": "Use memory through MCP",
+        "admin": "Use your rights as an admin",
+    }
+)
 
 _SAFE = ("GET", "HEAD", "OPTIONS")
 # By the beginning of the path; the first that fits counts. What fits none takes "read", or "write" where it changes

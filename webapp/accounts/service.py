@@ -25,6 +25,7 @@ from webapp.accounts.signals import account_deleted
 from webapp.accounts.site import REGISTRATION_OPEN, has_users, registration_is_open, set_setting
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
+from webapp.languages.marks import say
 from webapp.web import Cursor, Page
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: whoever inserts it is the first, and an admin
@@ -78,7 +79,7 @@ def find_user(email: str) -> User:
     """The user with this address. Raises NotFound."""
     user = db.session.scalar(select(User).where(User.email == _spelling(email)))
     if user is None:
-        raise NotFound(f"There is no account with the address {email}.")
+        raise NotFound(say("There is no account with the address %(email)s.", email=email))
     return user
 
 

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from webapp.config import ConfigError
 from webapp.errors import TooMany
 from webapp.extensions import Part, app_settings, redis
+from webapp.languages.marks import say
 
 _shared: Part[FixedWindowRateLimiter] = Part("throttle")
 ADDRESS_SHARE = 3
@@ -99,7 +100,7 @@ def _hit(limit: RateLimitItem, key: tuple[str, ...]) -> None:
         allowed = counter.hit(limit, *key)
     if not allowed:
         wait = max(1, round(counter.get_window_stats(limit, *key).reset_time - time.time()))
-        raise TooMany(f"Too many attempts. Try again in {_in_words(wait)}.", retry_after=wait)
+        raise TooMany(say("Too many attempts. Try again in %(time)s.", time=_in_words(wait)), retry_after=wait)
 
 
 def _in_words(seconds: int) -> str:

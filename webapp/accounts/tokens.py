@@ -16,6 +16,7 @@ from webapp.accounts.models import ApiToken, User
 from webapp.accounts.schemas import NewToken
 from webapp.database import Timestamp, db, now, rows_changed
 from webapp.errors import Conflict, NotFound
+from webapp.languages.marks import say
 
 PREFIX = "cmpl_"
 SERVICE_PREFIX = "cmps_"
@@ -26,7 +27,9 @@ _SHOWN = 11  # the prefix and six characters: enough to tell one's tokens apart,
 def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
     """A new token's row and, for this once, the token itself: 256 random bits behind a recognisable prefix."""
     if len(list_tokens(user_id)) >= MAX_TOKENS:
-        raise Conflict(f"There are {MAX_TOKENS} tokens already. Revoke one that is not used any more.")
+        raise Conflict(
+            say("There are %(max_tokens)s tokens already. Revoke one that is not used any more.", max_tokens=MAX_TOKENS)
+        )
     secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
     expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
     token = ApiToken(

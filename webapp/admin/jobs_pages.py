@@ -12,27 +12,34 @@ from webapp.admin import jobs
 from webapp.errors import NotFound
 from webapp.extensions import redis
 from webapp.jobspecs import Queue
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("admin_jobs", __name__, url_prefix="/admin/rq")
 
 MAX_PAGE = 10_000
-DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = {
-    "requeue": (jobs.requeue, "The job is back on its queue."),
-    "run": (jobs.run_now, "The job is on its queue now."),
-    "cancel": (jobs.cancel, "The job is cancelled."),
-    "delete": (jobs.delete, "The job is deleted."),
-}
-LABELS = {"requeue": "Put back", "run": "Run now", "cancel": "Cancel", "delete": "Delete"}
-STATE_WORDS = {
-    "queued": "waiting",
-    "started": "running",
-    "failed": "failed",
-    "scheduled": "for later",
-    "deferred": "held back",
-    "finished": "finished",
-    "canceled": "cancelled",
-}
+DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = N_(
+    {
+        "requeue": (jobs.requeue, "The job is back on its queue."),
+        "run": (jobs.run_now, "The job is on its queue now."),
+        "cancel": (jobs.cancel, "The job is cancelled."),
+        "delete": (jobs.delete, "The job is deleted."),
+    }
+)
+LABELS = N_({"requeue": "Put back", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
+STATE_WORDS = N_(
+    {
+        "queued": "waiting",
+        "started": "running",
+        "failed": "failed",
+        "scheduled": "for later",
+        "deferred": "held back",
+        "finished": "finished",
+        "canceled": "cancelled",
+    }
+)
 
 
 @blueprint.get("")
@@ -65,7 +72,7 @@ def listed(queue: str, state: str) -> ViewResult:
 def requeue_all(queue: str) -> ViewResult:
     """Put all failed jobs of a queue back."""
     count = jobs.requeue_all(redis(), _queue(queue))
-    flash(f"{count} job{'' if count == 1 else 's'} put back.")
+    flash(ngettext("%(num)s job put back.", "%(num)s jobs put back.", count))
     return redirect(url_for(".listed", queue=queue, state="failed"), 303)
 
 
@@ -74,7 +81,7 @@ def requeue_all(queue: str) -> ViewResult:
 def delete_all(queue: str, state: str) -> ViewResult:
     """Forget all jobs of a queue in one state."""
     count = jobs.delete_all(redis(), _queue(queue), _state(state))
-    flash(f"{count} job{'' if count == 1 else 's'} deleted.")
+    flash(ngettext("%(num)s job deleted.", "%(num)s jobs deleted.", count))
     return redirect(url_for(".listed", queue=queue, state=state), 303)
 
 
@@ -94,7 +101,7 @@ def act(job_id: str, action: str) -> ViewResult:
     do, said = DONE[action]
     queue = jobs.job(redis(), job_id).queue
     do(redis(), job_id)
-    flash(said)
+    flash(_(said))
     if action != "delete":
         return redirect(url_for(".job", job_id=job_id), 303)
     known = queue in {name.value for name in Queue}
@@ -105,7 +112,7 @@ def act(job_id: str, action: str) -> ViewResult:
 @admin_only
 def start(name: str) -> ViewResult:
     """Ask now for a job that has a rhythm."""
-    flash("It is on its queue." if jobs.start(redis(), name) else "It is waiting already.")
+    flash(_("It is on its queue.") if jobs.start(redis(), name) else _("It is waiting already."))
     return redirect(url_for(".overview"), 303)
 
 

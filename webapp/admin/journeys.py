@@ -9,6 +9,7 @@ from webapp.accounts.service import get_user
 from webapp.database import db
 from webapp.errors import NotFound
 from webapp.journeys import service
+from webapp.languages.speaking import ngettext
 from webapp.memories.profile import get_profile
 from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.admin_view import note_look, view_as_admin
@@ -48,7 +49,13 @@ def reset(user_id: int, journey: str, point: str) -> ViewResult:
     count = service.reset_point(user.user_id, journey, point)
     note_look(current_user_id(), user_id, "point reset", is_change=True)
     db.session.commit()
-    flash(f"The point is reset; {count} conversation{'' if count == 1 else 's'} will be read again.")
+    flash(
+        ngettext(
+            "The point is reset; %(num)s conversation will be read again.",
+            "The point is reset; %(num)s conversations will be read again.",
+            count,
+        )
+    )
     return redirect(url_for(".look", user_id=user_id), 303)
 
 

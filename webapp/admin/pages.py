@@ -17,6 +17,8 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings, redis
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.readiness import readiness
 from webapp.retrieval.embedding import query_vectors
 from webapp.web import ViewResult, wants_partial
@@ -48,7 +50,7 @@ def registration() -> ViewResult:
     is_open = _switch("open")
     service.set_registration_open(is_open)
     db.session.commit()
-    flash("Anyone can create an account now." if is_open else "Registration is closed.")
+    flash(_("Anyone can create an account now.") if is_open else _("Registration is closed."))
     return redirect(url_for(".overview") + "#registration", 303)
 
 
@@ -67,7 +69,7 @@ def add_user() -> ViewResult:
     try:
         user, password = people.add(read_form(NewUser))
     except Invalid as error:
-        errors = sentences(error, {"email": "The address", "name": "The name"}, otherwise="email")
+        errors = sentences(error, N_({"email": "The address", "name": "The name"}), otherwise="email")
         return _render_users(errors=errors, values=request.form), 422
     answer = _render_user(user, password=password)
     db.session.commit()
@@ -87,7 +89,11 @@ def user(user_id: int) -> ViewResult:
 def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
-    said = f"{changed.email} is an admin now." if changed.is_admin else f"{changed.email} is no longer an admin."
+    said = (
+        _("%(email)s is an admin now.", email=changed.email)
+        if changed.is_admin
+        else _("%(email)s is no longer an admin.", email=changed.email)
+    )
     return _changed(user_id, said)
 
 
@@ -97,7 +103,11 @@ def set_admin(user_id: int) -> ViewResult:
 def set_active(user_id: int) -> ViewResult:
     """Switch an account off or on."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_active=_switch("active")))
-    said = f"{changed.email} can sign in again." if changed.is_active else f"{changed.email} is deactivated."
+    said = (
+        _("%(email)s can sign in again.", email=changed.email)
+        if changed.is_active
+        else _("%(email)s is deactivated.", email=changed.email)
+    )
     return _changed(user_id, said)
 
 
@@ -120,10 +130,10 @@ def delete_user(user_id: int) -> ViewResult:
     try:
         email = people.delete(current_user_id(), user_id, request.form.get("email", ""))
     except Invalid as error:
-        errors = sentences(error, {"email": "What you typed"})
+        errors = sentences(error, N_({"email": "What you typed"}))
         return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
     db.session.commit()
-    flash(f"{email} is deleted, with everything that was theirs.")
+    flash(_("%(email)s is deleted, with everything that was theirs.", email=email))
     return redirect(url_for(".users"), 303)
 
 

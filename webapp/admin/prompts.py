@@ -16,6 +16,8 @@ from webapp.digests.service import existing_conversation
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_, say
+from webapp.languages.speaking import gettext as _
 from webapp.prompts import service
 from webapp.prompts.catalogue import changes_the_prefix
 from webapp.prompts.diffing import compare as compare_texts
@@ -51,12 +53,16 @@ def save(name: str) -> ViewResult:
             current_user_id(), name, data.prompt_text, set_active=request.form.get("set_active") == "1", note=data.note
         )
     except Invalid as error:
-        errors = sentences(error, {"prompt_text": "The prompt", "note": "The note"}, otherwise="prompt_text")
+        errors = sentences(error, N_({"prompt_text": "The prompt", "note": "The note"}), otherwise="prompt_text")
         db.session.rollback()
         return _render(name, draft=_draft(), errors=errors), 422
     db.session.commit()
     used = service.get_prompt(name).active_version == row.version
-    flash(f"Version {row.version} is saved and in use." if used else f"Version {row.version} is saved, not in use yet.")
+    flash(
+        _("Version %(version)s is saved and in use.", version=row.version)
+        if used
+        else _("Version %(version)s is saved, not in use yet.", version=row.version)
+    )
     return redirect(url_for(".editor", name=name, version=row.version), 303)
 
 
@@ -66,7 +72,7 @@ def activate(name: str, version: int) -> ViewResult:
     """Put a version into use."""
     service.activate(current_user_id(), name, _existing(version))
     db.session.commit()
-    flash(f"Version {version} is in use.")
+    flash(_("Version %(version)s is in use.", version=version))
     return redirect(url_for(".editor", name=name), 303)
 
 
@@ -168,11 +174,11 @@ def _number(value: str | None) -> int | None:
 def _existing(number: int | None, what: str = "version") -> int:
     """An id that a row can have. Raises NotFound."""
     if number is None or not 1 <= number <= MAX_ID:
-        raise NotFound(f"There is no such {what}.")
+        raise NotFound(say("There is no such %(what)s.", what=what))
     return number
 
 
 def _said(error: DomainError) -> str:
     if isinstance(error, Invalid):
-        return " ".join(sentences(error, {"prompt_text": "The prompt"}).values())
+        return " ".join(sentences(error, N_({"prompt_text": "The prompt"})).values())
     return error.detail or error.title

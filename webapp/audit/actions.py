@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from webapp.languages.marks import N_
+
 
 class Action(StrEnum):
     """Something that was done to an account or to what is kept about its owner."""
@@ -36,34 +38,36 @@ class Action(StrEnum):
     SPACE_LEFT = "space_left"
 
 
-WORDS: dict[str, str] = {
-    Action.SIGNED_IN: "Signed in",
-    Action.SIGNED_OUT: "Signed out",
-    Action.SESSION_ENDED: "Ended a session",
-    Action.ACCOUNT_CREATED: "Created the account",
-    Action.PASSWORD_CHANGED: "Changed the password",
-    Action.PASSWORD_RESET: "Set a new password",
-    Action.EMAIL_CHANGED: "Changed the e-mail address",
-    Action.TWO_FACTOR_ON: "Turned on two-step sign-in",
-    Action.TWO_FACTOR_OFF: "Turned off two-step sign-in",
-    Action.RECOVERY_CODE_USED: "Used a recovery code",
-    Action.TOKEN_CREATED: "Created a token",
-    Action.TOKEN_REVOKED: "Revoked a token",
-    Action.ROLE_CHANGED: "Changed the role",
-    Action.ACCOUNT_STOPPED: "Stopped the account",
-    Action.ACCOUNT_RESTORED: "Restored the account",
-    Action.ADMIN_LOOKED: "Looked at your data",
-    Action.ADMIN_CHANGED: "Changed your data",
-    Action.MEMORIES_READ: "Read memories",
-    Action.MEMORIES_CHANGED: "Changed memories",
-    Action.EXPORT_MADE: "Made an export",
-    Action.EXPORT_DOWNLOADED: "Downloaded an export",
-    Action.IMPORT_MADE: "Imported",
-    Action.SHARE_CREATED: "Shared a link",
-    Action.SHARE_REVOKED: "Revoked a link",
-    Action.SPACE_JOINED: "Joined a space",
-    Action.SPACE_LEFT: "Left a space",
-}
+WORDS: dict[str, str] = N_(
+    {
+        Action.SIGNED_IN: "Signed in",
+        Action.SIGNED_OUT: "Signed out",
+        Action.SESSION_ENDED: "Ended a session",
+        Action.ACCOUNT_CREATED: "Created the account",
+        Action.PASSWORD_CHANGED: "Changed the password",
+        Action.PASSWORD_RESET: "Set a new password",
+        Action.EMAIL_CHANGED: "Changed the e-mail address",
+        Action.TWO_FACTOR_ON: "Turned on two-step sign-in",
+        Action.TWO_FACTOR_OFF: "Turned off two-step sign-in",
+        Action.RECOVERY_CODE_USED: "Used a recovery code",
+        Action.TOKEN_CREATED: "Created a token",
+        Action.TOKEN_REVOKED: "Revoked a token",
+        Action.ROLE_CHANGED: "Changed the role",
+        Action.ACCOUNT_STOPPED: "Stopped the account",
+        Action.ACCOUNT_RESTORED: "Restored the account",
+        Action.ADMIN_LOOKED: "Looked at your data",
+        Action.ADMIN_CHANGED: "Changed your data",
+        Action.MEMORIES_READ: "Read memories",
+        Action.MEMORIES_CHANGED: "Changed memories",
+        Action.EXPORT_MADE: "Made an export",
+        Action.EXPORT_DOWNLOADED: "Downloaded an export",
+        Action.IMPORT_MADE: "Imported",
+        Action.SHARE_CREATED: "Shared a link",
+        Action.SHARE_REVOKED: "Revoked a link",
+        Action.SPACE_JOINED: "Joined a space",
+        Action.SPACE_LEFT: "Left a space",
+    }
+)
 
 
 def words(action: str) -> str:

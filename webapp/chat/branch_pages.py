@@ -14,6 +14,7 @@ from webapp.conversations import messages
 from webapp.conversations.pages import render_conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
+from webapp.languages.speaking import gettext as _
 from webapp.web import wants_partial
 
 blueprint = Blueprint("branches", __name__)
@@ -45,7 +46,7 @@ def branch(message_id: int) -> Any:
     """Go on from a message in a conversation of its own."""
     made = service.branch(current_user_id(), message_id)
     db.session.commit()
-    flash("This is a new branch. The conversation it came from is unchanged.")
+    flash(_("This is a new branch. The conversation it came from is unchanged."))
     return redirect(url_for("conversations_pages.show", conversation_id=made.conversation_id), 303)
 
 

@@ -15,27 +15,32 @@ from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
 from webapp.database import db
 from webapp.errors import NotFound
+from webapp.languages.marks import N_
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("inspector", __name__)
 
-SECTIONS = {
-    "instructions": "Instructions",
-    "standing": "Standing instructions",
-    "known": "Always known",
-    "facts": "Facts of the legacy",
-    "files": "Attached files",
-    "summaries": "Summaries of earlier parts",
-    "messages": "Messages, word for word",
-    "retrieved": "Found for this message",
-    "overhead": "Between the parts",
-}
-STEPS = {
-    "context": "Putting the prompt together",
-    "retrieval": "Looking things up",
-    "model": "Writing the reply",
-    "reply": "Writing the reply",
-}
+SECTIONS = N_(
+    {
+        "instructions": "Instructions",
+        "standing": "Standing instructions",
+        "known": "Always known",
+        "facts": "Facts of the legacy",
+        "files": "Attached files",
+        "summaries": "Summaries of earlier parts",
+        "messages": "Messages, word for word",
+        "retrieved": "Found for this message",
+        "overhead": "Between the parts",
+    }
+)
+STEPS = N_(
+    {
+        "context": "Putting the prompt together",
+        "retrieval": "Looking things up",
+        "model": "Writing the reply",
+        "reply": "Writing the reply",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
 from webapp.models.choosing import check_choice
 from webapp.validation import parse_id
@@ -42,7 +43,7 @@ from webapp.web import ViewResult, wants_partial
 blueprint = Blueprint("chat_pages", __name__)
 
 SET_UP_ERRORS = frozenset({MissingKey.code, Unauthorized.code, ModelNotFound.code})
-LABELS = {"content": "The message"}
+LABELS = N_({"content": "The message"})
 WAIT_SECONDS = 25.0
 """How long a page without scripts waits for the reply before it is shown unfinished."""
 
@@ -57,8 +58,8 @@ def failure_of(message: Message) -> str:
     """Why a reply failed, in words for whoever reads it: what only an administrator can mend is said to one only."""
     identity = current_identity()
     if message.error_code in SET_UP_ERRORS and not (identity is not None and identity.is_admin):
-        return "The assistant is not set up correctly. Please tell your administrator."
-    return message.error_detail or "The model did not answer."
+        return N_("The assistant is not set up correctly. Please tell your administrator.")
+    return message.error_detail or N_("The model did not answer.")
 
 
 def is_settling(message: Any) -> bool:

@@ -22,6 +22,7 @@ from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
+from webapp.languages.marks import N_
 from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
 from webapp.llm.errors import ModelError
 from webapp.llm.events import text_of_parts
@@ -40,11 +41,13 @@ FINISH_PATIENCE = 300.0
 
 STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
 
-_WORDS = {
-    STOP: ("stopped", None, None),
-    GONE: ("stopped", None, None),
-    SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
-}
+_WORDS = N_(
+    {
+        STOP: ("stopped", None, None),
+        GONE: ("stopped", None, None),
+        SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
+    }
+)
 
 
 class Tables(Protocol):
@@ -138,15 +141,15 @@ class Turn:
                 status, progress.text, error_code=error.code, error_detail=error.detail, retryable=error.retryable
             )
         except BudgetTooSmall:
-            detail = "This message does not fit into what the model can read. Shorten it, or choose a larger model."
+            detail = N_("This message does not fit into what the model can read. Shorten it, or choose a larger model.")
             return Outcome("failed", "", error_code="context_too_long", error_detail=detail, retryable=False)
         except SQLAlchemyError as error:
             log.warning("turn failed: database", extra={"turn_id": self.id, "error": type(error).__name__})
-            detail = "The database could not be reached. Your message is kept; it was not answered."
+            detail = N_("The database could not be reached. Your message is kept; it was not answered.")
             return Outcome("failed", progress.text, error_code="database_away", error_detail=detail)
         except Exception:
             log.exception("turn failed unexpectedly", extra={"turn_id": self.id})
-            detail = "Something went wrong on the server. Your message is kept; it was not answered."
+            detail = N_("Something went wrong on the server. Your message is kept; it was not answered.")
             return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
 
     async def _assemble(self) -> Assembled:

@@ -13,6 +13,7 @@ from webapp.conversations.service import create_conversation, get_conversation
 from webapp.conversations.signals import messages_changed
 from webapp.database import db
 from webapp.errors import Conflict
+from webapp.languages.marks import say
 
 MOST_COPIED = 2_000
 """Messages that a branch may begin with."""
@@ -41,7 +42,7 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
     if any(row.status == "streaming" for row in rows):
         raise Conflict("A reply is being written. Stop it first.")
     if len(rows) > MOST_COPIED:
-        raise Conflict(f"A branch can begin with at most {MOST_COPIED:,} messages.")
+        raise Conflict(say("A branch can begin with at most %(most_copied)s messages.", most_copied=f"{MOST_COPIED:,}"))
     made = create_conversation(
         user_id,
         NewConversation(space_id=source.space_id, persona=source.persona, is_temporary=source.is_temporary),

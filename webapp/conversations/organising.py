@@ -13,16 +13,17 @@ from webapp.conversations.schemas import MOST_TAGS, ConversationChanges
 from webapp.conversations.service import hide_conversation, owned, unhide_conversation, update_conversation
 from webapp.database import db, now
 from webapp.errors import Invalid
+from webapp.languages.marks import NN_, say, say_n
 
 SAID = {
-    "archive": "Archived {}.",
-    "unarchive": "Unarchived {}.",
-    "pin": "Pinned {}.",
-    "unpin": "Unpinned {}.",
-    "delete": "Deleted {}.",
-    "move": "Moved {}.",
-    "tag": "Tagged {}.",
-    "untag": "Removed the tag from {}.",
+    "archive": NN_("Archived 1 conversation.", "Archived %(num)s conversations."),
+    "unarchive": NN_("Unarchived 1 conversation.", "Unarchived %(num)s conversations."),
+    "pin": NN_("Pinned 1 conversation.", "Pinned %(num)s conversations."),
+    "unpin": NN_("Unpinned 1 conversation.", "Unpinned %(num)s conversations."),
+    "delete": NN_("Deleted 1 conversation.", "Deleted %(num)s conversations."),
+    "move": NN_("Moved 1 conversation.", "Moved %(num)s conversations."),
+    "tag": NN_("Tagged 1 conversation.", "Tagged %(num)s conversations."),
+    "untag": NN_("Removed the tag from 1 conversation.", "Removed the tag from %(num)s conversations."),
 }
 
 
@@ -49,7 +50,7 @@ def change_many(
             hide_conversation(user_id, row.conversation_id, at=at)
         else:
             update_conversation(user_id, row.conversation_id, _changes(row, wish, folder_id, tag))
-    return SAID[wish].format(_counted(rows)), at
+    return say_n(*SAID[wish], len(rows)), at
 
 
 def undelete_many(user_id: int, at: datetime) -> str:
@@ -58,11 +59,7 @@ def undelete_many(user_id: int, at: datetime) -> str:
     rows = db.session.scalars(then.order_by(Conversation.conversation_id).with_for_update()).all()
     for row in rows:
         unhide_conversation(user_id, row.conversation_id)
-    return f"Restored {_counted(rows)}."
-
-
-def _counted(rows: Sequence[Conversation]) -> str:
-    return "1 conversation" if len(rows) == 1 else f"{len(rows)} conversations"
+    return say_n("Restored 1 conversation.", "Restored %(num)s conversations.", len(rows))
 
 
 def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> ConversationChanges:
@@ -72,7 +69,12 @@ def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> C
     if wish == "tag":
         if len(others) >= MOST_TAGS:
             raise Invalid.field(
-                "to_tag", f"is one too many: “{row.title or 'New conversation'}” has {MOST_TAGS} already"
+                "to_tag",
+                say(
+                    "is one too many: “%(title)s” has %(most)s already",
+                    title=row.title or "New conversation",
+                    most=MOST_TAGS,
+                ),
             )
         return ConversationChanges(tags=[*others, tag])
     if wish == "untag":

@@ -14,12 +14,16 @@ from webapp.conversations.schemas import ConversationChanges, ConversationQuery,
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.forms import first_sentence, read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import translated
 from webapp.models.choosing import check_choice
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("organising_pages", __name__)
+LABELS = N_({"name": "The name"})
 
 CHANGED = "conversations:changed"
 PAGE_LENGTH = 50
@@ -54,7 +58,7 @@ def change_many() -> Any:
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
-    flash(said, url_for(".undelete_many", at=deleted_at.isoformat()) if deleted_at else "message")
+    flash(translated(said), url_for(".undelete_many", at=deleted_at.isoformat()) if deleted_at else "message")
     return redirect(url_for(".index", **kept), 303)
 
 
@@ -66,7 +70,7 @@ def undelete_many() -> Any:
         at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
     except ValueError:
         raise Invalid.field("at", "is not a moment") from None
-    flash(organising.undelete_many(current_user_id(), at), "message")
+    flash(translated(organising.undelete_many(current_user_id(), at)), "message")
     db.session.commit()
     if not wants_partial():
         return redirect(url_for(".index"), 303)
@@ -82,7 +86,7 @@ def pin(conversation_id: int) -> Any:
     pinned = request.form.get("pinned") == "1"
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(is_pinned=pinned))
     db.session.commit()
-    flash("Pinned to the top of the list." if pinned else "Unpinned.", "message")
+    flash(_("Pinned to the top of the list.") if pinned else _("Unpinned."), "message")
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 
@@ -150,7 +154,7 @@ def delete_folder(folder_id: int) -> Any:
     """Delete a folder; its conversations stay."""
     folders.delete_folder(current_user_id(), folder_id)
     db.session.commit()
-    flash("Folder deleted. Its conversations are still in your list.", "message")
+    flash(_("Folder deleted. Its conversations are still in your list."), "message")
     return redirect(url_for(".index"), 303)
 
 
@@ -166,9 +170,7 @@ def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None
 
 
 def _refused(error: DomainError) -> Any:
-    said = (
-        first_sentence(sentences(error, {"name": "The name"}).values()) if isinstance(error, Invalid) else error.detail
-    )
+    said = first_sentence(sentences(error, LABELS).values()) if isinstance(error, Invalid) else translated(error.detail)
     flash(said, "message")
     return redirect(url_for(".index"), 303)
 

@@ -16,12 +16,15 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import app_settings
 from webapp.forms import first_sentence, read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("conversations_pages", __name__)
+TITLE_LABELS = N_({"title": "A title"})
 
 CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
@@ -125,7 +128,7 @@ def rename(conversation_id: int) -> ViewResult:
             current_user_id(), conversation_id, ConversationChanges(title=changes.title)
         )
     except Invalid as error:
-        said = first_sentence(sentences(error, {"title": "A title"}).values())
+        said = first_sentence(sentences(error, TITLE_LABELS).values())
         if in_sidebar:
             raise Invalid(said) from None
         conversation = service.get_conversation(current_user_id(), conversation_id)
@@ -147,7 +150,7 @@ def rename(conversation_id: int) -> ViewResult:
 @signed_in
 def archive(conversation_id: int) -> ViewResult:
     """Take a conversation out of the list; it stays readable and findable."""
-    said = f"Archived {_archive(conversation_id, True)}."
+    said = _("Archived %(title)s.", title=_archive(conversation_id, True))
     return _done(said, url_for(".new"), undo=url_for(".unarchive", conversation_id=conversation_id))
 
 
@@ -155,14 +158,17 @@ def archive(conversation_id: int) -> ViewResult:
 @signed_in
 def unarchive(conversation_id: int) -> ViewResult:
     """Put an archived conversation back into the list."""
-    return _done(f"Unarchived {_archive(conversation_id, False)}.", url_for(".show", conversation_id=conversation_id))
+    return _done(
+        _("Unarchived %(title)s.", title=_archive(conversation_id, False)),
+        url_for(".show", conversation_id=conversation_id),
+    )
 
 
 @blueprint.post("/c/<int:conversation_id>/delete")
 @signed_in
 def delete(conversation_id: int) -> ViewResult:
     """Delete a conversation; for a short while it can be brought back."""
-    said = f"Deleted {_named(service.hide_conversation(current_user_id(), conversation_id))}."
+    said = _("Deleted %(title)s.", title=_named(service.hide_conversation(current_user_id(), conversation_id)))
     db.session.commit()
     return _done(said, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 
@@ -171,7 +177,7 @@ def delete(conversation_id: int) -> ViewResult:
 @signed_in
 def undelete(conversation_id: int) -> ViewResult:
     """Bring back a conversation that has just been deleted."""
-    said = f"Restored {_named(service.unhide_conversation(current_user_id(), conversation_id))}."
+    said = _("Restored %(title)s.", title=_named(service.unhide_conversation(current_user_id(), conversation_id)))
     db.session.commit()
     return _done(said, url_for(".show", conversation_id=conversation_id))
 
@@ -236,7 +242,7 @@ def _archive(conversation_id: int, archived: bool) -> str:
 
 
 def _named(conversation: Conversation) -> str:
-    return f"“{(conversation.title or UNTITLED)[:80]}”"
+    return f"“{(conversation.title or _(UNTITLED))[:80]}”"
 
 
 def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:
@@ -244,7 +250,7 @@ def _done(said: str, then: str, *, undo: str | None = None) -> ViewResult:
     if not wants_partial():
         flash(said, undo or "message")
         return redirect(then, 303)
-    action = {"action": ("Undo", undo), "seconds": 10} if undo else {}
+    action = {"action": (_("Undo"), undo), "seconds": 10} if undo else {}
     response = Response(render_template("errors/_toast.html", detail=said, **action))
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": CHANGED})
     return response

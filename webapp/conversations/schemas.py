@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from webapp.conversations.guided import slug_of
 from webapp.conversations.models import Conversation, Message
+from webapp.languages.marks import say
 from webapp.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.web import PageQuery
 
@@ -22,7 +23,7 @@ def _tags(values: list[str]) -> list[str]:
             raise ValueError("a tag is one line of text")
         tags.setdefault(value.casefold(), value)
     if len(tags) > MOST_TAGS:
-        raise ValueError(f"at most {MOST_TAGS} tags")
+        raise ValueError(say("at most %(most_tags)s tags", most_tags=MOST_TAGS))
     return list(tags.values())
 
 

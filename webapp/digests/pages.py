@@ -15,13 +15,15 @@ from webapp.digests import generation, service
 from webapp.digests.schemas import ConversationMemoryData, ConversationMemoryVersionOut, stored
 from webapp.errors import Conflict, Invalid, NotFound, Unavailable
 from webapp.forms import sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.validation import MAX_ID
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("digests_pages", __name__, url_prefix="/c/<int:conversation_id>/digest")
 
-LABELS = {"main_topics": "A topic", "action": "A suggestion", "typical_observation": "The observation"}
+LABELS = N_({"main_topics": "A topic", "action": "A suggestion", "typical_observation": "The observation"})
 
 
 @blueprint.app_context_processor
@@ -50,7 +52,7 @@ def save(conversation_id: int) -> ViewResult:
         return _render(conversation, editing=True, errors=errors, typed=request.form), 422
     service.upsert_digest(current_user_id(), conversation_id, data)
     db.session.commit()
-    return _done(conversation_id, "The digest is saved.")
+    return _done(conversation_id, _("The digest is saved."))
 
 
 @blueprint.post("/generate")
@@ -62,7 +64,7 @@ def generate(conversation_id: int) -> ViewResult:
         generation.generate_now(conversation_id)
     except (Conflict, Unavailable) as error:
         return _render(_own(conversation_id), error=error.detail), error.status
-    return _done(conversation_id, "The digest is made.")
+    return _done(conversation_id, _("The digest is made."))
 
 
 @blueprint.get("/history")
@@ -81,7 +83,7 @@ def restore(conversation_id: int, version: int) -> ViewResult:
     _own(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
     db.session.commit()
-    flash("That version is back.")
+    flash(_("That version is back."))
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 
 

@@ -11,6 +11,7 @@ from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture
 from webapp.files.kinds import PDF
 from webapp.files.schemas import PictureQuery
+from webapp.languages.speaking import gettext as _
 from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
@@ -89,5 +90,5 @@ def delete(file_id: int) -> ViewResult:
     """Delete a file."""
     service.delete_file(current_user_id(), file_id)
     db.session.commit()
-    flash("File deleted.", "message")
+    flash(_("File deleted."), "message")
     return redirect(url_for(".index"), 303)

@@ -19,6 +19,7 @@ from webapp.files import pictures
 from webapp.files.bounded import run_bounded
 from webapp.files.kinds import PDF, Refused, kind_of, safe_name
 from webapp.files.models import File, FilePage, MessageFile
+from webapp.languages.marks import say
 from webapp.text.tokens import estimate_tokens
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -36,14 +37,14 @@ def init_files() -> None:
 def take_in(user_id: int, name: str, data: bytes) -> File:
     """Store a file and read it. Raises Invalid, TooLarge, Conflict, Unavailable. No connection is held meanwhile."""
     if len(data) > app_settings().max_file_bytes:
-        raise TooLarge(f"The file is larger than {app_settings().max_file_bytes // 1024**2} MB.")
+        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
     name = safe_name(name)
     try:
         media_type = kind_of(name, data)
     except Refused as refusal:
         raise Invalid.field("file", str(refusal)) from None
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
-        raise Conflict(f"You have {MOST_FILES} files already. Delete some first.")
+        raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
     db.session.rollback()
     digest = hashlib.sha256(data).hexdigest()
     path = _keep(digest, data)
@@ -143,7 +144,7 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
     Raises NotFound for a file that is not the user's, Invalid for too many.
     """
     if len(file_ids) > MOST_ATTACHED:
-        raise Invalid.field("file_ids", f"names more than {MOST_ATTACHED} files")
+        raise Invalid.field("file_ids", say("names more than %(most_attached)s files", most_attached=MOST_ATTACHED))
     names = []
     for file_id, mode in file_ids.items():
         row = get_file(user_id, file_id)

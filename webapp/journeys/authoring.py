@@ -19,6 +19,7 @@ from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
 from webapp.journeys.loading import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion
 from webapp.journeys.points import points_of
+from webapp.languages.marks import say
 from webapp.queueing import enqueue_after_commit
 
 MAX_OWN = 50
@@ -72,7 +73,7 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     if owner_id is not None:
         count = db.session.scalar(select(func.count()).select_from(Journey).where(Journey.owner_id == owner_id)) or 0
         if count >= MAX_OWN:
-            raise Conflict(f"There may be {MAX_OWN} journeys of your own. Delete one first.")
+            raise Conflict(say("There may be %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN))
     fixture = body.complete()
     slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
     definition = {**definition_of(fixture), "slug": slug}

@@ -14,6 +14,7 @@ from webapp.journeys import authoring, forms
 from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, problems, read_definition
 from webapp.journeys.previewing import preview_opening
+from webapp.languages.speaking import gettext as _
 from webapp.web import ViewResult
 
 blueprint = Blueprint("journey_authoring", __name__)
@@ -60,7 +61,7 @@ def create() -> ViewResult:
     work = authoring.create_draft(current_user_id(), definition, is_private="private" in request.form)
     slug = work.journey.slug
     db.session.commit()
-    flash("Saved as a draft.")
+    flash(_("Saved as a draft."))
     return redirect(url_for(".edit", slug=slug), 303)
 
 
@@ -91,7 +92,7 @@ def save(slug: str) -> ViewResult:
         tried = preview_opening(fixture)
         work = authoring.work_on(current_user_id(), slug)
         return render_template("journeys/editor.html", work=work, definition=work.definition, errors=[], preview=tried)
-    flash("Published." if do == "publish" else "Saved as a draft.")
+    flash(_("Published.") if do == "publish" else _("Saved as a draft."))
     return redirect(url_for(".edit", slug=slug), 303)
 
 
@@ -101,7 +102,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
     """Put an earlier version back."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
     db.session.commit()
-    flash(f"Version {number} is on offer again.")
+    flash(_("Version %(number)s is on offer again.", number=number))
     return redirect(url_for(".edit", slug=slug), 303)
 
 
@@ -120,7 +121,7 @@ def archive(slug: str) -> ViewResult:
     """Take a journey off the offer, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     db.session.commit()
-    flash("It is not on offer any more. Conversations that follow it go on.")
+    flash(_("It is not on offer any more. Conversations that follow it go on."))
     return redirect(url_for(".mine"), 303)
 
 

@@ -18,6 +18,7 @@ from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view, points_of
+from webapp.languages.speaking import gettext as _
 from webapp.validation import MAX_ID, parse_id
 from webapp.web import ViewResult, wants_partial
 
@@ -138,7 +139,7 @@ def summary(conversation_id: int) -> ViewResult:
     found = wait_for_report(current_user_id(), conversation_id)
     if found is not None:
         return pdf_response(*found)
-    flash("The summary is being made. Try again in a moment.")
+    flash(_("The summary is being made. Try again in a moment."))
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 

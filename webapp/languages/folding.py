@@ -24,7 +24,7 @@ class Translations(InternationalizationExtension):
 
     tags = {"trans"}
 
-    def _make_node(  # type: ignore[override]  # positional, as Jinja calls it
+    def _make_node(
         self,
         singular: str,
         plural: str | None,
@@ -133,7 +133,8 @@ class Folder(NodeTransformer):
             plural = self._new(nodes.EnvironmentAttribute, lineno, "plural")
             asked, wanted = self._new(nodes.Call, lineno, plural, [count], [], None, None), form
         operand = self._new(nodes.Operand, lineno, "eq", self._new(nodes.Const, lineno, wanted))
-        return self._new(nodes.Compare, lineno, asked, [operand])
+        asks: nodes.Expr = self._new(nodes.Compare, lineno, asked, [operand])
+        return asks
 
     def _pieces(self, text: str, values: dict[str, nodes.Expr], lineno: int) -> list[nodes.Expr]:
         return [
@@ -145,7 +146,8 @@ class Folder(NodeTransformer):
         for piece, name in cut(text):
             part = self._new(nodes.Const, lineno, piece) if name is None else values[name]
             parts.append(self._new(nodes.MarkSafe, lineno, part) if name is None and is_markup else part)
-        return parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
+        joined: nodes.Expr = parts[0] if len(parts) == 1 else self._new(nodes.Concat, lineno, parts)
+        return joined
 
     def _new(self, kind: Callable[..., Any], lineno: int, *fields: Any) -> Any:
         return kind(*fields, lineno=lineno, environment=self.environment)

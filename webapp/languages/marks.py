@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class Sentence(str):
     """A sentence in English that remembers what it was made from, so that it can be said in another language."""
 
-    __slots__ = ("count", "message", "plural", "values")
+    __slots__ = ("message", "number", "plural", "values")
 
     message: str
     plural: str
-    count: int
+    number: int
     values: dict[str, Any]
 
 
-def N_(message: str) -> str:
-    """Mark a text that is translated later, where it is shown."""
-    return message
+def N_(texts: T) -> T:
+    """Mark texts that are translated later, where they are shown: one, or the values of what holds some."""
+    return texts
+
+
+def NN_(message: str, plural: str) -> tuple[str, str]:
+    """Mark the two forms of a text about a number of things, which is in it as `%(num)s`."""
+    return message, plural
 
 
 def say(message: str, /, **values: Any) -> Sentence:
@@ -34,5 +41,5 @@ def say_n(message: str, plural: str, count: int, /, **values: Any) -> Sentence:
 def _sentence(message: str, plural: str, count: int, values: dict[str, Any]) -> Sentence:
     chosen = plural if plural and count != 1 else message
     made = Sentence(chosen % values if values else chosen)
-    made.message, made.plural, made.count, made.values = message, plural, count, values
+    made.message, made.plural, made.number, made.values = message, plural, count, values
     return made

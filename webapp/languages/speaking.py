@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 from flask import Flask, g, has_request_context, request
-from flask_babel import Babel, get_domain, gettext
+from flask_babel import Babel, get_domain
 from flask_babel.speaklater import LazyString
 
 from webapp.languages import LANGUAGES, SOURCE, Language
@@ -58,18 +58,37 @@ def catalog() -> Any:
     return get_domain().get_translations()
 
 
+def gettext(message: str, /, **values: Any) -> str:
+    """A text in the reader's language, with values in it."""
+    return str(get_domain().gettext(message, **values))
+
+
+def ngettext(message: str, plural: str, number: int, /, **values: Any) -> str:
+    """A text about a number of things, which is in it as `%(num)s`, in the reader's language."""
+    return str(get_domain().ngettext(message, plural, number, **values))
+
+
 def translated(text: str) -> str:
     """What a service said, in the reader's language; English where nobody has translated it."""
     if isinstance(text, Sentence):
         if text.plural:
-            form = catalog().ungettext(text.message, text.plural, text.count)
+            form = catalog().ungettext(text.message, text.plural, text.number)
             return str(form % text.values)
-        return str(gettext(text.message, **text.values))
+        return gettext(text.message, **text.values)
     if not text or isinstance(text, LazyString):
         return str(text)
     return cast(str, catalog().ugettext(str(text)))
 
 
-def all_translated(texts: Mapping[str, str]) -> dict[str, str]:
-    """Texts by name, each in the reader's language."""
-    return {name: translated(text) for name, text in texts.items()}
+def about_field(message: str, field: str) -> str:
+    """What is wrong with a field, as a sentence; empty where nobody has translated it.
+
+    Messages that begin with a small letter say something of a field: catalogs have them with the field before them.
+    """
+    values = {"field": field}
+    if isinstance(message, Sentence):
+        source, values = f"%(field)s {message.message}", {**message.values, **values}
+    else:
+        source = f"%(field)s {message.replace('%', '%%')}"
+    found: str = catalog().ugettext(source)
+    return found % values if found != source else ""

@@ -7,6 +7,7 @@ from sqlalchemy import func, select, update
 from webapp.accounts.signals import account_deleted
 from webapp.conversations.models import Conversation
 from webapp.database import db
+from webapp.languages.marks import say_n
 from webapp.memories.keeping import forgetting, versions
 from webapp.memories.keeping.journal import Journal
 from webapp.memories.keeping.withdrawing import hold_reached, withdraw
@@ -36,21 +37,35 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
         Consequence(
             "conversations",
             conversations,
-            f"{_counted(conversations, 'conversation')} of yours in {space.name} will be personal.",
+            say_n(
+                "%(num)s conversation of yours in %(name)s will be personal.",
+                "%(num)s conversations of yours in %(name)s will be personal.",
+                conversations,
+                name=space.name,
+                num=conversations or "No",
+            ),
         ),
         Consequence(
             "memories",
             memories,
-            f"{_counted(memories, 'memory', 'memories')} of yours will be set aside in your own archive.",
+            say_n(
+                "%(num)s memory of yours will be set aside in your own archive.",
+                "%(num)s memories of yours will be set aside in your own archive.",
+                memories,
+                num=memories or "No",
+            ),
         ),
         Consequence(
-            "shared", shared, f"{_counted(shared, 'memory', 'memories')} that you share here will be yours alone again."
+            "shared",
+            shared,
+            say_n(
+                "%(num)s memory that you share here will be yours alone again.",
+                "%(num)s memories that you share here will be yours alone again.",
+                shared,
+                num=shared or "No",
+            ),
         ),
     ]
-
-
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count or 'No'} {one if count == 1 else many or one + 's'}"
 
 
 def _ends(_sender: object, *, space: Space, user_id: int, forget: bool) -> None:

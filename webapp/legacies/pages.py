@@ -12,6 +12,8 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.legacies import facts, moving
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.schemas import NewFact, VisibilityChange
@@ -21,7 +23,7 @@ from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("legacies_pages", __name__)
 
-LABELS = {"content": "The fact", "category": "The category"}
+LABELS = N_({"content": "The fact", "category": "The category"})
 
 
 @blueprint.get("/spaces/<int:space_id>/facts")
@@ -58,7 +60,9 @@ def set_visibility(memory_id: int) -> ViewResult:
     if wants_partial():
         space = service.view_space(current_user_id(), space_id)
         return render_template("spaces/_fact.html", fact=fact, space=space, refocus=True)
-    flash("Shared." if fact.memory.visibility == "shared" else "Withdrawn. Nobody else sees it any more.", "message")
+    flash(
+        _("Shared.") if fact.memory.visibility == "shared" else _("Withdrawn. Nobody else sees it any more."), "message"
+    )
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
@@ -69,7 +73,7 @@ def delete(memory_id: int) -> ViewResult:
     space_id = facts.get_fact(current_user_id(), memory_id).memory.space_id
     facts.delete_fact(current_user_id(), memory_id)
     db.session.commit()
-    flash("Forgotten for good.", "message")
+    flash(_("Forgotten for good."), "message")
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
@@ -102,7 +106,7 @@ def move(conversation_id: int) -> ViewResult:
     changes = ConversationChanges(space_id=to, confirm=confirmed)
     conversations.update_conversation(current_user_id(), conversation_id, changes)
     db.session.commit()
-    flash("Moved.", "message")
+    flash(_("Moved."), "message")
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from webapp.languages.marks import say
 from webapp.legacies.categories import CATEGORIES
 from webapp.legacies.facts import Fact
 from webapp.legacies.moving import Move
@@ -16,7 +17,7 @@ from webapp.validation import Id, Instant
 
 def _known_category(value: str) -> str:
     if value not in CATEGORIES:
-        raise ValueError(f"is none of {', '.join(CATEGORIES)}")
+        raise ValueError(say("is none of %(names)s", names=", ".join(CATEGORIES)))
     return value
 
 

@@ -14,6 +14,9 @@ from webapp.conversations.pages import CHANGED as LIST_CHANGED
 from webapp.conversations.service import get_conversation, hide_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
 from webapp.memories import change_sets, dependents, reviewing, service, switches
 from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory
@@ -53,7 +56,7 @@ def decide(memory_id: int) -> ViewResult:
         return render_template("memories/_review_item.html", **shown), 422
     db.session.commit()
     if not wants_partial():
-        flash("Decided.", "message")
+        flash(_("Decided."), "message")
         return redirect(url_for(".review"), 303)
     shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
     if isinstance(decided, Memory):
@@ -98,7 +101,7 @@ def undo(change_set_id: int) -> ViewResult:
     shown = {"view": view, "refused": refused, "opened": True, "undone": undone}
     if not wants_partial():
         if not refused:
-            flash("Undone.", "message")
+            flash(_("Undone."), "message")
         return render_template(
             "memories/changes.html", changes=[view], next_cursor=None, one=True, refused=refused, undone=undone
         )
@@ -152,7 +155,7 @@ def keep_one(memory_id: int) -> ViewResult:
     for other in sorted(others):
         service.archive_memory(user_id, other)
     db.session.commit()
-    flash(f"Kept one; {wording.counted(len(others), 'other')} archived.", "message")
+    flash(ngettext("Kept one; %(num)s other archived.", "Kept one; %(num)s others archived.", len(others)), "message")
     return redirect(url_for(".health"), 303)
 
 
@@ -167,9 +170,9 @@ def still_true(memory_id: int) -> ViewResult:
         reviewing.confirm_memory(user_id, memory_id)
     db.session.commit()
     if not wants_partial():
-        flash("Noted.", "message")
+        flash(_("Noted."), "message")
         return redirect(url_for(".health"), 303)
-    note = "No longer true" if request.form.get("answer") == "no" else "Still true"
+    note = _("No longer true") if request.form.get("answer") == "no" else _("Still true")
     return fragment("memories/_card.html", card=cards.card(user_id, memory_id), note=note)
 
 
@@ -196,12 +199,14 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     report = forgetting.forget(user_id, resting.only_here, cause="conversation_deleted")
     hide_conversation(user_id, conversation_id)
     db.session.commit()
-    said = f"Deleted, and {wording.counted(len(report.memory_ids), 'memory', 'memories')} forgotten."
+    said = ngettext(
+        "Deleted, and %(num)s memory forgotten.", "Deleted, and %(num)s memories forgotten.", len(report.memory_ids)
+    )
     undo_at = url_for("conversations_pages.undelete", conversation_id=conversation_id)
     if not wants_partial():
         flash(said, undo_at)
         return redirect(url_for("conversations_pages.new"), 303)
-    shown = {"detail": said, "action": ("Bring back the conversation", undo_at), "seconds": 10}
+    shown = {"detail": said, "action": (_("Bring back the conversation"), undo_at), "seconds": 10}
     response = Response(render_template("errors/_toast.html", **shown))
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
@@ -225,8 +230,8 @@ def _decision() -> ReviewDecision:
 
 def _said(error: Invalid | Conflict) -> str:
     if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
-        return "Say until when it was true."
-    return error.detail or "That does not fit these memories any more."
+        return N_("Say until when it was true.")
+    return error.detail or N_("That does not fit these memories any more.")
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
@@ -234,9 +239,11 @@ def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None
     found: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
-        words = wording.OBSTACLES.get(item.get("reason", ""), "stands in the way")
-        found.append((row.content if row else "A memory", words, row.memory_id if row else None))
-    return found or [("This", "was undone already" if "already" in error.detail else "cannot be undone any more", None)]
+        words = wording.OBSTACLES.get(item.get("reason", ""), N_("stands in the way"))
+        found.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
+    return found or [
+        (_("This"), N_("was undone already") if "already" in error.detail else N_("cannot be undone any more"), None)
+    ]
 
 
 def _switched(then: str, conversation_id: int | None) -> ViewResult:

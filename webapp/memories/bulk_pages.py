@@ -7,19 +7,27 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
+from webapp.languages.marks import NN_, say
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
 from webapp.memories import reviewing, service
 from webapp.memories.engine.verdicts import Decision
 from webapp.memories.keeping import forgetting
 from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.schemas import ReviewDecision
-from webapp.memories.showing import cards, wording
+from webapp.memories.showing import cards
 from webapp.validation import parse_id
 from webapp.web import ViewResult
 
 blueprint = Blueprint("memory_bulk", __name__)
 
 MOST = 100
-_DONE = {"archive": "archived", "unarchive": "back in use", "pin": "pinned", "unpin": "unpinned"}
+_DONE = {
+    "archive": NN_("%(num)s memory archived.", "%(num)s memories archived."),
+    "unarchive": NN_("%(num)s memory back in use.", "%(num)s memories back in use."),
+    "pin": NN_("%(num)s memory pinned.", "%(num)s memories pinned."),
+    "unpin": NN_("%(num)s memory unpinned.", "%(num)s memories unpinned."),
+}
 
 
 @blueprint.post("/memories/many")
@@ -31,14 +39,14 @@ def act() -> ViewResult:
     if action == "forget" and "confirm" not in request.form:
         return render_template("memories/forget_many.html", cards=cards.cards_of(user_id, rows))
     if action == "forget":
-        done = f"{_counted(len(forgetting.forget(user_id, ids).memory_ids))} forgotten."
+        done = _forgotten(len(forgetting.forget(user_id, ids).memory_ids))
     elif action in _DONE:
         for number in ids:
             if action.endswith("archive"):
                 service.archive_memory(user_id, number, action == "archive")
             else:
                 service.pin_memory(user_id, number, action == "pin")
-        done = f"{_counted(len(ids))} {_DONE[action]}."
+        done = ngettext(*_DONE[action], len(ids))
     else:
         raise Invalid.field("action", "is none of those offered")
     db.session.commit()
@@ -73,8 +81,12 @@ def review() -> ViewResult:
         else:
             kept += 1
     db.session.commit()
-    said = f"{_counted(kept)} kept." if decision is Decision.ACCEPT else f"{_counted(len(forgotten))} forgotten."
-    flash(f"{said} {left} left: they contradict another." if left else said, "message")
+    said = ngettext("%(num)s memory kept.", "%(num)s memories kept.", kept)
+    if decision is Decision.REJECT:
+        said = _forgotten(len(forgotten))
+    if left:
+        said += " " + _("%(left)s left: they contradict another.", left=left)
+    flash(said, "message")
     return redirect(url_for("memory_activity.review"), 303)
 
 
@@ -82,9 +94,9 @@ def _chosen() -> list[int]:
     """The chosen ids. Raises Invalid for none, or for more than a page holds."""
     ids = sorted({number for text in request.form.getlist("ids") if (number := parse_id(text))})
     if not 0 < len(ids) <= MOST:
-        raise Invalid.field("ids", f"choose between one and {MOST}")
+        raise Invalid.field("ids", say("choose between one and %(most)s", most=MOST))
     return ids
 
 
-def _counted(number: int) -> str:
-    return wording.counted(number, "memory", "memories")
+def _forgotten(number: int) -> str:
+    return ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", number)

@@ -13,6 +13,7 @@ from rq.serializers import JSONSerializer
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.service import get_conversation
 from webapp.extensions import redis
+from webapp.languages.speaking import gettext as _
 from webapp.memories.activity_pages import fragment
 from webapp.memories.learning import requests
 from webapp.memories.learning.results import COUNTS
@@ -29,7 +30,7 @@ def extract(conversation_id: int) -> ViewResult:
     """Read a conversation for memories now; the answer follows the work."""
     job_id = requests.request_extraction(current_user_id(), conversation_id)
     if not wants_partial():
-        flash("Reading the conversation. What is found appears in Memory.", "message")
+        flash(_("Reading the conversation. What is found appears in Memory."), "message")
         return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
     return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id, job_id=job_id)
 

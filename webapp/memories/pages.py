@@ -11,6 +11,8 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.forms import first_sentence, read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.memories import change_sets, history, service
 from webapp.memories.filtering import read_filters
 from webapp.memories.keeping import forgetting
@@ -23,7 +25,7 @@ blueprint = Blueprint("memories", __name__)
 
 CHANGED = "memories:changed"
 """The browser event after which the panel is fetched again."""
-LABELS = {"content": "The memory", "category": "The category", "memory_type": "The kind"}
+LABELS = N_({"content": "The memory", "category": "The category", "memory_type": "The kind"})
 
 
 @blueprint.record_once
@@ -146,7 +148,7 @@ def create() -> ViewResult:
         return render_template(template, **shown), 422
     db.session.commit()
     if not wants_partial():
-        flash("Remembered.", "message")
+        flash(_("Remembered."), "message")
         return redirect(url_for(".page"), 303)
     card = cards.card(current_user_id(), row.memory_id)
     return _fragment("memories/_added.html", card=card, note="Remembered")
@@ -191,7 +193,7 @@ def save(memory_id: int) -> ViewResult:
             return render_template("memories/_edit.html", **shown), 422
         return _whole(card, editing=True, **{key: shown[key] for key in ("errors", "values", "clash")}), 422
     db.session.commit()
-    return _done(memory_id, f"Saved as revision {row.revision}")
+    return _done(memory_id, _("Saved as revision %(revision)s", revision=row.revision))
 
 
 @blueprint.post("/memories/<int:memory_id>/pin")
@@ -201,7 +203,7 @@ def pin(memory_id: int) -> ViewResult:
     pinned = request.form.get("on") != "0"
     service.pin_memory(current_user_id(), memory_id, pinned)
     db.session.commit()
-    return _done(memory_id, "Pinned: every reply sees it" if pinned else "No longer pinned")
+    return _done(memory_id, _("Pinned: every reply sees it") if pinned else _("No longer pinned"))
 
 
 @blueprint.post("/memories/<int:memory_id>/archive")
@@ -211,7 +213,7 @@ def archive(memory_id: int) -> ViewResult:
     archived = request.form.get("on") != "0"
     service.archive_memory(current_user_id(), memory_id, archived)
     db.session.commit()
-    return _done(memory_id, "Archived: no reply uses it" if archived else "Back in use")
+    return _done(memory_id, _("Archived: no reply uses it") if archived else _("Back in use"))
 
 
 @blueprint.get("/memories/<int:memory_id>/forget")
@@ -254,7 +256,7 @@ def restore(memory_id: int) -> ViewResult:
     """Give a memory an earlier wording."""
     row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
-    return _done(memory_id, f"Put back, as revision {row.revision}")
+    return _done(memory_id, _("Put back, as revision %(revision)s", revision=row.revision))
 
 
 def _own(memory_id: int) -> cards.Card:
@@ -292,5 +294,5 @@ def _fragment(template: str, **shown: Any) -> ViewResult:
 
 def _reason(error: Conflict) -> str:
     if error.errors:
-        return "Another memory holds this place already. Change that one, or archive it first."
+        return N_("Another memory holds this place already. Change that one, or archive it first.")
     return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())

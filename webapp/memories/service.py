@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations.models import Conversation
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.memories import listing
 from webapp.memories.engine.keys import canonical_fact_key, category_of
 from webapp.memories.engine.kinds import MemoryType
@@ -290,4 +291,7 @@ def _check_conversation(user_id: int, memory_type: str, conversation_id: int | N
 
 def _refuse_secrets(*texts: str | None) -> None:
     if kind := find_secret(*texts):
-        raise Invalid.field("content", f"looks like a secret ({kind.value.replace('_', ' ')}); such are never kept")
+        raise Invalid.field(
+            "content",
+            say("looks like a secret (%(replace)s); such are never kept", replace=kind.value.replace("_", " ")),
+        )

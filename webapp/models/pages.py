@@ -12,6 +12,8 @@ from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings
 from webapp.forms import first_sentence, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.models import service
 from webapp.models.api import run_test
 from webapp.models.catalogue import home_wins
@@ -22,7 +24,7 @@ from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("models_pages", __name__)
 
-LABELS = {"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"}
+LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})
 LOCAL = {
     "Ollama": "http://127.0.0.1:11434/v1",
     "llama.cpp": "http://127.0.0.1:8080/v1",
@@ -85,7 +87,7 @@ def change(connection_id: int) -> ViewResult:
     except Invalid as error:
         return _connection(connection_id, errors=_said(error)), 422
     db.session.commit()
-    flash("Saved.", "message")
+    flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id), 303)
 
 
@@ -103,7 +105,7 @@ def offer(connection_id: int) -> ViewResult:
     except Invalid as error:
         return _connection(connection_id, errors={"models": error.detail}), 422
     db.session.commit()
-    flash("Saved.", "message")
+    flash(_("Saved."), "message")
     return redirect(url_for(".show", connection_id=connection_id) + "#offers", 303)
 
 
@@ -121,7 +123,7 @@ def delete(connection_id: int) -> ViewResult:
     """Delete a connection."""
     service.delete_connection(connection_id)
     db.session.commit()
-    flash("Connection deleted.", "message")
+    flash(_("Connection deleted."), "message")
     return redirect(url_for(".index"), 303)
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from webapp.languages.marks import say
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.validation import Flag, Id, Instant, Line
 
@@ -25,9 +26,9 @@ def _address(value: str) -> str:
 def _headers(value: dict[str, str]) -> dict[str, str]:
     for name, content in value.items():
         if not name.isascii() or not name.replace("-", "").isalnum() or name.lower() in _OURS:
-            raise ValueError(f"{name!r} is not a header that can be set here")
+            raise ValueError(say("%(name)s is not a header that can be set here", name=f"{name}"))
         if not content.isprintable() or not content.isascii():
-            raise ValueError(f"the value of {name} has characters that a header cannot hold")
+            raise ValueError(say("the value of %(name)s has characters that a header cannot hold", name=name))
     return value
 
 

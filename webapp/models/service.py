@@ -9,6 +9,7 @@ from sqlalchemy import delete, select
 
 from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.models.catalogue import catalogue
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
@@ -49,7 +50,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
     """A new connection with its models. Raises Conflict, Invalid for a model named twice."""
     there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
     if len(there) >= MOST_CONNECTIONS:
-        raise Conflict(f"There are {MOST_CONNECTIONS} connections already.")
+        raise Conflict(say("There are %(most_connections)s connections already.", most_connections=MOST_CONNECTIONS))
     row = ModelConnection(
         name=fields.name,
         base_url=fields.base_url,

@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.prompts.catalogue import CATALOGUE, Definition, complaints, default_text, definition_of
 from webapp.prompts.models import Prompt, PromptActivation, PromptVersion
 
@@ -76,7 +77,7 @@ def definition(name: str) -> Definition:
     """The prompt of that name or alias. Raises NotFound."""
     found = definition_of(name)
     if found is None:
-        raise NotFound(f"There is no such prompt. There are: {', '.join(CATALOGUE)}.")
+        raise NotFound(say("There is no such prompt. There are: %(names)s.", names=", ".join(CATALOGUE)))
     return found
 
 
@@ -113,7 +114,10 @@ def check(name: str, text: str) -> None:
     """Refuse a text that cannot be this prompt, with the reasons. Raises NotFound, Invalid."""
     found = complaints(definition(name), text)
     if found:
-        raise Invalid(f"The prompt {found[0]}.", errors=[{"loc": ["prompt_text"], "msg": reason} for reason in found])
+        raise Invalid(
+            say("The prompt %(found)s.", found=found[0]),
+            errors=[{"loc": ["prompt_text"], "msg": reason} for reason in found],
+        )
 
 
 def add_version(
@@ -136,7 +140,7 @@ def activate(admin_id: int | None, name: str, version: int) -> PromptState:
     prompt = _held(definition(name))
     row = get_version(prompt.name, version)
     if found := complaints(definition(name), row.prompt_text):
-        raise Conflict(f"This version cannot be used: it {found[0]}.")
+        raise Conflict(say("This version cannot be used: it %(found)s.", found=found[0]))
     if prompt.active_version != version:
         _put_into_use(prompt, version, admin_id)
     return _state(definition(name), prompt)

@@ -15,6 +15,9 @@ from webapp.conversations.finding import find
 from webapp.conversations.messages import in_order
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
 from webapp.memories import history
 from webapp.memories.history import Quoted
 from webapp.retrieval import receipts, service
@@ -23,24 +26,28 @@ from webapp.retrieval.models import TurnReceipt
 from webapp.retrieval.passages import Found
 from webapp.retrieval.receipts import Line
 
-DONE = {
-    "wrong": "Set aside as wrong",
-    "outdated": "Marked as no longer true",
-    "not_relevant": "Noted: it counts less for questions like this one",
-    "forget": "Forgotten for good",
-}
+DONE = N_(
+    {
+        "wrong": "Set aside as wrong",
+        "outdated": "Marked as no longer true",
+        "not_relevant": "Noted: it counts less for questions like this one",
+        "forget": "Forgotten for good",
+    }
+)
 
-KINDS = {"memory": "Memory", "message": "Past message", "chunk": "Conversation summary", "document": "Document"}
+KINDS = N_({"memory": "Memory", "message": "Past message", "chunk": "Conversation summary", "document": "Document"})
 
-_REASONS = {
-    "profile": "Your profile, always known",
-    "pinned": "Pinned by you",
-    "fact": "An important fact, always known",
-    "instruction": "Your standing instruction, always applied",
-    "space": "A fact of this space",
-    "recent": "Learned recently",
-    "earlier part of this conversation": "An earlier part of this conversation",
-}
+_REASONS = N_(
+    {
+        "profile": "Your profile, always known",
+        "pinned": "Pinned by you",
+        "fact": "An important fact, always known",
+        "instruction": "Your standing instruction, always applied",
+        "space": "A fact of this space",
+        "recent": "Learned recently",
+        "earlier part of this conversation": "An earlier part of this conversation",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,9 @@ class UsedCounts:
     def label(self) -> str:
         """For the line under the reply; empty when it used nothing."""
         if self.memories:
-            return f"Used {self.memories} {'memory' if self.memories == 1 else 'memories'}"
+            return ngettext("Used %(num)s memory", "Used %(num)s memories", self.memories)
         if self.passages:
-            return f"Used {self.passages} {'passage' if self.passages == 1 else 'passages'}"
+            return ngettext("Used %(num)s passage", "Used %(num)s passages", self.passages)
         return ""
 
 
@@ -151,15 +158,17 @@ def marked(text: str, spans: Iterable[tuple[int, int]]) -> Markup:
     return html + escape(text[at:])
 
 
-FILTERS = {
-    "": "Everything",
-    "conversation": "Conversations",
-    "message": "Messages",
-    "memory": "Memories",
-    "chunk": "Summaries",
-    "document": "Documents",
-}
-SPEAKERS = {"": "Anyone", "user": "You", "assistant": "Assistant"}
+FILTERS = N_(
+    {
+        "": "Everything",
+        "conversation": "Conversations",
+        "message": "Messages",
+        "memory": "Memories",
+        "chunk": "Summaries",
+        "document": "Documents",
+    }
+)
+SPEAKERS = N_({"": "Anyone", "user": "You", "assistant": "Assistant"})
 MOST = 24
 EXCERPT = 160
 TITLES = 4
@@ -238,7 +247,7 @@ def search(
 def _result(item: Found, text: Markup) -> Result:
     if item.kind == "memory":
         return Result("memory", text, None, item.at, memory_id=item.id)
-    title = item.title or ("Document" if item.kind == "document" else "New conversation")
+    title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
     # The place in a message that is longer than a page: the piece that was found begins there.
     passage = item.content if item.kind == "message" and item.start else ""
     return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)

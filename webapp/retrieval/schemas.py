@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from webapp.languages.marks import say
 from webapp.retrieval.excerpt import excerpt
 from webapp.retrieval.passages import KINDS, Found
 from webapp.retrieval.receipts import Line
@@ -30,7 +31,7 @@ class SearchQuery(BaseModel):
     def _known_kinds(cls, kinds: str) -> str:
         unknown = {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(KINDS)
         if unknown:
-            raise ValueError(f"knows only {', '.join(KINDS)}")
+            raise ValueError(say("knows only %(names)s", names=", ".join(KINDS)))
         return kinds
 
     @property

@@ -12,6 +12,7 @@ from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid
 from webapp.extensions import limiter
+from webapp.languages.speaking import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
 from webapp.sharing.schemas import NewShare, ShareQuery
@@ -61,7 +62,7 @@ def create(conversation_id: int) -> Any:
     except (Conflict, Invalid) as error:
         return _share_page(conversation_id, error=error.detail), error.status
     db.session.commit()
-    flash("Your link is ready.", "message")
+    flash(_("Your link is ready."), "message")
     return redirect(url_for(".share", conversation_id=conversation_id), 303)
 
 
@@ -82,7 +83,7 @@ def revoke(share_id: int) -> Response:
     back = url_for(".share", conversation_id=row.conversation_id) if "here" in request.form else url_for(".index")
     service.revoke_share(current_user_id(), share_id)
     db.session.commit()
-    flash("The link no longer works.", "message")
+    flash(_("The link no longer works."), "message")
     return redirect(back, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
 
 

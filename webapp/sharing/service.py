@@ -15,6 +15,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.sharing.models import ConversationShare
 from webapp.sharing.schemas import LATEST_YEAR, NewShare, ShareQuery
 from webapp.web import Cursor, Page
@@ -43,7 +44,9 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         raise Conflict("A temporary conversation cannot be shared.")
     count = db.session.query(ConversationShare).filter_by(conversation_id=conversation_id).count()
     if count >= MOST_LINKS:
-        raise Conflict(f"This conversation has {MOST_LINKS} links already. Revoke some first.")
+        raise Conflict(
+            say("This conversation has %(most_links)s links already. Revoke some first.", most_links=MOST_LINKS)
+        )
     shown = db.session.scalars(
         select(Message.message_id)
         .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
@@ -58,7 +61,14 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     if not chosen:
         raise Conflict("There is nothing to share yet.")
     if len(chosen) > MOST_MESSAGES and not fields.live:
-        raise Invalid.field("from", f"leaves {len(chosen):,} messages; a snapshot holds {MOST_MESSAGES:,}")
+        raise Invalid.field(
+            "from",
+            say(
+                "leaves %(count)s messages; a snapshot holds %(most_messages)s",
+                count=f"{len(chosen):,}",
+                most_messages=f"{MOST_MESSAGES:,}",
+            ),
+        )
     row = ConversationShare(
         user_id=user_id,
         conversation_id=conversation_id,

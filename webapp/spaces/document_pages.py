@@ -12,6 +12,8 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.forms import sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.spaces import documents, service
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
@@ -19,7 +21,7 @@ from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("documents_pages", __name__)
 
-LABELS = {"title": "The title", "content": "The text"}
+LABELS = N_({"title": "The title", "content": "The text"})
 ENDINGS = (".txt", ".md", ".markdown", ".text")
 
 
@@ -42,7 +44,7 @@ def add(space_id: int) -> ViewResult:
         told = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
         return _index(space_id, errors=told or {"content": error.detail}, values=request.form), 422
     db.session.commit()
-    flash(f"“{made.title}” is added.", "message")
+    flash(_("“%(title)s” is added.", title=made.title), "message")
     return redirect(url_for(".index", space_id=space_id), 303)
 
 
@@ -65,7 +67,7 @@ def delete(space_id: int, document_id: int) -> ViewResult:
     """Delete a document."""
     documents.delete_document(current_user_id(), space_id, document_id)
     db.session.commit()
-    flash("Deleted. Replies no longer draw on it.", "message")
+    flash(_("Deleted. Replies no longer draw on it."), "message")
     return redirect(url_for(".index", space_id=space_id), 303)
 
 

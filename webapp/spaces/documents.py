@@ -14,6 +14,7 @@ from sqlalchemy import delete as delete_rows
 from webapp.accounts.models import User
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.llm.errors import ModelError
 from webapp.model_clients import embedder
 from webapp.queueing import enqueue_after_commit
@@ -52,7 +53,7 @@ def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOu
     get_space(user_id, space_id, lock=True)
     there = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
     if (db.session.scalar(there) or 0) >= MAX_DOCUMENTS:
-        raise Conflict(f"A space can hold {MAX_DOCUMENTS} documents.")
+        raise Conflict(say("A space can hold %(max_documents)s documents.", max_documents=MAX_DOCUMENTS))
     at = now()
     row = SpaceDocument(
         space_id=space_id,

@@ -12,6 +12,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.database import db, now, rows_changed
 from webapp.errors import Conflict, Forbidden, NotFound
+from webapp.languages.marks import say
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceMember
 from webapp.spaces.schemas import MemberOut
@@ -90,7 +91,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
     row = next((row for row in rows if row.email == email), None)
     if row is None:
         if len(rows) >= MAX_MEMBERS:
-            raise Conflict(f"A space can have {MAX_MEMBERS} members and invitations.")
+            raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
         # Under another address of before an invitation may have this account already: it moves to the new address.
         row = next((row for row in rows if found is not None and row.user_id == found), None)
         row = row or SpaceMember(space_id=space_id, user_id=found, role="member", status="invited", created_at=now())

@@ -10,6 +10,8 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.spaces import choosing, members, service
 from webapp.spaces.api import limit_invitations
 from webapp.spaces.personas import PERSONAS
@@ -18,7 +20,9 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("spaces_pages", __name__)
 
-LABELS = {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
+LABELS = N_(
+    {"name": "The name", "description": "The description", "instructions": "The instructions", "persona": "This"}
+)
 
 
 @blueprint.app_context_processor
@@ -80,7 +84,7 @@ def change(space_id: int) -> ViewResult:
         db.session.rollback()
         return _about(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
-    flash("Saved. It holds from the next reply on.", "message")
+    flash(_("Saved. It holds from the next reply on."), "message")
     return redirect(url_for(".about", space_id=space_id), 303)
 
 
@@ -101,10 +105,12 @@ def invite(space_id: int) -> ViewResult:
         members.invite(current_user_id(), space_id, email)
     except (Invalid, Conflict) as error:
         db.session.rollback()
-        told = sentences(error, {"email": "This"}, otherwise="email")["email"] if isinstance(error, Invalid) else ""
+        told = sentences(error, N_({"email": "This"}), otherwise="email")["email"] if isinstance(error, Invalid) else ""
         return _people(space_id, errors={"email": told or error.detail}, email=request.form.get("email", "")), 422
     db.session.commit()
-    flash(f"Invited. Whoever has an account with {email} finds the invitation under Spaces.", "message")
+    flash(
+        _("Invited. Whoever has an account with %(email)s finds the invitation under Spaces.", email=email), "message"
+    )
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -127,7 +133,7 @@ def decline(space_id: int) -> ViewResult:
         raise Conflict("You have joined this space. You can leave it.")
     members.remove(current_user_id(), space_id, current_user_id())
     db.session.commit()
-    flash("Declined.", "message")
+    flash(_("Declined."), "message")
     return redirect(url_for(".index"), 303)
 
 
@@ -137,7 +143,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
     db.session.commit()
-    flash("Removed. What they shared here is theirs alone again.", "message")
+    flash(_("Removed. What they shared here is theirs alone again."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -147,7 +153,7 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Take back an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
     db.session.commit()
-    flash("The invitation is taken back.", "message")
+    flash(_("The invitation is taken back."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -157,7 +163,7 @@ def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
     db.session.commit()
-    flash("Handed over. You are a member now.", "message")
+    flash(_("Handed over. You are a member now."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -182,7 +188,12 @@ def end(space_id: int) -> ViewResult:
     else:
         members.remove(user_id, space_id, user_id, forget=forget)
     db.session.commit()
-    flash(f"“{space.name}” is deleted." if space.role == "owner" else f"You have left “{space.name}”.", "message")
+    flash(
+        _("“%(name)s” is deleted.", name=space.name)
+        if space.role == "owner"
+        else _("You have left “%(name)s”.", name=space.name),
+        "message",
+    )
     return choosing.remember_choice(make_response(redirect(url_for(".index"), 303)), None)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from webapp.accounts.emails import normalise_email
+from webapp.languages.marks import say
 from webapp.spaces.personas import PERSONAS
 from webapp.validation import Id, Instant, Line
 from webapp.web import PageQuery
@@ -19,7 +20,7 @@ MAX_DOCUMENTS = 500
 
 def _known_persona(value: str | None) -> str | None:
     if value is not None and value not in PERSONAS:
-        raise ValueError(f"is none of {', '.join(PERSONAS)}")
+        raise ValueError(say("is none of %(names)s", names=", ".join(PERSONAS)))
     return value
 
 

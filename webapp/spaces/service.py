@@ -11,6 +11,7 @@ from sqlalchemy.orm import aliased
 from webapp.accounts.models import User
 from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.spaces import signals
 from webapp.spaces.models import Space, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
@@ -73,7 +74,7 @@ def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
     if space.kind != "legacy":
         return wished
     if wished is not None and wished not in PERSONAS:
-        raise Invalid.field("persona", f"is none of {', '.join(PERSONAS)}")
+        raise Invalid.field("persona", say("is none of %(names)s", names=", ".join(PERSONAS)))
     return wished or space.persona or DEFAULT
 
 
@@ -81,7 +82,7 @@ def create_space(user_id: int, fields: NewSpace) -> Space:
     """A new space with its maker as the owner and only member."""
     owned = select(func.count()).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
     if (db.session.scalar(owned) or 0) >= MAX_SPACES:
-        raise Conflict(f"Nobody can own more than {MAX_SPACES} spaces.")
+        raise Conflict(say("Nobody can own more than %(max_spaces)s spaces.", max_spaces=MAX_SPACES))
     if fields.persona and fields.kind != "legacy":
         raise Invalid.field("persona", "only a legacy has one")
     at = now()

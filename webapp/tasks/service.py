@@ -15,6 +15,7 @@ from webapp.accounts.auth import Identity
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.errors import NotFound
+from webapp.languages.marks import N_
 from webapp.llm import errors as model_errors
 from webapp.tasks.schemas import TaskState
 
@@ -25,11 +26,13 @@ _STATES = {
     JobStatus.STOPPED: "failed",
     JobStatus.CANCELED: "failed",
 }
-_MODEL_ERRORS = {
-    kind.code: kind.default_detail
-    for kind in vars(model_errors).values()
-    if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
-}
+_MODEL_ERRORS = N_(
+    {
+        kind.code: kind.default_detail
+        for kind in vars(model_errors).values()
+        if isinstance(kind, type) and issubclass(kind, model_errors.ModelError)
+    }
+)
 _FAILED = "Something went wrong on the server. It has been written to the log."
 
 

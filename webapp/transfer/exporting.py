@@ -15,6 +15,7 @@ from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
 from webapp.database import db, now, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound
+from webapp.languages.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer import account, storage
@@ -57,14 +58,14 @@ def create_export(user_id: int, fields: NewExport) -> Export:
     """Ask for an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
     form = fields.format or FORMATS[fields.what][0]
     if form not in FORMATS[fields.what]:
-        raise Invalid.field("format", f"must be one of {', '.join(FORMATS[fields.what])}")
+        raise Invalid.field("format", say("must be one of %(names)s", names=", ".join(FORMATS[fields.what])))
     if fields.what == "conversation":
         if fields.conversation_id is None:
             raise Invalid.field("conversation_id", "says which conversation; it is missing")
         get_conversation(user_id, fields.conversation_id)
     waiting = _owned(user_id).where(Export.status == "waiting").limit(AT_ONCE)
     if len(db.session.scalars(waiting).all()) >= AT_ONCE:
-        raise Conflict(f"{AT_ONCE} exports are being made already. Wait for one of them.")
+        raise Conflict(say("%(at_once)s exports are being made already. Wait for one of them.", at_once=AT_ONCE))
     row = Export(
         user_id=user_id,
         what=fields.what,

@@ -10,6 +10,8 @@ from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.forms import read_form
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.transfer import exporting, service
 from webapp.transfer.api import limit_transfers, send_export
@@ -22,35 +24,37 @@ blueprint = Blueprint("transfer_pages", __name__)
 
 SHOWN = 20
 ITEMS = 50
-COUNTED = {
-    "conversations imported": "conversations imported",
-    "conversations updated": "conversations with something new",
-    "conversations unchanged": "conversations that were there already",
-    "conversations skipped": "conversations skipped",
-    "messages": "messages",
-    "memories proposed": "memories to review",
-    "memories known": "memories known already",
-    "memories forgotten": "memories that you had forgotten",
-    "memories secret": "secrets left out",
-    "projects imported": "projects as spaces",
-    "projects unchanged": "projects that were there already",
-    "folders restored": "folders",
-    "journeys restored": "journeys of your own",
-    "files restored": "files",
-    "spaces restored": "spaces",
-    "saved prompts restored": "saved prompts",
-    "conversations restored": "conversations",
-    "summaries restored": "summaries",
-    "digests restored": "digests",
-    "memories restored": "memories",
-    "quotes restored": "quotes behind memories",
-    "earlier states of memories restored": "states of memories",
-    "things forgotten restored": "things that stay forgotten",
-    "answers in journeys restored": "answers in journeys",
-    "summaries of journeys restored": "summaries of journeys",
-    "receipts restored": "entries of receipts",
-    "problems skipped": "parts that could not be read",
-}
+COUNTED = N_(
+    {
+        "conversations imported": "conversations imported",
+        "conversations updated": "conversations with something new",
+        "conversations unchanged": "conversations that were there already",
+        "conversations skipped": "conversations skipped",
+        "messages": "messages",
+        "memories proposed": "memories to review",
+        "memories known": "memories known already",
+        "memories forgotten": "memories that you had forgotten",
+        "memories secret": "secrets left out",
+        "projects imported": "projects as spaces",
+        "projects unchanged": "projects that were there already",
+        "folders restored": "folders",
+        "journeys restored": "journeys of your own",
+        "files restored": "files",
+        "spaces restored": "spaces",
+        "saved prompts restored": "saved prompts",
+        "conversations restored": "conversations",
+        "summaries restored": "summaries",
+        "digests restored": "digests",
+        "memories restored": "memories",
+        "quotes restored": "quotes behind memories",
+        "earlier states of memories restored": "states of memories",
+        "things forgotten restored": "things that stay forgotten",
+        "answers in journeys restored": "answers in journeys",
+        "summaries of journeys restored": "summaries of journeys",
+        "receipts restored": "entries of receipts",
+        "problems skipped": "parts that could not be read",
+    }
+)
 
 
 @blueprint.get("/transfer")
@@ -72,9 +76,9 @@ def create_import() -> ViewResult:
         elif request.form.get("text", "").strip():
             row = service.paste(current_user_id(), read_form(PastedImport, {"format": "format_of_text"}))
         else:
-            return _page(error="Choose a file, or paste a list of memories."), 422
+            return _page(error=N_("Choose a file, or paste a list of memories.")), 422
     except DomainError as error:
-        said = error.detail or "That cannot be taken in. Pasted text can be up to a million characters long."
+        said = error.detail or N_("That cannot be taken in. Pasted text can be up to a million characters long.")
         return _page(error=said[:1].upper() + said[1:]), error.status
     db.session.commit()
     return redirect(url_for(".show_import", import_id=row.import_id), 303)
@@ -139,7 +143,7 @@ def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
     db.session.commit()
-    flash("Stopped. What came in so far can be undone.", "message")
+    flash(_("Stopped. What came in so far can be undone."), "message")
     return redirect(url_for(".show_import", import_id=import_id), 303)
 
 
@@ -149,7 +153,7 @@ def undo(import_id: int) -> ViewResult:
     """Take back what an import brought."""
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
-    flash(row.error or "Everything this import brought is gone again.", "message")
+    flash(_(row.error) if row.error else _("Everything this import brought is gone again."), "message")
     return redirect(url_for(".show_import", import_id=import_id), 303)
 
 

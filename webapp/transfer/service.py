@@ -18,6 +18,7 @@ from webapp.conversations.signals import conversation_shown, messages_changed
 from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
+from webapp.languages.marks import say
 from webapp.memories import change_sets
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.service import require_member
@@ -46,7 +47,7 @@ def upload(user_id: int, file: FileStorage, wish: str | None) -> Import:
     stored_as, size = storage.keep(file)
     if size > app_settings().max_import_bytes:
         storage.drop(stored_as)
-        raise TooLarge(f"The file is larger than {app_settings().max_import_bytes // 1024**2} MB.")
+        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_import_bytes // 1024**2))
     if not size:
         storage.drop(stored_as)
         raise Invalid.field("file", "is empty")
@@ -221,10 +222,12 @@ def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
 
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
-        raise Invalid.field("format", f"is not one of {', '.join(READERS)}")
+        raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
     busy = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(("reading", "ready", "running")))
     if len(db.session.scalars(busy.limit(AT_ONCE)).all()) >= AT_ONCE:
-        raise Conflict(f"{AT_ONCE} imports are waiting or running already. Finish or cancel one first.")
+        raise Conflict(
+            say("%(at_once)s imports are waiting or running already. Finish or cancel one first.", at_once=AT_ONCE)
+        )
 
 
 def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:

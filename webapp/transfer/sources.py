@@ -14,6 +14,8 @@ from typing import IO, Any
 
 import ijson
 
+from webapp.languages.marks import say
+
 MOST_BYTES = 16 * 1024**3
 """Uncompressed bytes that one import may read."""
 MOST_MEMBERS = 200_000
@@ -75,9 +77,9 @@ class Upload:
             with self._archive.open(info) as member:
                 yield io.BufferedReader(_Limited(member, self, info))
         except NotImplementedError as error:  # zipfile's word for a compression or an encryption it does not have
-            raise Refused(f"“{name}” in the ZIP {_NOT_READ}") from error
+            raise Refused(say("“%(name)s” in the ZIP %(not_read)s", name=name, not_read=_NOT_READ)) from error
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
-            raise Refused(f"“{name}” in the ZIP is broken.") from error
+            raise Refused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
 
     def peek(self, name: str) -> str:
         """The beginning of a member as text."""
@@ -194,7 +196,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # zipfile's word for a version of the format it does not know
-        raise Refused(f"The ZIP {_NOT_READ}") from error
+        raise Refused(say("The ZIP %(not_read)s", not_read=_NOT_READ)) from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise Refused("The ZIP is broken. Download the export again.") from error
     if len(archive.filelist) > MOST_MEMBERS:

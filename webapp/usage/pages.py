@@ -13,6 +13,8 @@ from webapp.accounts import service as accounts
 from webapp.accounts.auth import admin_only, current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Invalid
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.usage import service
 from webapp.usage.schemas import QuotaFields, UsageQuery
@@ -21,8 +23,8 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("usage_pages", __name__)
 
-BY = {"day": "By day", "model": "By model", "conversation": "By conversation"}
-BY_ALL = {"day": "By day", "model": "By model", "user": "By person"}
+BY = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
+BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 
 
 @blueprint.get("/usage")
@@ -63,7 +65,7 @@ def set_quotas() -> ViewResult:
         ) from None
     service.set_quotas(user_id, quotas)
     db.session.commit()
-    flash("Limits saved.", "message")
+    flash(_("Limits saved."), "message")
     return redirect(url_for(".everybody", user=user_id) + "#limits", 303)
 
 

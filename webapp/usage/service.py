@@ -14,6 +14,8 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.database import after_commit, db, now
 from webapp.errors import Invalid, TooMany
+from webapp.languages.marks import N_, say
+from webapp.languages.speaking import gettext as _
 from webapp.models.catalogue import catalogue
 from webapp.usage.models import Quota, UsageRecord
 from webapp.usage.pricing import cost
@@ -34,12 +36,22 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
     for row in rows:
         groups[str(row.key if row.key is not None else "")].append(row)
     labels = _labels(query.by, list(groups), everyone, user_id)
-    lines = [_line(key, labels.get(key, key or "Deleted"), found) for key, found in groups.items()]
+    lines = [_line(key, labels.get(key, key or _("Deleted")), found) for key, found in groups.items()]
     if query.by == "day":
         lines.sort(key=lambda line: line.key)
     else:
         lines.sort(key=lambda line: (line.dollars or 0.0, line.chat_input_tokens, line.key), reverse=True)
     return UsageReport(usage=lines, total=_line("total", "Total", rows), quotas=[] if everyone else states(user_id))
+
+
+_SPENT_TODAY = N_(
+    "You have used what you may spend this day. Your message was not sent; you can go on tomorrow (UTC), "
+    "or ask your administrator."
+)
+_SPENT_THIS_MONTH = N_(
+    "You have used what you may spend this month. Your message was not sent; you can go on on %(day)s (UTC), "
+    "or ask your administrator."
+)
 
 
 def require_room(user_id: int) -> None:
@@ -50,10 +62,9 @@ def require_room(user_id: int) -> None:
         over_tokens = state.tokens is not None and state.tokens_used >= state.tokens
         if over_tokens or (state.dollars is not None and state.dollars_used >= state.dollars):
             ends = _ends(state.period)
-            when = "tomorrow" if state.period == "day" else f"on {ends:%d %B}"
+            said = _SPENT_TODAY if state.period == "day" else _SPENT_THIS_MONTH
             raise TooMany(
-                f"You have used what you may spend this {state.period}. Your message was not sent; "
-                f"you can go on {when} (UTC), or ask your administrator.",
+                say(said, day=f"{ends:%d %B}"),
                 retry_after=max(1, int((ends - now()).total_seconds())),
             )
 
@@ -168,12 +179,16 @@ def _labels(by: str, keys: list[str], everyone: bool, user_id: int) -> dict[str,
         mine = select(Conversation.conversation_id, Conversation.title).where(
             Conversation.conversation_id.in_(numbers), Conversation.user_id == user_id
         )
-        titles = {str(number): title or "New conversation" for number, title in db.session.execute(mine)}
-        return titles | ({key: f"Conversation {key}" for key in keys if key and key not in titles} if everyone else {})
+        titles = {str(number): title or _("New conversation") for number, title in db.session.execute(mine)}
+        return titles | (
+            {key: _("Conversation %(number)s", number=key) for key in keys if key and key not in titles}
+            if everyone
+            else {}
+        )
     if by == "user":
         people = select(User.user_id, User.name, User.email).where(User.user_id.in_(numbers))
         return {str(number): name or email for number, name, email in db.session.execute(people)}
-    return {key: key or "Unknown model" for key in keys}
+    return {key: key or _("Unknown model") for key in keys}
 
 
 def _span(query: UsageQuery) -> tuple[datetime, datetime]:
@@ -182,7 +197,7 @@ def _span(query: UsageQuery) -> tuple[datetime, datetime]:
     if first > last:
         raise Invalid.field("to", "comes before the first day")
     if (last - first).days > MOST_DAYS:
-        raise Invalid.field("from", f"is more than {MOST_DAYS} days before the last day")
+        raise Invalid.field("from", say("is more than %(most_days)s days before the last day", most_days=MOST_DAYS))
     return _midnight(first), _midnight(last) + timedelta(days=1)
 
 

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+
 Kind = Literal["added", "review", "changed", "replaced", "ended", "kept", "confirmed", "gone"]
 Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
 """What memories said, by id and revision."""
@@ -17,7 +20,16 @@ Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
 SHORT = 64
 MOST_NAMED = 3
 
-_FLAGS = {"is_pinned": ("Pinned", "Unpinned"), "is_archived": ("Archived", "Unarchived")}
+_FLAGS = N_({"is_pinned": ("Pinned", "Unpinned"), "is_archived": ("Archived", "Unarchived")})
+_LABELS: dict[tuple[str, ...], str] = N_(
+    {
+        ("added",): "Remembered: %(what)s",
+        ("changed", "replaced"): "Changed: %(what)s",
+        ("ended",): "No longer true: %(what)s",
+        ("review",): "To review: %(what)s",
+        ("confirmed",): "Confirmed: %(what)s",
+    }
+)
 _ABOUT_THE_USER = re.compile(r"^The user(?:'s|’s)? (?=\w)", re.IGNORECASE)
 # How statements about the user begin; a name is not to lose its capital.
 _VERBS = (
@@ -86,17 +98,13 @@ def _line(change: Mapping[str, Any], text: str | None, said: Snapshots) -> Chang
 def label(lines: Iterable[ChangeLine]) -> str:
     """What happened, for the line under a reply: "Remembered: lives in Lisbon, allergic to peanuts"; may be empty."""
     lines = list(lines)
-    for kinds, verb in (
-        (("added",), "Remembered"),
-        (("changed", "replaced"), "Changed"),
-        (("ended",), "No longer true"),
-        (("review",), "To review"),
-        (("confirmed",), "Confirmed"),
-    ):
+    for kinds, said in _LABELS.items():
         named = [line.short for line in lines if line.kind in kinds and line.short]
         if named:
-            more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-            return f"{verb}: {', '.join(named[:MOST_NAMED])}{more}"
+            what = ", ".join(named[:MOST_NAMED])
+            if len(named) > MOST_NAMED:
+                what = _("%(names)s and %(count)s more", names=what, count=len(named) - MOST_NAMED)
+            return _(said, what=what)
     return ""
 
 

@@ -4,85 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-KINDS = {
-    "fact": "fact",
-    "preference": "preference",
-    "entity": "person or thing",
-    "project": "project",
-    "decision": "decision",
-    "instruction": "instruction",
-}
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
 
-SHOWN = {
-    "current": "In use",
-    "pinned": "Pinned",
-    "review": "To review",
-    "archived": "Archived",
-    "past": "No longer true",
-}
+KINDS = N_(
+    {
+        "fact": "fact",
+        "preference": "preference",
+        "entity": "person or thing",
+        "project": "project",
+        "decision": "decision",
+        "instruction": "instruction",
+    }
+)
 
-_CAUSES = {
-    "written": "You wrote one",
-    "confirmed": "You said it is still true",
-    "outdated": "You said it is no longer true",
-    "edited": "You edited one",
-    "pinned": "You pinned one",
-    "unpinned": "You unpinned one",
-    "archived": "You archived one",
-    "unarchived": "You unarchived one",
-    "forget": "You forgot",
-    "forget_all": "You forgot everything",
-    "rejected": "You said it was wrong",
-    "conversation_deleted": "You deleted a conversation",
-    "restored": "You restored an earlier wording",
-    "undo": "You undid a change",
-    "profile": "You changed your profile",
-    "review_accept": "You accepted one",
-    "review_replace": "You chose the new one",
-    "review_both": "You said both are true",
-    "review_until": "You set an end date",
-    "tool": "During a reply",
-    "import": "From an import",
-    "mcp": "From another program",
-}
+SHOWN = N_(
+    {
+        "current": "In use",
+        "pinned": "Pinned",
+        "review": "To review",
+        "archived": "Archived",
+        "past": "No longer true",
+    }
+)
 
-_COUNTS = {
-    "added": "+{}",
-    "updated": "{} changed",
-    "superseded": "{} replaced",
-    "retracted": "{} no longer true",
-    "merged": "{} confirmed",
-    "in_review": "{} to review",
-    "forgotten": "{} forgotten",
-    "removed": "{} removed",
-    "restored": "{} restored",
-}
+_CAUSES = N_(
+    {
+        "written": "You wrote one",
+        "confirmed": "You said it is still true",
+        "outdated": "You said it is no longer true",
+        "edited": "You edited one",
+        "pinned": "You pinned one",
+        "unpinned": "You unpinned one",
+        "archived": "You archived one",
+        "unarchived": "You unarchived one",
+        "forget": "You forgot",
+        "forget_all": "You forgot everything",
+        "rejected": "You said it was wrong",
+        "conversation_deleted": "You deleted a conversation",
+        "restored": "You restored an earlier wording",
+        "undo": "You undid a change",
+        "profile": "You changed your profile",
+        "review_accept": "You accepted one",
+        "review_replace": "You chose the new one",
+        "review_both": "You said both are true",
+        "review_until": "You set an end date",
+        "tool": "During a reply",
+        "import": "From an import",
+        "mcp": "From another program",
+    }
+)
 
-_REVISIONS = {
-    "extraction": "Learned from what you said",
-    "written": "Written by you",
-    "edited": "Edited by you",
-    "pinned": "Pinned",
-    "unpinned": "Unpinned",
-    "archived": "Archived",
-    "unarchived": "Unarchived",
-    "restored": "Earlier wording restored",
-    "undo": "A change was undone",
-    "profile": "From your profile",
-    "tool": "Noted during a reply",
-    "import": "Imported",
-    "mcp": "From another program",
-    "review_accept": "Accepted by you",
-    "review_replace": "You chose the new one",
-    "review_both": "You kept both",
-    "review_until": "You set an end date",
-}
+_COUNTS = N_(
+    {
+        "added": "+%(n)s",
+        "updated": "%(n)s changed",
+        "superseded": "%(n)s replaced",
+        "retracted": "%(n)s no longer true",
+        "merged": "%(n)s confirmed",
+        "in_review": "%(n)s to review",
+        "forgotten": "%(n)s forgotten",
+        "removed": "%(n)s removed",
+        "restored": "%(n)s restored",
+    }
+)
 
-OBSTACLES = {
-    "changed_since": "was changed since",
-    "key_taken": "has been replaced by another one since",
-    "forgotten": "was forgotten since",
-}
+_REVISIONS = N_(
+    {
+        "extraction": "Learned from what you said",
+        "written": "Written by you",
+        "edited": "Edited by you",
+        "pinned": "Pinned",
+        "unpinned": "Unpinned",
+        "archived": "Archived",
+        "unarchived": "Unarchived",
+        "restored": "Earlier wording restored",
+        "undo": "A change was undone",
+        "profile": "From your profile",
+        "tool": "Noted during a reply",
+        "import": "Imported",
+        "mcp": "From another program",
+        "review_accept": "Accepted by you",
+        "review_replace": "You chose the new one",
+        "review_both": "You kept both",
+        "review_until": "You set an end date",
+    }
+)
+
+OBSTACLES = N_(
+    {
+        "changed_since": "was changed since",
+        "key_taken": "has been replaced by another one since",
+        "forgotten": "was forgotten since",
+    }
+)
 
 
 def cause(name: str) -> str:
@@ -108,7 +124,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 def summary(counts: Mapping[str, int]) -> str:
     """What a change set did: "+2, 1 changed"; empty when it did nothing to speak of."""
     counts = _apart(counts)
-    return ", ".join(words.format(counts[name]) for name, words in _COUNTS.items() if counts.get(name))
+    return _(", ").join(_(words, n=counts[name]) for name, words in _COUNTS.items() if counts.get(name))
 
 
 def _apart(counts: Mapping[str, int]) -> dict[str, int]:
@@ -121,12 +137,12 @@ def remembered(counts: Mapping[str, int]) -> str:
     """The label under a reply: "Remembered 1", "Changed 1 memory", "1 to review"; empty when there is nothing."""
     counts = _apart(counts)
     if added := counts.get("added", 0):
-        return f"Remembered {added}"
+        return _("Remembered %(n)s", n=added)
     changed = sum(counts.get(name, 0) for name in ("updated", "superseded", "retracted"))
     if changed:
-        return f"Changed {counted(changed, 'memory', 'memories')}"
+        return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed)
     if waiting := counts.get("in_review", 0):
-        return f"{waiting} to review"
+        return _("%(n)s to review", n=waiting)
     if confirmed := counts.get("merged", 0):
-        return f"Confirmed {counted(confirmed, 'memory', 'memories')}"
+        return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
     return ""
