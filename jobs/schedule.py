@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import sys
 import time
-import uuid
+from contextlib import suppress
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import LockError, RedisError
+from redis.lock import Lock
 from rq.cron import CronJob, CronScheduler
 from rq.job import Job
 from rq.scheduler import RQScheduler
@@ -27,8 +28,6 @@ LONGEST_SLEEP = 1.0
 """Seconds; a retry is due to the second, so that is how late it may be."""
 
 log = logging.getLogger(__name__)
-
-_RENEW = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('expire', KEYS[1], ARGV[2]) else return 0 end"
 
 
 class ScheduledJob(CronJob):
@@ -52,16 +51,16 @@ class Scheduler(CronScheduler):
     def __init__(self, connection: Redis):
         super().__init__(connection)
         self._cron_jobs = [ScheduledJob(name, spec) for name, spec in JOBS.items() if spec.every or spec.cron]
-        self._token = uuid.uuid4().hex
+        self._lock = Lock(connection, LOCK, timeout=LOCK_SECONDS, thread_local=False)
         names = [queue.value for queue in Queue]
         self._retries = RQScheduler(names, connection, logging_level=logging.WARNING, serializer=JSONSerializer)
         self._retries.prepare_registries(names)
 
     def holds_lock(self) -> bool:
         """Take or renew the lock; False while another scheduler has it."""
-        if self.connection.set(LOCK, self._token, nx=True, ex=LOCK_SECONDS):
-            return True
-        return bool(self.connection.eval(_RENEW, 1, LOCK, self._token, LOCK_SECONDS))
+        with suppress(LockError):  # not held, or not any more
+            return bool(self._lock.reacquire())
+        return bool(self._lock.acquire(blocking=False))
 
     def enqueue_jobs(self) -> list[CronJob]:
         """Enqueue what is due, retries too, if it is ours to enqueue."""
@@ -76,8 +75,8 @@ class Scheduler(CronScheduler):
 
     def release(self) -> None:
         """Give up the lock, so that another scheduler need not wait for it to lapse."""
-        if self.connection.get(LOCK) == self._token.encode():
-            self.connection.delete(LOCK)
+        with suppress(LockError):
+            self._lock.release()
 
 
 def main() -> None:

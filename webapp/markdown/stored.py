@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
 
+from cachetools import LRUCache
 from markupsafe import Markup
 
 from webapp.markdown.rendering import render
@@ -20,32 +21,27 @@ class Rendered:
     """The HTML of texts, the least recently shown given up first. Known by a digest, so that no text is kept."""
 
     def __init__(self, capacity: int = CAPACITY, largest: int = LARGEST) -> None:
-        self.capacity, self.largest = capacity, largest
-        self.size = 0
-        self._known: OrderedDict[bytes, Markup] = OrderedDict()
+        self.largest = largest
+        self._known: LRUCache[bytes, Markup] = LRUCache(capacity, getsizeof=len)
         self._lock = Lock()
+
+    @property
+    def size(self) -> int:
+        """Characters remembered."""
+        return int(self._known.currsize)
 
     def html(self, text: str) -> Markup:
         """As `render`."""
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             known = self._known.get(key)
-            if known is not None:
-                self._known.move_to_end(key)
-                return known
+        if known is not None:
+            return known
         html = render(text)
         if len(html) <= self.largest:
-            self._keep(key, html)
+            with self._lock, suppress(ValueError):  # more than there is room for at all
+                self._known[key] = html
         return html
-
-    def _keep(self, key: bytes, html: Markup) -> None:
-        with self._lock:
-            before = self._known.pop(key, None)
-            self._known[key] = html
-            self.size += len(html) - (len(before) if before is not None else 0)
-            while self.size > self.capacity:
-                _, oldest = self._known.popitem(last=False)
-                self.size -= len(oldest)
 
 
 _rendered = Rendered()
