@@ -65,6 +65,7 @@ PURE = {
     "webapp.accounts": "agents emails passwords scopes",
     "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
+    "webapp.files": "citing kinds picture plain",
     "webapp.gateway": "wire",
     "webapp.mcp": "protocol",
     "webapp.memories.learning": "points prompt",

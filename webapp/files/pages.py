@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from typing import Any
+
+from flask import Blueprint, flash, g, redirect, render_template, request, url_for
+from markupsafe import Markup
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture
+from webapp.files.citing import Citable, cited, in_three, names_a_page
 from webapp.files.kinds import PDF
 from webapp.files.schemas import PictureQuery
 from webapp.languages.speaking import gettext as _
 from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
+
+
+@blueprint.app_context_processor
+def _pages_named() -> dict[str, Any]:
+    """What the templates of messages may ask for."""
+    return {"with_pages": with_pages}
+
+
+def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
+    """The HTML of a reply in which the pages of attached files that it names are links to them."""
+    if not names_a_page(content):
+        return html
+    known: dict[int, list[Citable]] = g.setdefault("citable", {})
+    if conversation_id not in known:
+        known[conversation_id] = service.citable(conversation_id)
+    files = known[conversation_id]
+    return Markup(cited(html, files, _place)) if files else html  # noqa: S704 - sanitised before, escaped since
+
+
+def _place(file_id: int, page: int, words: str) -> str:
+    return url_for("files_pages.show", file_id=file_id, page=page, words=words or None)
 
 
 @blueprint.post("/files")
@@ -55,12 +80,14 @@ def show(file_id: int) -> ViewResult:
     row = service.get_file(current_user_id(), file_id)
     number = max(1, request.args.get("page", 1, type=int))
     page = service.page_of(current_user_id(), file_id, min(number, row.pages)) if row.pages else None
+    words = request.args.get("words", "")[:500]
     return render_template(
         "files/file.html",
+        parts=in_three(page.text, words) if page else None,
         file=row,
         page=page,
         drawn=row.media_type == PDF,
-        words=request.args.get("words", "")[:500],
+        words=words,
     )
 
 

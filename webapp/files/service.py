@@ -17,6 +17,7 @@ from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
 from webapp.files import pictures
 from webapp.files.bounded import run_bounded
+from webapp.files.citing import Citable
 from webapp.files.kinds import PDF, Refused, kind_of, safe_name
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.languages.marks import say
@@ -154,6 +155,18 @@ def attach(user_id: int, conversation_id: int, message_id: int, file_ids: Mappin
         names.append({"file_id": row.file_id, "name": row.name} | ({"picture": True} if row.is_picture else {}))
     db.session.flush()
     return names
+
+
+def citable(conversation_id: int) -> list[Citable]:
+    """The files of a conversation whose pages can be opened."""
+    rows = db.session.execute(
+        select(File.file_id, File.name, File.pages)
+        .join(MessageFile, MessageFile.file_id == File.file_id)
+        .where(MessageFile.conversation_id == conversation_id, File.pages > 0)
+        .distinct()
+        .order_by(File.file_id)
+    )
+    return [Citable(*row) for row in rows]
 
 
 def attach_again(source_id: int, conversation_id: int, file_ids: Mapping[int, Sequence[int]]) -> bool:
