@@ -161,6 +161,8 @@ def test_views_open_to_anybody_are_known(app):
         "mcp.metadata",
         "oidc_pages.begin",
         "oidc_pages.callback",
+        "passkey_pages.options",
+        "passkey_pages.sign_in",
         "proving_pages.code",
         "proving_pages.check_code",
         "openapi.document",

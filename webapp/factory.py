@@ -20,6 +20,7 @@ from webapp.accounts.cli import register_commands as accounts_commands
 from webapp.accounts.oidc_pages import blueprint as oidc_pages
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.pages import blueprint as accounts_pages
+from webapp.accounts.passkey_pages import blueprint as passkey_pages
 from webapp.accounts.proving_pages import blueprint as proving_pages
 from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.jobs_pages import blueprint as admin_jobs
@@ -214,6 +215,7 @@ def _register(app: OpenAPI) -> None:
     for pages in (
         accounts_pages,
         proving_pages,
+        passkey_pages,
         oidc_pages,
         audit_pages,
         conversations_pages,

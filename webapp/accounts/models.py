@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, String, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
@@ -79,6 +79,23 @@ class UserIdentity(Base):
     issuer: Mapped[str] = mapped_column(Key(255))
     subject: Mapped[str] = mapped_column(Key(255))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class Passkey(Base):
+    """A key on a user's device that signs them in. `credential_hash` is the SHA-256 of the id that the device gave it;
+    `sign_count` that of its last use, where the device counts."""
+
+    __tablename__ = "user_passkeys"
+
+    passkey_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(100))
+    credential_hash: Mapped[str] = mapped_column(Key(64), unique=True)
+    credential_id: Mapped[bytes] = mapped_column(LargeBinary)
+    public_key: Mapped[bytes] = mapped_column(LargeBinary)
+    sign_count: Mapped[int] = mapped_column(BigInteger, default=0, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class ApiToken(Base):

@@ -1,0 +1,199 @@
+"""Passkeys: added, signed in with, renamed, removed; and refused where something does not fit."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, update
+from werkzeug.test import TestResponse
+
+from tests.accounts.authenticator import PRESENT, Authenticator
+from tests.support.people import Person, csrf_token, post_form
+from webapp.accounts.models import Passkey, User, UserSession
+from webapp.audit.models import AuditEvent
+from webapp.database import db, now, write_transaction
+
+
+def options_on(page: str) -> dict[str, Any]:
+    found = re.search(r'data-passkey-add="([^"]+)"', page)
+    assert found, "the page asks for no passkey"
+    return dict(json.loads(html.unescape(found[1])))
+
+
+def add(browser: FlaskClient, key: Authenticator, name: str = "Phone") -> TestResponse:
+    page = browser.get("/settings/passkeys/new").text
+    made = key.make(options_on(page))
+    form = {"name": name, "credential": made, "csrf_token": csrf_token(page)}
+    return browser.post("/settings/passkeys", data=form)
+
+
+def asked(browser: FlaskClient) -> dict[str, Any]:
+    token = csrf_token(browser.get("/login").text)
+    answer = browser.post("/login/passkey/options", headers={"X-CSRFToken": token})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.get_json())
+
+
+def sign_in(browser: FlaskClient, key: Authenticator, path: str = "/login/passkey") -> TestResponse:
+    signed = key.sign(asked(browser))
+    return post_form(browser, path, "/login", credential=signed)
+
+
+def is_in(browser: FlaskClient) -> bool:
+    return browser.get("/settings").status_code == 200
+
+
+@pytest.fixture
+def key(user: Person, login: Callable[[Person], FlaskClient]) -> Authenticator:
+    """A passkey of `user`."""
+    made = Authenticator()
+    done = add(login(user), made)
+    assert done.status_code == 303, done.text
+    return made
+
+
+def test_it_signs_in_without_password_and_second_step(
+    key: Authenticator, anonymous: FlaskClient, app: Flask, user: Person
+) -> None:
+    done = sign_in(anonymous, key, "/login/passkey?next=/archive")
+    assert (done.status_code, done.location) == (303, "/archive")
+    assert is_in(anonymous)
+    with app.app_context():
+        passkey = db.session.scalars(select(Passkey)).one()
+        assert passkey.sign_count == 1 and passkey.last_used_at is not None and passkey.name == "Phone"
+        events = db.session.scalars(select(AuditEvent.action).where(AuditEvent.user_id == user.user_id)).all()
+    assert "passkey_added" in events and events.count("signed_in") == 2
+
+
+def test_what_is_asked_of_the_device(login: Callable[[Person], FlaskClient], user: Person, key: Authenticator) -> None:
+    wanted = options_on(login(user).get("/settings/passkeys/new").text)
+    assert wanted["rp"]["id"] == "localhost"
+    assert wanted["authenticatorSelection"]["userVerification"] == "required"
+    assert wanted["authenticatorSelection"]["residentKey"] == "required"
+    assert len(wanted["excludeCredentials"]) == 1
+    assert user.email.encode() not in key.handle
+
+
+def other_origin(key: Authenticator) -> None:
+    key.origin = "https://evil.example"
+
+
+def unverified(key: Authenticator) -> None:
+    key.flags = PRESENT
+
+
+def copied(key: Authenticator) -> None:
+    key.counter = -1
+
+
+def somebody_elses_handle(key: Authenticator) -> None:
+    key.handle = b"99999"
+
+
+def unknown(key: Authenticator) -> None:
+    key.id = b"never seen" * 3
+
+
+def other_key(key: Authenticator) -> None:
+    key.key = Authenticator().key
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [other_origin, unverified, copied, somebody_elses_handle, unknown, other_key],
+    ids=lambda spoil: spoil.__name__,
+)
+def test_what_does_not_fit_is_refused(
+    key: Authenticator, anonymous: FlaskClient, app: Flask, spoil: Callable[[Authenticator], None]
+) -> None:
+    with app.app_context(), write_transaction():
+        db.session.execute(update(Passkey).values(sign_count=5))
+    key.counter = 5
+    spoil(key)
+    refused = sign_in(anonymous, key)
+    assert refused.status_code == 401 and "The passkey could not be used" in refused.text
+    assert not is_in(anonymous)
+
+
+def test_a_challenge_is_answered_once(key: Authenticator, anonymous: FlaskClient, app: Flask) -> None:
+    signed = key.sign(asked(anonymous))
+    cookie = anonymous.get_cookie("session")
+    assert cookie is not None
+    assert post_form(anonymous, "/login/passkey", "/login", credential=signed).status_code == 303
+    thief = app.test_client()
+    thief.set_cookie("session", cookie.value)  # who saw cookie and answer cannot use them again
+    assert post_form(thief, "/login/passkey", "/login", credential=signed).status_code == 401
+
+
+@pytest.mark.parametrize("sent", ["", "no json", "[]", "{}", '{"rawId": "!"}', "x" * 50_000, '{"rawId": 7}'])
+def test_nonsense_is_refused(key: Authenticator, anonymous: FlaskClient, sent: str) -> None:
+    asked(anonymous)
+    assert post_form(anonymous, "/login/passkey", "/login", credential=sent).status_code == 401
+
+
+def test_a_stopped_account_stays_out(key: Authenticator, anonymous: FlaskClient, app: Flask, user: Person) -> None:
+    with app.app_context(), write_transaction():
+        db.session.execute(update(User).where(User.user_id == user.user_id).values(is_active=False))
+    assert sign_in(anonymous, key).status_code == 401
+
+
+def test_it_is_renamed_and_removed_by_its_owner_only(
+    key: Authenticator,
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    user: Person,
+    app: Flask,
+) -> None:
+    with app.app_context():
+        passkey_id = db.session.scalars(select(Passkey.passkey_id)).one()
+    path = f"/settings/passkeys/{passkey_id}"
+    stranger, owner = login(make_user(is_admin=True)), login(user)
+    assert "Phone" not in stranger.get("/settings/passkeys").text
+    assert post_form(stranger, f"{path}/rename", name="Mine").status_code == 404
+    assert post_form(stranger, f"{path}/remove").status_code == 404
+    assert post_form(owner, f"{path}/rename", name="  Old \n phone ").status_code == 303
+    assert 'value="Old phone"' in owner.get("/settings/passkeys").text
+    assert post_form(owner, f"{path}/remove").status_code == 303
+    assert "You have none yet" in owner.get("/settings/passkeys").text
+    assert sign_in(app.test_client(), key).status_code == 401
+
+
+def test_adding_and_removing_take_the_password_again(
+    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
+) -> None:
+    browser = login(user)
+    with app.app_context(), write_transaction():
+        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    for answer in (browser.get("/settings/passkeys/new"), post_form(browser, "/settings/passkeys", "/settings")):
+        assert answer.status_code == 303 and answer.location.startswith("/confirm")
+    assert post_form(browser, "/settings/passkeys/1/remove", "/settings").location.startswith("/confirm")
+
+
+def test_a_passkey_of_another_site_or_twice_is_not_kept(
+    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
+) -> None:
+    browser = login(user)
+    foreign = add(browser, Authenticator("https://evil.example"))
+    assert foreign.status_code == 422 and "could not be added" in foreign.text
+    assert add(browser, key).status_code == 422
+    late = browser.get("/settings/passkeys/new").text
+    made = Authenticator().make(options_on(late))
+    app.extensions["redis"].flushdb()
+    form = {"name": "x", "credential": made, "csrf_token": csrf_token(late)}
+    refused = browser.post("/settings/passkeys", data=form)
+    assert refused.status_code == 422 and "took too long" in refused.text
+
+
+def test_the_library_is_not_loaded_before_it_is_used() -> None:
+    code = "import sys; from webapp import create_app; import webapp.factory; sys.exit('webauthn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

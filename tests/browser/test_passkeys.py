@@ -1,0 +1,80 @@
+"""Passkeys in Chromium with a virtual authenticator: added in Settings, signed in with, given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, CDPSession, Page, expect
+
+from tests.support.live import LiveServer
+from tests.support.people import Person
+
+from .conftest import DESKTOP, Tab, serious_findings
+
+DEVICE = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
+
+
+def at(live_server: LiveServer, path: str) -> str:
+    """An address by name: a bare IP address can have no passkeys."""
+    return live_server.url.replace("127.0.0.1", "localhost") + path
+
+
+def authenticator(context: BrowserContext, page: Page) -> tuple[CDPSession, str]:
+    devices = context.new_cdp_session(page)
+    devices.send("WebAuthn.enable")
+    return devices, devices.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})["authenticatorId"]
+
+
+def test_a_passkey_from_settings_to_signing_in(
+    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer
+) -> None:
+    tab = open_tab(None, DESKTOP)
+    page = tab.page
+    devices, device = authenticator(page.context, page)
+    page.goto(at(live_server, "/login"))
+    page.get_by_label("E-mail address").fill(user.email)
+    page.get_by_label("Password").fill(user.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_url(at(live_server, "/"))
+
+    page.goto(at(live_server, "/settings/passkeys"))
+    page.get_by_role("link", name="Add a passkey").click()
+    page.get_by_label("Name").fill("Laptop")
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Create passkey").click()
+    expect(page.get_by_label("Name of the passkey")).to_have_value("Laptop")
+    assert serious_findings(page) == []
+    assert len(devices.send("WebAuthn.getCredentials", {"authenticatorId": device})["credentials"]) == 1
+
+    page.context.clear_cookies()
+    page.goto(at(live_server, "/login?next=/settings/passkeys"))
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    page.wait_for_url(at(live_server, "/settings/passkeys"))
+    expect(page.get_by_text("last used")).to_be_visible()
+
+    page.get_by_role("button", name="Remove Laptop").click()
+    expect(page.get_by_text("You have none yet.")).to_be_visible()
+
+
+def test_a_device_that_declines_says_so_and_the_password_still_works(
+    open_tab: Callable[..., Tab], user: Person, live_server: LiveServer
+) -> None:
+    tab = open_tab(None, DESKTOP)
+    page = tab.page
+    devices, device = authenticator(page.context, page)
+    devices.send("WebAuthn.setUserVerified", {"authenticatorId": device, "isUserVerified": False})
+    page.goto(at(live_server, "/login"))
+    page.get_by_role("button", name="Sign in with a passkey").click()
+    expect(page.get_by_role("alert")).to_contain_text("No passkey was used", timeout=20_000)
+    tab.forgive()
+    page.get_by_label("E-mail address").fill(user.email)
+    page.get_by_label("Password").fill(user.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_url(at(live_server, "/"))

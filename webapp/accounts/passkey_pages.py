@@ -1,0 +1,120 @@
+"""Pages of passkeys: signing in with one, and adding, renaming and removing them in Settings."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Blueprint, Response, flash, redirect, render_template, request, session, url_for
+
+from webapp.accounts import auth, passkeys, service
+from webapp.accounts.agents import describe_agent
+from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
+from webapp.accounts.passkeys import Place
+from webapp.database import db
+from webapp.errors import Conflict, Invalid, Unauthenticated
+from webapp.web import ViewResult
+
+blueprint = Blueprint("passkey_pages", __name__)
+
+CHALLENGE = "passkey_challenge"
+
+
+@blueprint.post("/login/passkey/options")
+@public
+def options() -> ViewResult:
+    """What a browser is to sign with a passkey, as JSON."""
+    auth.count_attempt("passkey", "")
+    challenge = passkeys.new_challenge()
+    session[CHALLENGE] = challenge
+    return Response(passkeys.options_to_sign_in(_place(), challenge), mimetype="application/json")
+
+
+@blueprint.post("/login/passkey")
+@public
+def sign_in() -> ViewResult:
+    """Sign in with what the browser signed; no second step is asked for, as the passkey is both."""
+    auth.count_attempt("passkey", "")
+    then = auth.safe_next(request.args.get("next"))
+    challenge = str(session.pop(CHALLENGE, ""))
+    try:
+        user = passkeys.recognise(request.form.get("credential", ""), _place(), challenge)
+    except Unauthenticated as error:
+        db.session.rollback()
+        return render_template("accounts/passkey_failed.html", said=error.detail, next=request.args.get("next")), 401
+    db.session.commit()
+    auth.forgive_attempts("passkey", "")
+    auth.start_session(user)
+    return redirect(then, 303)
+
+
+@blueprint.get("/settings/passkeys")
+@signed_in(session_only=True)
+def index() -> ViewResult:
+    """The passkeys that sign one in."""
+    return _index()
+
+
+@blueprint.get("/settings/passkeys/new")
+@signed_in(session_only=True)
+@recently_proved
+def new() -> ViewResult:
+    """The form for another one; its browser makes the key."""
+    return _new()
+
+
+@blueprint.post("/settings/passkeys")
+@signed_in(session_only=True)
+@recently_proved
+def add() -> ViewResult:
+    """Keep what the browser made."""
+    challenge = str(session.pop(CHALLENGE, ""))
+    try:
+        name = request.form.get("name", "")
+        passkey = passkeys.add(current_user_id(), name, request.form.get("credential", ""), _place(), challenge)
+    except (Invalid, Conflict) as error:
+        db.session.rollback()
+        return _new(error.detail), 422
+    db.session.commit()
+    flash(f"“{passkey.name}” can sign you in from now on.")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/settings/passkeys/<int:passkey_id>/rename")
+@signed_in(session_only=True)
+def rename(passkey_id: int) -> ViewResult:
+    """Call it something else."""
+    passkeys.rename(current_user_id(), passkey_id, request.form.get("name", ""))
+    db.session.commit()
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/settings/passkeys/<int:passkey_id>/remove")
+@signed_in(session_only=True)
+@recently_proved
+def remove(passkey_id: int) -> ViewResult:
+    """Let it sign nobody in any more."""
+    passkeys.remove(current_user_id(), passkey_id)
+    db.session.commit()
+    flash("The passkey is removed. Delete it in your browser or password manager, too.")
+    return redirect(url_for(".index"), 303)
+
+
+def _place() -> Place:
+    origin = f"{request.scheme}://{request.host}"
+    return Place(domain=urlsplit(origin).hostname or "", origin=origin)
+
+
+def _index() -> str:
+    return render_template("accounts/passkeys.html", passkeys=passkeys.list_passkeys(current_user_id()))
+
+
+def _new(problem: str = "") -> str:
+    user = service.get_user(current_user_id())
+    try:
+        challenge = passkeys.new_challenge()
+        asked = passkeys.options_to_add(user, _place(), challenge)
+        session[CHALLENGE] = challenge
+    except Conflict as error:
+        asked, problem = "", error.detail
+    suggested = describe_agent(request.headers.get("User-Agent", ""))
+    return render_template("accounts/passkey_new.html", options=asked, problem=problem, suggested=suggested)

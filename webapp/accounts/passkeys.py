@@ -1,0 +1,215 @@
+"""Passkeys (WebAuthn): added, recognised, renamed, removed.
+
+A passkey proves both that its holder has the device and, as we ask for verification, that it is them: it takes the
+place of password and second step. The library is loaded by whoever uses one: 25 MB that most processes never need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+
+from webapp.accounts import signals
+from webapp.accounts.models import Passkey, User
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
+from webapp.extensions import redis
+
+SITE = "Commonplace"
+CHALLENGE_SECONDS = 300
+MOST = 20
+MAX_CREDENTIAL = 20_000
+_FAILED = "The passkey could not be used. Try again, or sign in with your password."
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a passkey is used: the site's domain, and its address as the browser says it."""
+
+    domain: str
+    origin: str
+
+
+def new_challenge() -> str:
+    """A challenge that can be answered once, within minutes, as base64url."""
+    challenge = secrets.token_urlsafe(32)
+    redis().set(f"passkey:{challenge}", b"1", ex=CHALLENGE_SECONDS)
+    return challenge
+
+
+def options_to_add(user: User, place: Place, challenge: str) -> str:
+    """What the browser is asked to make, as JSON. Raises Conflict where there are too many already."""
+    import webauthn  # noqa: PLC0415  (see above, as in all that follow)
+    from webauthn.helpers import structs  # noqa: PLC0415
+
+    held = list_passkeys(user.user_id)
+    if len(held) >= MOST:
+        raise Conflict(f"There are {MOST} passkeys already. Remove one first.")
+    options = webauthn.generate_registration_options(
+        rp_id=place.domain,
+        rp_name=SITE,
+        user_id=_handle(user.user_id),
+        user_name=user.email,
+        user_display_name=user.name or user.email,
+        challenge=_bytes(challenge),
+        authenticator_selection=structs.AuthenticatorSelectionCriteria(
+            resident_key=structs.ResidentKeyRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
+        ),
+        exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=passkey.credential_id) for passkey in held],
+    )
+    return webauthn.options_to_json(options)
+
+
+def add(user_id: int, name: str, credential: str, place: Place, challenge: str) -> Passkey:
+    """Keep the passkey that a browser made. Raises Invalid."""
+    import webauthn  # noqa: PLC0415
+
+    _use(challenge)
+    try:
+        made = webauthn.verify_registration_response(
+            credential=_parsed(credential),
+            expected_challenge=_bytes(challenge),
+            expected_rp_id=place.domain,
+            expected_origin=place.origin,
+            require_user_verification=True,
+        )
+    except Exception as error:  # the library raises many kinds for what a browser, or somebody else, sends
+        raise Invalid("The passkey could not be added. Please try again.") from error
+    if db.session.scalar(select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(made.credential_id))):
+        raise Invalid("This passkey is here already.")
+    if count(user_id) >= MOST:
+        raise Conflict(f"There are {MOST} passkeys already. Remove one first.")
+    passkey = Passkey(
+        user_id=user_id,
+        name=_name(name),
+        credential_hash=_digest(made.credential_id),
+        credential_id=made.credential_id,
+        public_key=made.credential_public_key,
+        sign_count=made.sign_count,
+    )
+    db.session.add(passkey)
+    db.session.flush()
+    signals.note(user_id, "passkey_added", passkey.name)
+    return passkey
+
+
+def options_to_sign_in(place: Place, challenge: str) -> str:
+    """What the browser is asked to sign, as JSON; it offers whatever passkeys of this site it knows."""
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers import structs  # noqa: PLC0415
+
+    options = webauthn.generate_authentication_options(
+        rp_id=place.domain,
+        challenge=_bytes(challenge),
+        user_verification=structs.UserVerificationRequirement.REQUIRED,
+    )
+    return webauthn.options_to_json(options)
+
+
+def recognise(credential: str, place: Place, challenge: str) -> User:
+    """The active user whose passkey signed the challenge. Raises Unauthenticated, with the same words for every reason.
+
+    A counter that goes back means that the passkey was copied: it is refused.
+    """
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers import base64url_to_bytes  # noqa: PLC0415
+
+    try:
+        _use(challenge)
+        given = _parsed(credential)
+        passkey = _by_credential(base64url_to_bytes(str(given["rawId"])))
+        handle = (given.get("response") or {}).get("userHandle")
+        if passkey is None or (handle and base64url_to_bytes(str(handle)) != _handle(passkey.user_id)):
+            raise Unauthenticated(_FAILED)
+        used = webauthn.verify_authentication_response(
+            credential=given,
+            expected_challenge=_bytes(challenge),
+            expected_rp_id=place.domain,
+            expected_origin=place.origin,
+            credential_public_key=passkey.public_key,
+            credential_current_sign_count=passkey.sign_count,
+            require_user_verification=True,
+        )
+    except Exception as error:
+        raise Unauthenticated(_FAILED) from error
+    user = db.session.get(User, passkey.user_id)
+    if user is None or not user.is_active:
+        raise Unauthenticated(_FAILED)
+    passkey.sign_count, passkey.last_used_at, user.last_seen_at = used.new_sign_count, now(), now()
+    db.session.flush()
+    return user
+
+
+def list_passkeys(user_id: int) -> list[Passkey]:
+    """A user's passkeys, oldest first."""
+    statement = select(Passkey).where(Passkey.user_id == user_id).order_by(Passkey.passkey_id)
+    return list(db.session.scalars(statement))
+
+
+def count(user_id: int) -> int:
+    """How many passkeys a user has."""
+    return db.session.scalar(select(func.count()).select_from(Passkey).where(Passkey.user_id == user_id)) or 0
+
+
+def rename(user_id: int, passkey_id: int, name: str) -> None:
+    """Call a passkey something else. Raises NotFound."""
+    _owned(user_id, passkey_id).name = _name(name)
+    db.session.flush()
+
+
+def remove(user_id: int, passkey_id: int) -> None:
+    """Take a passkey away: it signs nobody in any more. Raises NotFound."""
+    passkey = _owned(user_id, passkey_id)
+    signals.note(user_id, "passkey_removed", passkey.name)
+    db.session.delete(passkey)
+    db.session.flush()
+
+
+def _owned(user_id: int, passkey_id: int) -> Passkey:
+    passkey = db.session.scalar(select(Passkey).where(Passkey.passkey_id == passkey_id, Passkey.user_id == user_id))
+    if passkey is None:
+        raise NotFound("There is no such passkey.")
+    return passkey
+
+
+def _by_credential(credential_id: bytes) -> Passkey | None:
+    statement = select(Passkey).where(Passkey.credential_hash == _digest(credential_id)).with_for_update()
+    return db.session.scalar(statement)
+
+
+def _use(challenge: str) -> None:
+    if not challenge or redis().getdel(f"passkey:{challenge}") is None:
+        raise Invalid("That took too long. Please try again.")
+
+
+def _parsed(credential: str) -> dict[str, Any]:
+    try:
+        given = json.loads(credential[:MAX_CREDENTIAL])
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        raise Invalid("The browser sent no passkey.")
+    return given
+
+
+def _name(text: str) -> str:
+    return " ".join(text.split())[:100] or "Passkey"
+
+
+def _handle(user_id: int) -> bytes:
+    """What the authenticator knows the account by: nothing that says who it is."""
+    return str(user_id).encode()
+
+
+def _bytes(challenge: str) -> bytes:
+    return challenge.encode()
+
+
+def _digest(credential_id: bytes) -> str:
+    return hashlib.sha256(credential_id).hexdigest()
