@@ -12,6 +12,7 @@ from webapp.accounts.auth import current_user_id, public, recently_proved, signe
 from webapp.accounts.passkeys import Place
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
+from webapp.languages.speaking import gettext as _
 from webapp.web import ViewResult
 
 blueprint = Blueprint("passkey_pages", __name__)
@@ -75,7 +76,7 @@ def add() -> ViewResult:
         db.session.rollback()
         return _new(error.detail), 422
     db.session.commit()
-    flash(f"“{passkey.name}” can sign you in from now on.")
+    flash(_("“%(name)s” can sign you in from now on.", name=passkey.name))
     return redirect(url_for(".index"), 303)
 
 
@@ -95,7 +96,7 @@ def remove(passkey_id: int) -> ViewResult:
     """Let it sign nobody in any more."""
     passkeys.remove(current_user_id(), passkey_id)
     db.session.commit()
-    flash("The passkey is removed. Delete it in your browser or password manager, too.")
+    flash(_("The passkey is removed. Delete it in your browser or password manager, too."))
     return redirect(url_for(".index"), 303)
 
 
