@@ -6,13 +6,16 @@ the conversation; without Redis only the account of it is lost.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from redis import Redis
 from redis.exceptions import RedisError
+from rq.exceptions import NoSuchJobError
+from rq.job import Job
+from rq.serializers import JSONSerializer
 from sqlalchemy import select
 
 from webapp.conversations.current import count_current
@@ -33,6 +36,9 @@ IDLE_SECONDS = 60
 OWED_DAYS = 7
 RUN_SECONDS = 86_400
 SYNC_RUNS = 5
+
+WORKING = ("queued", "started", "scheduled", "deferred", "created")
+"""What RQ calls a job that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,39 @@ def run_of(conversation_id: int) -> Run | None:
         int(found.get("unreadable", 0)),
         {name: counts.get(name, 0) for name in COUNTS},
     )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How an extraction that was asked for goes: `working`, `done` with its counts, or `failed` with nothing lost."""
+
+    state: str
+    run: Run | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def progress_of(conversation_id: int, job_id: str) -> Progress:
+    """How the extraction that this job began goes, in whichever job it reads on by now."""
+    run = run_of(conversation_id)
+    job = _job(job_id)
+    if job is not None and run is not None and run.job_id:
+        job = _job(run.job_id)  # one job of a run reads on where another ended
+    if job is None or job.kwargs.get("conversation_id") != conversation_id:
+        return Progress("failed")
+    status = job.get_status()
+    result = job.return_value() if status == "finished" else None
+    counts = result if isinstance(result, dict) and "failed" not in result else None
+    if status in WORKING or (counts is not None and run is not None and not run.ended):
+        return Progress("working", run)
+    if counts is not None:
+        return Progress("done", run, run.counts if run else counts)
+    return Progress("failed", run)
+
+
+def _job(job_id: str) -> Job | None:
+    with suppress(NoSuchJobError):
+        return Job.fetch(job_id, connection=redis(), serializer=JSONSerializer)
+    return None
 
 
 def owed_extractions(*, limit: int = 200) -> Sequence[int]:
