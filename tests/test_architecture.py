@@ -73,7 +73,7 @@ PURE = {
     "webapp.library": "formats variables",
     "webapp.openapi": "document examples",
     "webapp.prompts": "numbered",
-    "webapp.tools": "calculator calls days definitions toolset untrusted",
+    "webapp.tools": "addresses calculator calls days definitions toolset untrusted",
     "webapp.spaces": "chunking personas",
     "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
 }

@@ -101,7 +101,7 @@ from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Tongues
-from webapp.tools.pages import blueprint as tools_pages
+from webapp.tools.setup import init_tools
 from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.pages import blueprint as transfer_pages
 from webapp.transfer.service import init_transfer
@@ -251,7 +251,7 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (transfer_pages, models_pages, usage_pages, files_pages, tools_pages):
+    for pages in (transfer_pages, models_pages, usage_pages, files_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
@@ -261,6 +261,7 @@ def _register(app: OpenAPI) -> None:
         app.register_blueprint(endpoint)
     init_gateway(app)
     init_mcp(app)
+    init_tools(app)
     init_docs(app)
     accounts_commands(app)
     admin_commands(app)

@@ -105,7 +105,10 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     toolset = Toolset()
     if settings.model_tools:
         toolset = toolset_for(
-            UserSettings.of(owner.settings), remembers=remembers, builtin=not targets or targets[0].builtin_tools
+            UserSettings.of(owner.settings),
+            remembers=remembers,
+            builtin=not targets or targets[0].builtin_tools,
+            web=conversation.uses_web,
         )
     reserved = toolset.tokens(window or settings.context_tokens)
     # The last look at the rows: looking things up may give the connection back.

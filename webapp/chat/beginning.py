@@ -61,6 +61,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
                 Conversation.persona,
                 Conversation.model,
                 Conversation.has_files,
+                Conversation.uses_web,
             ),
             load_only(User.settings, User.is_admin),
         )

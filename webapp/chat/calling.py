@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
+from webapp.conversations.tool_records import heard
 from webapp.llm.chat import ToolCall
 from webapp.tools.calls import ToolRun, failure, parsed, recorded
 from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
@@ -29,7 +30,7 @@ STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran.
 class ToolTables(Protocol):
     """The way of tools that work on memory: blocking calls, made off the loop."""
 
-    async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun: ...
+    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
 
 
 class Calling:
@@ -85,7 +86,7 @@ class Calling:
 
     async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
         """A call that changes memory. A stop waits for it: what was done must stand in the record."""
-        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call))
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, heard(self._progress.tool_calls)))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

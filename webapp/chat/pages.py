@@ -91,7 +91,11 @@ def start() -> ViewResult:
     check_choice(body.model)
     learn_zone()
     new = NewConversation(
-        is_temporary="is_temporary" in request.form, space_id=space_id, persona=persona, model=body.model
+        is_temporary="is_temporary" in request.form,
+        space_id=space_id,
+        persona=persona,
+        model=body.model,
+        uses_web="uses_web" in request.form,
     )
     started = service.start_turn(current_user_id(), body.content, new=new, file_ids=_files())
     return launched(started, is_new=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -65,9 +65,9 @@ class TurnDatabase:
             return replace(assembled, messages=messages)
         return assembled
 
-    async def use_tool(self, turn_id: int, call: ToolCall) -> ToolRun:
+    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun:
         """Carry out what the model asks for."""
-        return await self._call(self._ends, lambda: run_tool(turn_id, call))
+        return await self._call(self._ends, lambda: run_tool(turn_id, call, told))
 
     async def save(self, texts: Mapping[int, str]) -> durable.Left:
         """Store what there is of replies, by id; those of them that nobody is to write any more."""

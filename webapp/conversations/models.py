@@ -84,6 +84,9 @@ class Conversation(Base):
     # The id of the model that was chosen for it (webapp/models); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
 
+    # Whether its replies may look on the web, where an admin has set that up (webapp/tools).
+    uses_web: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+
     # Whether files were attached to any of its messages (webapp/files).
     has_files: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 

@@ -93,6 +93,7 @@ class NewConversation(BaseModel):
     folder_id: Id | None = None
     tags: Tags = []
     model: Line | None = Field(None, max_length=220, description="The id of the model that answers in it.")
+    uses_web: Flag = Field(False, description="Whether replies may look on the web, where that is set up.")
 
 
 class ConversationChanges(BaseModel):
@@ -108,6 +109,7 @@ class ConversationChanges(BaseModel):
     folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, out of one.")
     tags: Tags | None = Field(None, description="All its tags from now on.")
     model: Line | None = Field(None, max_length=220, description="The model that answers; null: the default.")
+    uses_web: Flag | None = None
 
 
 class ConversationOut(BaseModel):
@@ -127,6 +129,7 @@ class ConversationOut(BaseModel):
     folder_id: int | None = None
     tags: list[str] = []
     model: str | None = None
+    uses_web: bool = False
 
     @classmethod
     def of(cls, row: Conversation) -> ConversationOut:
@@ -147,6 +150,7 @@ class ConversationOut(BaseModel):
             folder_id=row.folder_id,
             tags=row.tags,
             model=row.model,
+            uses_web=row.uses_web,
         )
 
 

@@ -65,6 +65,7 @@ def create_conversation(
         makes_memory=fields.makes_memory,
         is_pinned=fields.is_pinned,
         model=fields.model or None,
+        uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=at,
         updated_at=at,
@@ -106,6 +107,8 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.extra = changes.metadata
     if "model" in given:
         row.model = changes.model or None
+    if "uses_web" in given and changes.uses_web is not None:
+        row.uses_web = changes.uses_web
     if "is_pinned" in given and changes.is_pinned is not None:
         row.is_pinned = changes.is_pinned
     if "folder_id" in given:

@@ -14,7 +14,8 @@ from webapp.validation import Flag, Id, Instant, Line
 _OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
 
 
-def _address(value: str) -> str:
+def server_address(value: str) -> str:
+    """The address of a server without what does not belong there. Raises ValueError."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
@@ -32,7 +33,7 @@ def _headers(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(_address)]
+Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 ModelName = Annotated[Line, Field(min_length=1, max_length=200)]

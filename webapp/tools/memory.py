@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -30,8 +31,10 @@ _ARGUMENTS: dict[str, type[BaseModel]] = {
 DEFINITIONS = [definition_of(name, arguments) for name, arguments in _ARGUMENTS.items()]
 
 
-def run_tool(turn_id: int, call: ToolCall) -> ToolRun:
+def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
     """Carry out a call in a transaction of its own; a call that makes no sense is answered, not raised.
+
+    `told` is what tools answered from outside in this turn: not the user's words.
 
     Raises SQLAlchemyError when the database is away.
     """
@@ -50,7 +53,7 @@ def run_tool(turn_id: int, call: ToolCall) -> ToolRun:
         if turn is None:
             return recorded(call, given, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
-            output = toolbox.remember(turn, args, vectors, embedder().model if vectors else None)
+            output = toolbox.remember(turn, args, vectors, embedder().model if vectors else None, told)
         elif isinstance(args, forget_tool.Forget):
             output = forget_tool.forget(turn, args)
         else:

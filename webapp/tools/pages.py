@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from webapp.accounts import service as accounts
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.conversations.schemas import ConversationChanges
+from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import in_short, sources_of
 from webapp.database import db
-from webapp.web import ViewResult
+from webapp.tools.web.service import web
+from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("tools_pages", __name__)
 blueprint.add_app_template_filter(sources_of, "tool_sources")
 blueprint.add_app_template_filter(in_short, "tool_input")
+
+
+@blueprint.app_context_processor
+def _globe() -> dict[str, Any]:
+    """What the composer of any page may ask for."""
+    return {"web_is_on": lambda: web.get() is not None}
+
+
+@blueprint.post("/c/<int:conversation_id>/web")
+@signed_in
+def use_web(conversation_id: int) -> ViewResult:
+    """Let replies in a conversation look on the web, or not."""
+    changes = ConversationChanges(uses_web="uses_web" in request.form)
+    update_conversation(current_user_id(), conversation_id, changes)
+    db.session.commit()
+    if wants_partial():
+        return "", 204
+    return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 
 @blueprint.get("/settings/tools")

@@ -8,16 +8,21 @@ from webapp import dates
 from webapp.accounts.schemas import UserSettings
 from webapp.tools.memory import DEFINITIONS
 from webapp.tools.toolset import BUILT_IN, Tool, Toolset
+from webapp.tools.web.offered import web_tools
+from webapp.tools.web.service import web as kept_web
 
 _MEMORY = tuple(Tool(definition, "memory") for definition in DEFINITIONS)
 
 
-def toolset_for(wished: UserSettings, *, remembers: bool, builtin: bool = True) -> Toolset:
+def toolset_for(wished: UserSettings, *, remembers: bool, builtin: bool = True, web: bool = False) -> Toolset:
     """The tools of a turn of somebody with these settings; `builtin`: the model is to be offered arithmetic and dates.
 
-    Costs no statement for somebody without tools of servers.
+    `web`: the conversation is to look on the web, if that is set up. Costs no statement for somebody without tools of
+    servers.
     """
     tools = [*(_MEMORY if remembers else ())]
     if builtin and wished.builtin_tools_enabled:
         tools += BUILT_IN
+    if web and (found := kept_web.get()) is not None:
+        tools += web_tools(found.engine)
     return Toolset(tools, datetime.now(dates.zone(wished.timezone)))

@@ -23,6 +23,7 @@ INJECTED_TAGS = (
     "memories",
     "documents",
     "document",
+    "tool_result",
 )
 _INJECTED = re.compile(
     rf"<(?P<tag>{'|'.join(INJECTED_TAGS)})(?:\s[^<>]*)?>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL | re.IGNORECASE

@@ -51,6 +51,8 @@ class ConversationLine:
     content: str
     said_at: datetime
     is_new: bool = True
+    heard: tuple[str, ...] = ()
+    """What tools answered from outside while a reply was written: not shown, and nobody's evidence."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,11 @@ def build_extraction(
     return ExtractionCall(
         messages=({"role": "system", "content": instructions}, {"role": "user", "content": body}),
         sources=tuple(sources),
-        context=tuple(line.content for line in lines if line.message_id in kept and line.role != "user"),
+        context=tuple(
+            text
+            for line in lines
+            for text in ((line.content,) if line.message_id in kept and line.role != "user" else ()) + line.heard
+        ),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
         points=len(point_rows),
         covers_through=covers_through,

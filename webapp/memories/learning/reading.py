@@ -12,6 +12,7 @@ from webapp.accounts.models import User
 from webapp.conversations import titles
 from webapp.conversations.current import count_current, current
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
 from webapp.llm.errors import ModelError
 from webapp.llm.parts import Part, instructions_of
@@ -125,7 +126,9 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
         messages.where(Message.message_id <= after).order_by(Message.message_id.desc()).limit(CONTEXT_MESSAGES)
     ).all()
     return [
-        ConversationLine(row.message_id, row.role, row.content, row.created_at, row.message_id > after)
+        ConversationLine(
+            row.message_id, row.role, row.content, row.created_at, row.message_id > after, tuple(heard(row.tool_calls))
+        )
         for row in [*reversed(before), *new]
         if row.content.strip()
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sqlalchemy import select
 
 from webapp.conversations.current import said_before
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.board import Plan
@@ -59,8 +61,13 @@ class Search(BaseModel):
     query: str = Field(min_length=1, max_length=200)
 
 
-def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None) -> dict[str, Any]:
-    """Keep something that the user said in the turn's conversation, quoted; refused without their words."""
+def remember(
+    turn: Message, args: Remember, vectors: dict[str, np.ndarray], model: str | None, told: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Keep something that the user said in the turn's conversation, quoted; refused without their words.
+
+    `told` is what tools answered from outside in this turn.
+    """
     conversation = held_conversation(turn)
     if not conversation.makes_memory:
         return refused("read_only", "Memory is only read in this conversation. Nothing is kept.")
@@ -88,7 +95,7 @@ def remember(turn: Message, args: Remember, vectors: dict[str, np.ndarray], mode
         messages=sources,
         memories=tuple(store.load_known(ids)),
         embeddings=vectors,
-        context=_replies(turn),
+        context=(*_replies(turn), *told),
         is_forgotten=graveyards.graveyard(conversation.user_id).forbids,
     )
     plan = decide([operation], state, origin="tool")
@@ -142,8 +149,10 @@ def _user_messages(turn: Message) -> tuple[SourceMessage, ...]:
 
 
 def _replies(turn: Message) -> tuple[str, ...]:
+    """What was answered so far, and what tools said from outside for it."""
     replies = said_before(turn.conversation_id, turn.message_id, "assistant", RECENT_MESSAGES)
-    return tuple(db.session.scalars(replies.with_only_columns(Message.content)))
+    rows = db.session.execute(replies.with_only_columns(Message.content, Message.tool_calls)).all()
+    return tuple(text for content, calls in rows for text in (content, *heard(calls)))
 
 
 def _change_set(user_id: int, turn_id: int) -> MemoryChangeSet | None:

@@ -1,0 +1,76 @@
+"""The admin's page of tools: the web."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import admin_only
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.forms import sentences
+from webapp.problems import field_errors
+from webapp.tools.api import run_web_test
+from webapp.tools.schemas import WebAccessFields
+from webapp.tools.web import service as web
+from webapp.tools.web.providers import PROVIDERS
+from webapp.web import ViewResult
+
+blueprint = Blueprint("tools_admin", __name__, url_prefix="/admin/tools")
+
+LABELS = {"provider": "The engine", "address": "The address", "api_key": "The key"}
+
+
+@blueprint.get("")
+@admin_only
+def index() -> ViewResult:
+    """What replies may use of the web."""
+    return _page()
+
+
+@blueprint.post("/web")
+@admin_only
+def set_web() -> ViewResult:
+    """Set up the search engine, and switch the web on or off."""
+    given: dict[str, Any] = {
+        "provider": request.form.get("provider", ""),
+        "address": request.form.get("address", "").strip(),
+        "is_enabled": "is_enabled" in request.form,
+    }
+    key = request.form.get("api_key", "").strip()
+    if key or "remove_key" in request.form:
+        given["api_key"] = "" if "remove_key" in request.form else key
+    try:
+        web.set_access(WebAccessFields(**given))
+    except (ValidationError, Invalid) as error:
+        db.session.rollback()
+        wrong = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
+        return _page(errors=sentences(wrong, LABELS, otherwise="provider"), given=given), 422
+    db.session.commit()
+    flash("Saved.", "message")
+    return redirect(url_for(".index"), 303)
+
+
+@blueprint.post("/web/test")
+@admin_only
+def test_web() -> ViewResult:
+    """Search for a word with what is set up."""
+    found = run_web_test()
+    flash(found.detail, "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _page(*, errors: dict[str, str] | None = None, given: dict[str, Any] | None = None) -> str:
+    row = web.access()
+    now = {"provider": row.provider, "address": row.address, "is_enabled": row.is_enabled} if row else {}
+    key_set = bool(row and row.key_set)
+    return render_template(
+        "tools/admin.html",
+        values=given or now,
+        key_set=key_set,
+        is_set=row is not None,
+        providers=PROVIDERS,
+        errors=errors,
+    )

@@ -1,0 +1,190 @@
+"""Asking other servers on somebody's behalf: bounded in time and size, and, unless told otherwise, never inside the
+network. The address that was checked is the one that is connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from webapp.tools.addresses import Refused, checked, is_address, is_outside
+from webapp.tools.toolset import ToolFailed
+
+AGENT = "Commonplace/1.0 (reads pages for its user)"
+CONNECT_SECONDS = 5.0
+SILENCE_SECONDS = 15.0
+MOST_BYTES = 2 * 1024**2
+MOST_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to ask for. `inside` allows addresses of this network, as an admin may name them."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: Any = field(default=None, repr=False)
+    inside: bool = False
+    redirects: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The head of an answer, and its body in pieces, unpacked; reading on past MOST_BYTES raises ToolFailed."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    pieces: AsyncGenerator[bytes, None]
+
+    @property
+    def kind(self) -> str:
+        """Its media type."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def whole(self) -> bytes:
+        """All of it."""
+        found = bytearray()
+        async with aclosing(self.pieces) as pieces:
+            async for piece in pieces:
+                found += piece
+        return bytes(found)
+
+
+@asynccontextmanager
+async def reach(wish: Wish) -> AsyncIterator[Opened]:
+    """The answer to a wish, redirects followed as far as it says. Raises ToolFailed with a sentence."""
+    import httpx2  # noqa: PLC0415 - for whoever uses such a tool; the client of models has loaded it by then
+
+    tls = await asyncio.to_thread(_tls)
+    timeout = httpx2.Timeout(SILENCE_SECONDS, connect=CONNECT_SECONDS)
+    limits = httpx2.Limits(max_connections=1, max_keepalive_connections=0)
+    url, host = wish.url, _name(wish.url)
+    try:
+        async with httpx2.AsyncClient(verify=tls, trust_env=False, timeout=timeout, limits=limits) as client:
+            for left in reversed(range(wish.redirects + 1)):
+                url, host = checked(url), _name(url)
+                where = None if wish.inside else await _place(url)
+                request = _request(client, wish, url, where)
+                async with _closing(await client.send(request, stream=True)) as response:
+                    target = response.headers.get("location", "")
+                    if wish.redirects and response.status_code in _REDIRECTS and target:
+                        if not left:
+                            raise ToolFailed(f"{host} leads from one address to the next without end.")
+                        url = urljoin(url, target)
+                        continue
+                    headers = {name.lower(): value for name, value in response.headers.items()}
+                    yield Opened(url, response.status_code, headers, _unpacked(response, headers))
+                    return
+    except Refused as error:
+        raise ToolFailed(str(error)) from None
+    except httpx2.TimeoutException:
+        raise ToolFailed(f"{host} did not answer in time.") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ssl.SSLError):
+        raise ToolFailed(f"{host} could not be reached.") from None
+
+
+async def json_of(wish: Wish) -> Any:
+    """The JSON of an answer. Raises ToolFailed for any other."""
+    async with reach(wish) as opened:
+        if opened.status >= 300:
+            raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
+        data = await opened.whole()
+    try:
+        return await asyncio.to_thread(json.loads, data)
+    except (ValueError, RecursionError):
+        raise ToolFailed(f"{_name(wish.url)} answered with something that is not JSON.") from None
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    import httpx2  # noqa: PLC0415 - as above
+
+    return httpx2.create_ssl_context()
+
+
+@asynccontextmanager
+async def _closing(response: Any) -> AsyncIterator[Any]:
+    try:
+        yield response
+    finally:
+        await response.aclose()
+
+
+async def _place(url: str) -> str:
+    """The IP address to connect to. Raises ToolFailed where any address of the host is not of the open internet."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").partition("%")[0]
+    try:
+        name = host if ":" in host else host.encode("idna").decode()
+        found = (
+            [host] if is_address(host) else await resolve(name, parts.port or (443 if parts.scheme == "https" else 80))
+        )
+    except (OSError, UnicodeError):
+        raise ToolFailed(f"{_name(url)} is not known.") from None
+    if not found or not all(map(may_reach, found)):
+        raise ToolFailed(f"{_name(url)} is an address inside the network. Such are not reached.")
+    return found[0]
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """The IP addresses of a host. Raises OSError."""
+    rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(row[4][0]) for row in rows))
+
+
+def may_reach(address: str) -> bool:
+    """Whether an IP address may be connected to."""
+    return is_outside(address)
+
+
+def _request(client: Any, wish: Wish, url: str, where: str | None) -> Any:
+    """The request; with `where` to that very address, whatever the name resolves to by then."""
+    import httpx2  # noqa: PLC0415 - as above
+
+    target = httpx2.URL(url)
+    headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
+    extensions: dict[str, Any] = {}
+    if where is not None:
+        headers["Host"] = target.netloc.decode()
+        extensions = {"sni_hostname": target.raw_host.decode()}
+        target = target.copy_with(host=where)
+    body = {} if wish.body is None else {"json": wish.body}
+    return client.build_request(wish.method, target, headers=headers, extensions=extensions, **body)
+
+
+async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator[bytes, None]:
+    """The body, unpacked by hand: a small packed one may be huge."""
+    packed = headers.get("content-encoding", "identity").strip().lower()
+    if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise ToolFailed("The answer is packed in a way that is not known here.")
+    box = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in ("", "identity") else None
+    size = 0
+    async for piece in response.aiter_raw():
+        if box is not None:
+            try:
+                piece = box.decompress(piece, MOST_BYTES + 1 - size)  # noqa: PLW2901
+            except zlib.error:
+                raise ToolFailed("The answer is broken.") from None
+        size += len(piece)
+        if size > MOST_BYTES or (box is not None and box.unconsumed_tail):
+            raise ToolFailed(f"The answer is larger than {MOST_BYTES // 1024**2} MB.")
+        yield piece
+
+
+def _name(url: str) -> str:
+    """The host of an address, for sentences: never the rest, which may hold a key."""
+    try:
+        return (urlsplit(url).hostname or "The address")[:100]
+    except ValueError:
+        return "The address"

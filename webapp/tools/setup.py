@@ -1,0 +1,14 @@
+"""The routes of tools."""
+
+from __future__ import annotations
+
+from flask_openapi3 import OpenAPI
+
+from webapp.tools import admin_pages, api, pages
+
+
+def init_tools(app: OpenAPI) -> None:
+    """Register what people and programs reach of tools."""
+    app.register_api(api.blueprint)
+    for blueprint in (pages.blueprint, admin_pages.blueprint):
+        app.register_blueprint(blueprint)

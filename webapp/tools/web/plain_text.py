@@ -1,0 +1,58 @@
+"""A page as text, in a process of its own: `python -m webapp.tools.web.plain_text CHARSET KIND`, the page on its input.
+
+Writes one JSON line: {"title", "text"}. A page that is made to be slow or to grow takes nothing but this process along.
+"""
+
+from __future__ import annotations
+
+import codecs
+import html
+import json
+import re
+import resource
+import sys
+
+from webapp.files.plain import text_of_html
+
+SECONDS, MEMORY = 5, 512 * 1024**2
+HTML_KINDS = ("text/html", "application/xhtml+xml")
+KINDS = (*HTML_KINDS, "text/plain", "text/markdown", "application/json", "text/csv", "application/xml", "text/xml")
+_TITLE = re.compile(r"<title[^>]{0,200}>([^<]{1,1000})", re.IGNORECASE)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}charset=[\"']?([\w-]{2,40})", re.IGNORECASE)
+
+
+def main(charset: str, kind: str) -> None:
+    """Read the page and write what it says."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    data = sys.stdin.buffer.read()
+    sys.stdout.write(json.dumps(page_of(data, charset, kind)))
+
+
+def page_of(data: bytes, charset: str, kind: str) -> dict[str, str]:
+    """Title and text of a page of one of KINDS."""
+    text = decoded(data, charset)
+    if kind not in HTML_KINDS:
+        return {"title": "", "text": text.strip()}
+    title = _TITLE.search(text[:200_000])
+    return {"title": " ".join(html.unescape(title[1]).split()) if title else "", "text": text_of_html(text)}
+
+
+def decoded(data: bytes, charset: str) -> str:
+    """Text in the encoding that was named, in the head of the page if nowhere else."""
+    if not charset and (found := _CHARSET.search(data[:4_096])):
+        charset = found[1].decode()
+    try:
+        return data.decode(codecs.lookup(charset or "utf-8").name, "replace")
+    except (LookupError, ValueError, TypeError):
+        return data.decode("utf-8", "replace")
+
+
+def text_of(snippet: str) -> str:
+    """A few words that may hold tags, without them."""
+    return html.unescape(re.sub(r"<[^<>]{0,200}>", "", snippet))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,96 @@
+"""Search engines: how each is asked, and what of its answer is used; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote_plus
+
+from webapp.tools.addresses import Refused, checked
+from webapp.tools.reaching import Wish
+from webapp.tools.toolset import ToolFailed
+from webapp.tools.web.plain_text import text_of
+
+MOST_RESULTS = 6
+SNIPPET = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A page that was found."""
+
+    title: str
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A kind of search engine: its name, its usual address, whether it takes a key, and how it speaks."""
+
+    label: str
+    address: str
+    needs_key: bool
+    ask: Callable[[str, str, str], Wish]
+    rows: Callable[[Any], Any]
+    text: str
+
+
+def _searxng(address: str, key: str, query: str) -> Wish:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return Wish(f"{address}/search?q={quote_plus(query)}&format=json", headers=headers, inside=True)
+
+
+def _brave(address: str, key: str, query: str) -> Wish:
+    url = f"{address}/res/v1/web/search?q={quote_plus(query)}&count={MOST_RESULTS}"
+    return Wish(url, headers={"X-Subscription-Token": key, "Accept": "application/json"}, inside=True)
+
+
+def _tavily(address: str, key: str, query: str) -> Wish:
+    body = {"query": query, "max_results": MOST_RESULTS}
+    return Wish(f"{address}/search", "POST", {"Authorization": f"Bearer {key}"}, body, inside=True)
+
+
+PROVIDERS = {
+    "searxng": Provider("SearXNG", "", False, _searxng, lambda found: found["results"], "content"),
+    "brave": Provider(
+        "Brave Search",
+        "https://api.search.brave.com",
+        True,
+        _brave,
+        lambda found: found["web"]["results"],
+        "description",
+    ),
+    "tavily": Provider("Tavily", "https://api.tavily.com", True, _tavily, lambda found: found["results"], "content"),
+}
+PAGES_ONLY = "pages"
+"""No search engine: only addresses that the person wrote are read."""
+
+
+def hits(provider: Provider, answer: Any) -> list[Hit]:
+    """What an answer found, without what is no web address. Raises ToolFailed for an answer that is not understood."""
+    try:
+        rows = provider.rows(answer)
+        found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else None
+    except (KeyError, TypeError, AttributeError):
+        found = None
+    if found is None:
+        raise ToolFailed(f"{provider.label} answered in a way that is not understood.")
+    return [hit for row in found[: 3 * MOST_RESULTS] if (hit := _hit(row, provider.text))][:MOST_RESULTS]
+
+
+def _hit(row: dict[str, Any], text: str) -> Hit | None:
+    try:
+        url = checked(str(row.get("url") or ""))
+    except Refused:
+        return None
+    title, said = (" ".join(text_of(str(row.get(name) or "")[:8_000]).split()) for name in ("title", text))
+    return Hit(title[:200] or url, url, said[:SNIPPET])
+
+
+def listing(query: str, found: list[Hit]) -> str:
+    """What was found, as the model reads it."""
+    if not found:
+        return f"Nothing was found for: {query}"
+    return "\n\n".join(f"{number}. {hit.title}\n{hit.url}\n{hit.text}".strip() for number, hit in enumerate(found, 1))

@@ -1,0 +1,95 @@
+"""The search engine of the installation, as admins set it up, kept for a few seconds in each process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from webapp.database import after_commit, db, now
+from webapp.errors import Invalid
+from webapp.models.vault import Secrets, seal, unseal
+from webapp.tools.models import ONLY, WebAccess
+from webapp.tools.schemas import WebAccessFields
+from webapp.tools.toolset import ToolFailed
+from webapp.tools.web.offered import Engine
+from webapp.tools.web.providers import PAGES_ONLY, PROVIDERS
+
+KEPT_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """What conversations may use of the web; without an engine only pages are read."""
+
+    engine: Engine | None
+
+
+class _Kept:
+    def __init__(self) -> None:
+        self._known: tuple[float, Web | None] | None = None
+
+    def get(self) -> Web | None:
+        """What is set up, None where the web is off; asks the table when what is known is older than KEPT_SECONDS."""
+        known = self._known
+        if known is None or known[0] < time.monotonic():
+            known = self._known = (time.monotonic() + KEPT_SECONDS, _of(access()))
+        return known[1]
+
+    def forget(self) -> None:
+        """Ask again next time: something was changed here."""
+        self._known = None
+
+
+web = _Kept()
+
+
+def access() -> WebAccess | None:
+    """What an admin has set up."""
+    return db.session.get(WebAccess, ONLY)
+
+
+def set_access(fields: WebAccessFields) -> WebAccess:
+    """Change what is given. Raises Invalid for an engine without its address or its key."""
+    row = access()
+    if row is None:
+        row = WebAccess(access_id=ONLY, provider=fields.provider or PAGES_ONLY, address="", key_set=False)
+        db.session.add(row)
+    moved = (fields.provider, fields.address) != (None, None) and (
+        fields.provider not in (None, row.provider) or fields.address not in (None, row.address)
+    )
+    if moved and row.key_set and fields.api_key is None:
+        raise Invalid.field("api_key", "must be given again when the engine changes: a key belongs to one server")
+    row.provider = fields.provider or row.provider
+    row.address = row.address if fields.address is None else fields.address
+    if fields.api_key is not None:
+        row.secrets, row.key_set = seal(Secrets(fields.api_key)), bool(fields.api_key)
+    row.is_enabled = bool(row.is_enabled) if fields.is_enabled is None else fields.is_enabled
+    provider = PROVIDERS.get(row.provider)
+    if provider is not None and not (row.address or provider.address):
+        raise Invalid.field("address", "is needed for this engine")
+    if provider is not None and provider.needs_key and not row.key_set:
+        raise Invalid.field("api_key", "is needed for this engine")
+    row.updated_at = now()
+    db.session.flush()
+    after_commit(web.forget)
+    return row
+
+
+def engine_of(row: WebAccess | None) -> Engine | None:
+    """The engine that is set up, on or off."""
+    provider = PROVIDERS.get(row.provider) if row is not None else None
+    if row is None or provider is None:
+        return None
+    return Engine(row.provider, row.address or provider.address, unseal(row.secrets).api_key)
+
+
+async def try_out(engine: Engine) -> str:
+    """What a search finds, in a sentence. Raises ToolFailed."""
+    found = await engine.search("weather")
+    if not found:
+        raise ToolFailed("The engine answered, and found nothing for a common word.")
+    return f"Works: {len(found)} results, the first from {found[0].url}"
+
+
+def _of(row: WebAccess | None) -> Web | None:
+    return Web(engine_of(row)) if row is not None and row.is_enabled else None
