@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
 
-.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format assets bench clean
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ lint: setup ## Whatever a program can see: ruff, formatting, types, templates, s
 format: setup ## Format the Python, sort its imports, fix what ruff can fix
 	@$(IN_VENV) -m ruff check --fix .
 	@$(IN_VENV) -m ruff format .
+
+translations: ## Bring the catalogs of the interface's languages up to date with the sources, and compile them
+	@$(IN_VENV) -m webapp.languages.maintain update
 
 assets: ## Build static/vendor from the locked npm packages
 	@$(PREPARE) assets

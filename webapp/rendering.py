@@ -14,18 +14,22 @@ from markupsafe import Markup, escape
 from webapp import dates
 from webapp.accounts.auth import current_identity
 from webapp.compression import read_asset, reads_gzip
+from webapp.errors import NotFound
 from webapp.extensions import this_app
-from webapp.languages.speaking import init_speaking, language_of
+from webapp.languages import LANGUAGES
+from webapp.languages.scripts import script_words
+from webapp.languages.speaking import FOLDER, init_speaking, language_of
 from webapp.markdown import render_stored
 from webapp.templating import asset, init_templating
 
+UNKNOWN_PAGE = "There is no such file."
 THEMES = ("system", "light", "dark")
 OFFLINE_MODEL = "Demonstration, no language model"
 
 
 def init_rendering(app: Flask) -> None:
     """Register filters, globals and the versioned asset route."""
-    version = _static_version(Path(app.static_folder or "static"))
+    version = _static_version(Path(app.static_folder or "static"), FOLDER)
     app.config["STATIC_VERSION"] = version
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(when=when, markdown=render_stored, model_name=model_name, lasting=dates.lasting)
@@ -34,6 +38,7 @@ def init_rendering(app: Flask) -> None:
     init_speaking(app, _account_language)
     app.context_processor(_page_state)
     app.add_url_rule("/static/v-<version>/<path:filename>", "assets.static", _serve_asset)
+    app.add_url_rule("/static/v-<version>/words/<code>.js", "words.static", _serve_words)
 
 
 def when(at: datetime | None) -> Markup:
@@ -121,8 +126,19 @@ def _serve_asset(version: str, filename: str) -> Response:
     return response
 
 
-def _static_version(folder: Path) -> str:
+def _serve_words(version: str, code: str) -> Response:
+    """What scripts say in a language, before they run."""
+    if code not in LANGUAGES:
+        raise NotFound(UNKNOWN_PAGE)
+    response = Response(script_words(code), mimetype="text/javascript")
+    if version == current_app.config["STATIC_VERSION"]:
+        response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    return response
+
+
+def _static_version(*folders: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:12]

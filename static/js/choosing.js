@@ -1,12 +1,13 @@
 // Lists to choose from: all at once, how many, and by keyboard (j and k move, x chooses).
 import { $, $$, on } from "./dom.js";
+import { t, tn } from "./words.js";
 
 const boxes = (form) => $$("input[name='ids']:not(:disabled)", form);
 
 function tell(form) {
   const all = boxes(form);
   const chosen = all.filter((box) => box.checked).length;
-  $("[data-chosen]", form).textContent = chosen ? `${chosen} chosen` : "Choose all";
+  $("[data-chosen]", form).textContent = chosen ? tn("%(num)s chosen", "%(num)s chosen", chosen) : t("Choose all");
   const every = $("[data-choose-all]", form);
   every.checked = chosen > 0 && chosen === all.length;
   every.indeterminate = chosen > 0 && chosen < all.length;

@@ -5,6 +5,7 @@ import { newest } from "./news.js";
 import { queue } from "./queue.js";
 import { tryLater, WAITING, whenBack } from "./offline.js";
 import { follow } from "./scroll.js";
+import { tn } from "./words.js";
 
 let byPointer = false;
 const text = () => $("#composer-text");
@@ -28,7 +29,9 @@ function refresh() {
   const over = size(field.value, limit) - limit;
   const count = $("[data-count]");
   count.hidden = over < -limit / 10;
-  count.textContent = over > 0 ? `${over.toLocaleString("en-GB")} characters too many` : `${(-over).toLocaleString("en-GB")} characters left`;
+  count.textContent = over > 0
+    ? tn("%(num)s characters too many", "%(num)s characters too many", over)
+    : tn("%(num)s characters left", "%(num)s characters left", -over);
   count.classList.toggle("field-error", over > 0);
   field.toggleAttribute("aria-invalid", over > 0);
   const send = $("[data-send]");

@@ -1,6 +1,7 @@
 // Copy buttons: of a block of code, of a message as it was written, of a token.
 import { $, on } from "./dom.js";
 import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
 async function write(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
@@ -19,15 +20,15 @@ export async function copy(button, text) {
   try {
     await write(text);
   } catch {
-    toast("This browser did not allow copying. Select the text instead.");
+    toast(t("This browser did not allow copying. Select the text instead."));
     return;
   }
   button.dataset.copied = "";
   const use = $("use", button);
   const label = button.textContent.trim();
   if (use) use.setAttribute("href", use.getAttribute("href").replace(/#.*/, "#check"));
-  else button.textContent = "Copied";
-  $("#announcer").textContent = "Copied";
+  else button.textContent = t("Copied");
+  $("#announcer").textContent = t("Copied");
   setTimeout(() => {
     delete button.dataset.copied;
     if (use) use.setAttribute("href", use.getAttribute("href").replace(/#.*/, "#copy"));

@@ -1,6 +1,7 @@
 // Diagrams of Mermaid and drawings in SVG, shown as pictures: a picture can run no script and fetch nothing.
 // Mermaid itself runs in a hidden frame without an origin, from which only the finished picture comes back.
 import { $, $$, on } from "./dom.js";
+import { t } from "./words.js";
 
 const PATIENCE = 15_000;
 const waiting = new Map();
@@ -13,7 +14,7 @@ function open() {
     frame = document.createElement("iframe");
     frame.setAttribute("sandbox", "allow-scripts");
     frame.className = "diagram-maker";
-    frame.title = "Draws diagrams";
+    frame.title = t("Draws diagrams");
     frame.setAttribute("aria-hidden", "true");
     frame.tabIndex = -1;
     addEventListener("message", (event) => {
@@ -34,7 +35,7 @@ async function draw(kind, text) {
   const id = ++last;
   return new Promise((done) => {
     waiting.set(id, done);
-    setTimeout(() => done({ error: "It takes too long to draw." }), PATIENCE);
+    setTimeout(() => done({ error: t("It takes too long to draw.") }), PATIENCE);
     frame.contentWindow.postMessage({ id, kind, text, isDark: isDark() }, "*");
   });
 }
@@ -55,10 +56,10 @@ function show(block, svg, label) {
     button.className = "code-tool code-source";
     button.dataset.showCode = "";
     button.setAttribute("aria-pressed", "false");
-    button.textContent = "Code";
+    button.textContent = t("Code");
     $(".code-lang", bar).after(button);
   };
-  image.onerror = () => refuse(block, "This drawing cannot be shown.");
+  image.onerror = () => refuse(block, t("This drawing cannot be shown."));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
 }
 
@@ -78,8 +79,8 @@ async function drawOne(block) {
   const kind = block.dataset.lang === "mermaid" ? "mermaid" : "svg";
   const { svg, error } = await draw(kind, $("pre", block).textContent);
   if (!block.isConnected) return;
-  if (svg) show(block, svg, kind === "svg" ? "Drawing" : "Diagram");
-  else refuse(block, `This diagram cannot be drawn: ${error.split("\n")[0].slice(0, 160)}`);
+  if (svg) show(block, svg, kind === "svg" ? t("Drawing") : t("Diagram"));
+  else refuse(block, t("This diagram cannot be drawn: %(why)s", { why: error.split("\n")[0].slice(0, 160) }));
 }
 
 /** Draws the diagrams in an element that are finished. */

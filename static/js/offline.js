@@ -3,8 +3,9 @@
 import { $ } from "./dom.js";
 import { form, read } from "./drafts.js";
 import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
-export const WAITING = "You are offline. This is sent when the connection is back.";
+export const WAITING = t("You are offline. This is sent when the connection is back.");
 const PAUSE = 4000;
 
 export async function whenBack() {
@@ -20,4 +21,4 @@ export async function whenBack() {
 export const tryLater = () => setTimeout(whenBack, PAUSE);
 
 addEventListener("online", whenBack);
-addEventListener("offline", () => toast("You are offline. You can go on writing."));
+addEventListener("offline", () => toast(t("You are offline. You can go on writing.")));

@@ -1,5 +1,6 @@
 // What htmx requests have in common: failures are said, never swapped in blindly, and nothing typed is lost.
 import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
 const isOurs = (response) => response.headers.has("HX-Retarget") || response.headers.has("HX-Redirect");
 
@@ -11,7 +12,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (status === 422) return; // the form itself, with its errors
   // Not our page but a proxy's.
   event.preventDefault();
-  toast(status >= 502 ? "The server cannot be reached for the moment. Try again in a few seconds." : "That did not work. Try again.");
+  toast(status >= 502 ? t("The server cannot be reached for the moment. Try again in a few seconds.") : t("That did not work. Try again."));
 });
 
 // A settled stream is not opened again when the page around it is looked at anew.
@@ -22,5 +23,5 @@ document.addEventListener("htmx:sse:close", (event) => {
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
   if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.closest?.("[data-turn]")) return;
-  toast(navigator.onLine ? "The server did not answer. Try again." : "You are offline. Try again when the connection is back.");
+  toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });

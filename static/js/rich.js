@@ -4,6 +4,7 @@ import { drawDiagrams } from "./diagrams.js";
 import { setFormulas } from "./math.js";
 import { equip } from "./tables.js";
 import { toast } from "./toasts.js";
+import { t, tn } from "./words.js";
 
 const LONG = 28; // lines of code shown of a longer block
 const EXTENSIONS = {
@@ -74,9 +75,12 @@ function fold(block) {
   button.type = "button";
   button.className = "code-unfold";
   button.dataset.code = "unfold";
-  button.textContent = `Show all ${lines - 1} lines`;
+  button.textContent = tn("Show %(num)s line", "Show all %(num)s lines", lines - 1);
   block.append(button);
 }
+
+// The server makes a reply's HTML once, for whoever reads it.
+const TOOLS = { wrap: t("Wrap"), download: t("Download"), copy: t("Copy") };
 
 function look(root) {
   setFormulas(root);
@@ -84,6 +88,7 @@ function look(root) {
   for (const block of $$(".prose .code", root)) {
     if (block.closest(".stream-tail") || "seen" in block.dataset) continue;
     block.dataset.seen = "";
+    for (const tool of $$("[data-code], [data-copy]", block)) tool.textContent = TOOLS[tool.dataset.code ?? "copy"] ?? tool.textContent;
     if (store.get("code:wrap")) {
       block.setAttribute("data-wrapped", "");
       press($('[data-code="wrap"]', block), true);
@@ -115,7 +120,7 @@ on("click", "a.image-link", (event, link) => {
   event.preventDefault();
   const next = link.nextElementSibling;
   if (next?.matches(".image-frame")) return next.remove();
-  if (!link.protocol.startsWith("http")) return toast("This image has no address that can be opened.");
+  if (!link.protocol.startsWith("http")) return toast(t("This image has no address that can be opened."));
   const frame = document.createElement("iframe");
   frame.className = "image-frame";
   frame.setAttribute("sandbox", "");

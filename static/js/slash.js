@@ -2,6 +2,7 @@
 // filled in a small form.
 import { $, $$, on } from "./dom.js";
 import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
 const place = () => $("#slash");
 const text = () => $("#composer-text");
@@ -49,7 +50,7 @@ async function ask(address, body) {
     const answer = await fetch(address, { method: body ? "POST" : "GET", headers, body });
     if (answer.ok || answer.status === 422) return { ok: answer.ok, text: await answer.text() };
   } catch { /* said below */ }
-  toast("Saved prompts cannot be reached for the moment.");
+  toast(t("Saved prompts cannot be reached for the moment."));
   return null;
 }
 

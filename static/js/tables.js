@@ -1,6 +1,7 @@
 // Tables of replies: sorted by a click on a heading, copied as CSV.
 import { $, $$, on } from "./dom.js";
 import { copy } from "./copy.js";
+import { t } from "./words.js";
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 const ORDERS = { none: "ascending", ascending: "descending", descending: "none" };
@@ -52,7 +53,7 @@ export function equip(box) {
   const tool = document.createElement("button");
   tool.type = "button";
   tool.className = "table-copy";
-  tool.textContent = "Copy as CSV";
+  tool.textContent = t("Copy as CSV");
   box.append(tool);
 }
 

@@ -1,6 +1,7 @@
 // Dictation and reading aloud, by the browser's own means; where it has none, nothing is offered.
 import { $, $$, on, onContent } from "./dom.js";
 import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
 const Recognition = window.SpeechRecognition ?? window.webkitSpeechRecognition;
 const canSpeak = "speechSynthesis" in window && "SpeechSynthesisUtterance" in window;
@@ -27,7 +28,7 @@ function listen(button) {
   };
   listening.onerror = (event) => {
     if (event.error === "no-speech" || event.error === "aborted") return;
-    toast(event.error === "not-allowed" ? "The microphone is not allowed for this site." : "Dictation does not work in this browser right now.");
+    toast(event.error === "not-allowed" ? t("The microphone is not allowed for this site.") : t("Dictation does not work in this browser right now."));
   };
   listening.onend = () => {
     listening = null;
