@@ -75,7 +75,7 @@ PURE = {
     "webapp.prompts": "numbered",
     "webapp.tools": "addresses calculator calls days definitions toolset untrusted",
     "webapp.spaces": "chunking personas",
-    "webapp.retrieval": "arrays bm25f fusion index passages scope vectors",
+    "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.engine.")
 

@@ -59,6 +59,8 @@ def decide(memory_id: int) -> ViewResult:
         flash(_("Decided."), "message")
         return redirect(url_for(".review"), 303)
     shown = {"memory_id": memory_id, "decision": request.form.get("decision", "")}
+    if request.form.get("place") == "change" and isinstance(decided, Memory):
+        return fragment("memories/_used.html", memory=decided)
     if isinstance(decided, Memory):
         return fragment("memories/_reviewed.html", card=cards.card(current_user_id(), decided.memory_id), **shown)
     return fragment("memories/_reviewed.html", report=decided, **shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from webapp.memories.keeping.withdrawing import hold_reached, withdraw
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.memories.service import Place, check_key, key_holders
 from webapp.memories.showing.change_lines import ChangeLine, Snapshots, label, lines_of
+from webapp.memories.showing.wording import refused
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -46,8 +47,8 @@ class ChangeSetView:
 
     @property
     def label(self) -> str:
-        """What was done, in one line; empty when that cannot be told any more."""
-        return label(self.lines)
+        """What was done, in one line, or why nothing was; empty when that cannot be told any more."""
+        return label(self.lines) or ("" if self.row.changes else refused(self.row.reasons))
 
 
 def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = True) -> Page[ChangeSetView]:
@@ -62,8 +63,10 @@ def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = Tr
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
     page = Page.of(rows, query.limit, lambda row: (row.MemoryChangeSet.change_set_id,))
     found = [row.MemoryChangeSet for row in page.items] if with_contents else []
-    contents, said = _contents(found), _said(found)
-    return Page([_view(row.MemoryChangeSet, row.title, contents, said) for row in page.items], page.next_cursor)
+    said = _said(found)
+    contents, closed = _contents(found, said)
+    views = [_view(row.MemoryChangeSet, row.title, contents, said, closed) for row in page.items]
+    return Page(views, page.next_cursor)
 
 
 def get_change_set(user_id: int, change_set_id: int) -> ChangeSetView:
@@ -84,13 +87,14 @@ def _own(user_id: int, change_set_id: int) -> MemoryChangeSet:
 
 def view_change_sets(rows: Sequence[MemoryChangeSet], *, with_titles: bool = True) -> list[ChangeSetView]:
     """Change sets with what can be told of them, in two queries, or three for the titles."""
-    contents, said = _contents(rows), _said(rows)
+    said = _said(rows)
+    contents, closed = _contents(rows, said)
     ids = {row.conversation_id for row in rows if row.conversation_id} if with_titles else set()
     titles: dict[int, str | None] = {}
     if ids:
         named = select(Conversation.conversation_id, Conversation.title).where(Conversation.conversation_id.in_(ids))
         titles = dict(db.session.execute(named).all())
-    return [_view(row, titles.get(row.conversation_id or 0), contents, said) for row in rows]
+    return [_view(row, titles.get(row.conversation_id or 0), contents, said, closed) for row in rows]
 
 
 def _titled() -> Select[MemoryChangeSet, str | None]:
@@ -99,11 +103,16 @@ def _titled() -> Select[MemoryChangeSet, str | None]:
     )
 
 
-def _contents(rows: Sequence[MemoryChangeSet]) -> dict[int, str]:
-    """What the memories of some change sets say now."""
+def _contents(rows: Sequence[MemoryChangeSet], said: Snapshots) -> tuple[dict[int, str], set[int]]:
+    """What the memories of some change sets, and those that took their place, say now; which of them are closed."""
     ids = {change["memory_id"] for row in rows for change in row.changes}
-    found = select(Memory.memory_id, Memory.content).where(Memory.memory_id.in_(ids))
-    return dict(db.session.execute(found).all()) if ids else {}
+    ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
+    if not ids:
+        return {}, set()
+    found = db.session.execute(
+        select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(ids))
+    ).all()
+    return {row.memory_id: row.content for row in found}, {row.memory_id for row in found if row.valid_to is not None}
 
 
 def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
@@ -111,7 +120,9 @@ def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     wanted = {
         (change["memory_id"], revision)
         for row in rows
-        if row.counts.get("in_review") or any(_is_change(change) for change in row.changes)
+        if row.counts.get("in_review")
+        or row.counts.get("overruled")
+        or any(_is_change(change) for change in row.changes)
         for change in row.changes
         for revision in (change["before"], change["after"])
         if revision is not None
@@ -129,9 +140,11 @@ def _is_change(change: Mapping[str, Any]) -> bool:
     return change["before"] is not None and change["before"] != change["after"]
 
 
-def _view(row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], said: Snapshots) -> ChangeSetView:
+def _view(
+    row: MemoryChangeSet, title: str | None, contents: Mapping[int, str], said: Snapshots, closed: Collection[int]
+) -> ChangeSetView:
     mine = {c["memory_id"]: contents[c["memory_id"]] for c in row.changes if c["memory_id"] in contents}
-    return ChangeSetView(row, title, mine, lines_of(row.changes, mine, said))
+    return ChangeSetView(row, title, mine, lines_of(row.changes, contents, said, closed))
 
 
 def undo(user_id: int, change_set_id: int) -> ChangeSetView:

@@ -113,10 +113,12 @@ def confirm_memory(user_id: int, memory_id: int) -> Memory:
 
 
 def _other_of(user_id: int, memory: Memory, named: int | None) -> int | None:
-    """The memory that the decision is also about: the one named, contradicted, or holding the key now."""
+    """The memory that the decision is also about: the one named, contradicted, holding the key, or in its place now."""
     other = named or memory.contradicts_id
     if other is None and memory.fact_key:
         other = key_holder(user_id, memory.fact_key, memory.category, memory.space_id)
+    if other is None and memory.valid_to is not None:
+        other = memory.superseded_by_id
     return other if other != memory.memory_id else None
 
 

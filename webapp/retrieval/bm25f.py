@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
-from webapp.retrieval.weights import Weights
+from webapp.retrieval.names import names_in
+from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.vocabulary import Vocabulary, query_language
 from webapp.text.words import DateWords, date_columns, date_words, words
 
@@ -184,7 +185,7 @@ class KeywordIndex:
 
     def search(self, query: str, *, prefix: bool = False, alone: bool = False) -> KeywordScores:
         """Score every row for a query; with `prefix` its last word may be unfinished, `alone` that no vectors help."""
-        rarity = self.weights.rarity_alone if alone else self.weights.rarity
+        names = names_in(query) if alone else frozenset()
         number, asked = len(self), words(query)[:_QUERY_WORDS]
         scores = np.zeros(number, np.float32)
         if not number or not asked:
@@ -199,7 +200,9 @@ class KeywordIndex:
             rows, counts = rows[alive], counts[alive]
             on_date = self._on_date(dates, word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
-            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** rarity
+            idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** self.weights.rarity
+            if word in names and frequency <= max(FEW, RARE * living):
+                idf *= self.weights.name_alone
             total += idf
             if frequency:
                 used.append((word, idf, rows, counts, on_date))

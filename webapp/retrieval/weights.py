@@ -27,7 +27,7 @@ class Weights:
     date: float = 1.0
     query_terms: int = 32
     rarity: float = 1.5
-    rarity_alone: float = 1.5
+    name_alone: float = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,8 @@ class FusionWeights:
     asking: float = 0.05
 
 
+FEW, RARE = 5, 0.02
+"""Passages, or the share of all, up to which a name is rare: where two people talk, each is named all the time."""
 ALIKE_VECTORS = 0.96
 """Cosine from which on two passages say the same. Set by hand: paraphrases lie below .93."""
 BY_MEANING = 0.15

@@ -55,8 +55,11 @@ def settle(
 
     `other` is the memory that it contradicts, or the one that holds its key. Accepting against another means that
     the new one replaces it. Raises ReviewConflict for a decision that needs another memory or a date and has none,
-    for a memory that does not wait, and for two values of one key that are both to be true.
+    for a memory that does not wait, and for two values of one key that are both to be true. What was not taken, or was
+    replaced, can replace the other after all.
     """
+    if decision is Decision.REPLACE and not memory.is_open and memory.superseded_by is not None:
+        return _after_all(memory, other, at)
     if not memory.needs_review or not memory.is_open:
         raise ReviewConflict("this memory does not wait for a decision")
     if decision is Decision.REJECT:
@@ -81,6 +84,13 @@ def settle(
         end = until
         accepted["valid_from"] = until
     return (Edit(standing.ref, {"valid_to": end, "superseded_by": memory.ref}), Edit(memory.ref, accepted))
+
+
+def _after_all(memory: KnownMemory, other: KnownMemory | None, at: datetime) -> tuple[Step, ...]:
+    taken = Edit(memory.ref, {"valid_to": None, "superseded_by": None, "needs_review": False, "contradicts": None})
+    if other is None or not other.is_open or other.ref == memory.ref:
+        return (taken,)
+    return (Edit(other.ref, {"valid_to": at, "superseded_by": memory.ref}), taken)
 
 
 def place_by_hand(draft: Draft, memories: Iterable[KnownMemory], at: datetime) -> tuple[Effect, ...]:

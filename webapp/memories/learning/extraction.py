@@ -33,6 +33,7 @@ from webapp.memories.learning.reading import Reading
 from webapp.memories.learning.results import COUNTS, Result
 from webapp.memories.learning.subjects import reader_of
 from webapp.memories.models import MemoryChangeSet
+from webapp.memories.showing import wording
 from webapp.prompts import service as prompts
 
 log = logging.getLogger(__name__)
@@ -183,7 +184,9 @@ def _apply(found: Reading, answer: Answer) -> Result:
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
-    change_set = _store(found, answer, plan, counts, reasons) if plan.effects else None
+    # What was refused beside other things is told with them; what is worth a line by itself has one.
+    is_told = bool(plan.effects) or not wording.TOLD_ALONE.isdisjoint(reasons)
+    change_set = _store(found, answer, plan, counts, reasons) if is_told else None
     log.info(
         "memories extracted",
         extra={"conversation_id": found.conversation_id, "operations": len(operations), **counts, "reasons": reasons},

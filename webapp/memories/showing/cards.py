@@ -208,7 +208,7 @@ def remembered_by(user_id: int, message_ids: Sequence[int]) -> dict[int, list[Ch
     rows = db.session.scalars(_reading(), {"user": user_id, "ids": list(message_ids)}).all()
     found: dict[int, list[ChangeSetView]] = {}
     for view in change_sets.view_change_sets(rows, with_titles=False):
-        if view.row.through_message_id is not None and wording.remembered(view.row.counts):
+        if view.row.through_message_id is not None and (wording.remembered(view.row.counts) or view.label):
             found.setdefault(view.row.through_message_id, []).append(view)
     return found
 

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 
-Kind = Literal["added", "review", "changed", "replaced", "ended", "kept", "confirmed", "gone"]
+Kind = Literal["added", "review", "changed", "replaced", "ended", "kept", "confirmed", "overruled", "gone"]
 Snapshots = Mapping[tuple[int, int], Mapping[str, Any]]
 """What memories said, by id and revision."""
 
@@ -27,6 +27,7 @@ _LABELS: dict[tuple[str, ...], str] = N_(
         ("changed", "replaced"): "Changed: %(what)s",
         ("ended",): "No longer true: %(what)s",
         ("review",): "To review: %(what)s",
+        ("overruled",): "Kept: %(what)s",
         ("confirmed",): "Confirmed: %(what)s",
     }
 )
@@ -43,24 +44,37 @@ _LOWERED = frozenset(_VERBS.split())
 
 @dataclass(frozen=True, slots=True)
 class ChangeLine:
-    """What happened to one memory: `text` as it is now, `before` what it or the one it replaces said."""
+    """What happened to one memory: `text` as it is now, `before` what it or the one it replaces said.
+
+    Of one that was overruled, `before` is what was kept instead; `may_use` that it can still be taken in its place.
+    """
 
     memory_id: int
     kind: Kind
     text: str = ""
     before: str = ""
     note: str = ""
+    may_use: bool = False
 
     @property
     def short(self) -> str:
         """The line in a few words."""
         now = shortened(self.text)
+        if self.kind == "overruled":
+            kept = shortened(self.before)
+            return _("%(kept)s, did not take %(heard)s (less sure)", kept=kept, heard=now) if kept else ""
         return f"{shortened(self.before)} → {now}" if self.before and now else now
 
 
-def lines_of(changes: Sequence[Mapping[str, Any]], contents: Mapping[int, str], said: Snapshots) -> list[ChangeLine]:
-    """The lines of a change set: `changes` as it keeps them, `contents` what the memories say now."""
-    lines = [_line(change, contents.get(change["memory_id"]), said) for change in changes]
+def lines_of(
+    changes: Sequence[Mapping[str, Any]],
+    contents: Mapping[int, str],
+    said: Snapshots,
+    closed: Collection[int] = (),
+) -> list[ChangeLine]:
+    """The lines of a change set: `changes` as it keeps them, `contents` what the memories say now, also those that
+    others were overruled by; `closed` those of them that are not in use."""
+    lines = [_line(change, contents, said, closed) for change in changes]
     by_id = {line.memory_id: line for line in lines}
     replaced_ids = set()
     for change in changes:
@@ -72,11 +86,17 @@ def lines_of(changes: Sequence[Mapping[str, Any]], contents: Mapping[int, str], 
     return [by_id[line.memory_id] for line in lines if line.memory_id not in replaced_ids]
 
 
-def _line(change: Mapping[str, Any], text: str | None, said: Snapshots) -> ChangeLine:
+def _line(
+    change: Mapping[str, Any], contents: Mapping[int, str], said: Snapshots, closed: Collection[int]
+) -> ChangeLine:
     memory_id, before, after = change["memory_id"], change["before"], change["after"]
+    text = contents.get(memory_id)
     if text is None:
         return ChangeLine(memory_id, "gone")
     then = said.get((memory_id, after or 0), {})
+    if before is None and then.get("valid_to") and then.get("superseded_by_id"):
+        kept = contents.get(then["superseded_by_id"], "")
+        return ChangeLine(memory_id, "overruled", text, kept, may_use=memory_id in closed)
     if before is None:
         return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
     if before == after:
@@ -84,6 +104,8 @@ def _line(change: Mapping[str, Any], text: str | None, said: Snapshots) -> Chang
     once = said.get((memory_id, before), {})
     if then.get("valid_to") and not once.get("valid_to"):
         return ChangeLine(memory_id, "ended", text)
+    if bool(then.get("needs_review")) != bool(once.get("needs_review")):
+        return ChangeLine(memory_id, "review" if then.get("needs_review") else "confirmed", text)
     was, became = str(once.get("content") or ""), str(then.get("content") or text)
     if was and was != became:
         return ChangeLine(memory_id, "changed", became, was)
@@ -92,7 +114,7 @@ def _line(change: Mapping[str, Any], text: str | None, said: Snapshots) -> Chang
             return ChangeLine(memory_id, "kept", text, note=on if then.get(name) else off)
     if once.get("fact_value") and then.get("fact_value") and once["fact_value"] != then["fact_value"]:
         return ChangeLine(memory_id, "changed", str(then["fact_value"]), str(once["fact_value"]))
-    return ChangeLine(memory_id, "kept", text)
+    return ChangeLine(memory_id, "confirmed" if change.get("evidence") else "kept", text)
 
 
 def label(lines: Iterable[ChangeLine]) -> str:

@@ -64,6 +64,7 @@ _COUNTS = N_(
         "retracted": "%(n)s no longer true",
         "merged": "%(n)s confirmed",
         "in_review": "%(n)s to review",
+        "overruled": "%(n)s not taken",
         "forgotten": "%(n)s forgotten",
         "removed": "%(n)s removed",
         "restored": "%(n)s restored",
@@ -92,6 +93,34 @@ _REVISIONS = N_(
     }
 )
 
+_REFUSALS = N_(
+    {
+        "secret": "a password, key or number that nobody should keep",
+        "forgotten": "something you had forgotten",
+        "low_confidence": "too unsure",
+        "low_importance": "of no importance",
+        "quote_not_verbatim": "not in your words",
+        "quote_not_found": "not in your words",
+        "unknown_message": "not in your words",
+        "quote_too_slight": "too few words to go by",
+        "not_the_user": "not said by you",
+        "words_of_others": "the words of others",
+        "question": "only asked",
+        "supposed": "only supposed",
+        "joke": "not meant in earnest",
+        "about_somebody_else": "about somebody else",
+        "pasted_text": "in pasted text",
+        "passing": "true for the moment only",
+        "unknown_memory": "about no memory there is",
+        "older_than_known": "older than what is known",
+        "weaker_than_known": "less sure than what is known",
+        "already_known": "known already",
+        "too_many": "too much at once",
+    }
+)
+TOLD_ALONE = frozenset(("secret", "forgotten"))
+"""Why something was not kept, where that is worth a line by itself."""
+
 OBSTACLES = N_(
     {
         "changed_since": "was changed since",
@@ -104,6 +133,16 @@ OBSTACLES = N_(
 def cause(name: str) -> str:
     """What a change set comes from, as a heading; a cause nobody named is a change."""
     return _CAUSES.get(name, "A change")
+
+
+def refused(reasons: Mapping[str, int]) -> str:
+    """What was not kept, and why: "Not kept: 2 known already, 1 only asked"; empty when nothing was refused."""
+    told: dict[str, int] = {}
+    for name, number in reasons.items():
+        words = _(_REFUSALS[name]) if name in _REFUSALS else _("nothing to remember")
+        told[words] = told.get(words, 0) + number
+    parts = [words if len(told) == number == 1 else f"{number} {words}" for words, number in told.items() if number]
+    return _("Not kept: %(what)s", what=_(", ").join(parts)) if parts else ""
 
 
 def is_final(cause: str, counts: Mapping[str, int]) -> bool:
@@ -143,6 +182,8 @@ def remembered(counts: Mapping[str, int]) -> str:
         return ngettext("Changed %(num)s memory", "Changed %(num)s memories", changed)
     if waiting := counts.get("in_review", 0):
         return _("%(n)s to review", n=waiting)
+    if overruled := counts.get("overruled", 0):
+        return _("%(n)s not taken", n=overruled)
     if confirmed := counts.get("merged", 0):
         return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
     return ""

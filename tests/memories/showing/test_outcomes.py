@@ -1,0 +1,150 @@
+"""Nothing is decided silently: every operation of an extraction is told by a line, or counted as not kept."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from hypothesis import given, settings
+
+from tests.memories.conversing import answers, converse, memories_of, operation, say
+from tests.memories.worlds import batches, worlds
+from tests.support.people import post_form
+from webapp.memories.engine.admission import Refusal
+from webapp.memories.engine.board import Became, Plan
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.state import KnownMemory, State, apply_effects
+from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
+from webapp.memories.showing.wording import refused
+
+HTMX = {"HX-Request": "true"}
+KINDS = {
+    Became.ADDED: {"added", "replaced", "ended", "review"},  # what follows in the same answer may change it again
+    Became.UPDATED: {"changed", "kept", "ended", "review"},
+    Became.REPLACED: {"replaced", "added", "ended", "review", "confirmed", "kept", "changed"},
+    Became.RETRACTED: {"ended"},
+    Became.CONFIRMED: {"confirmed", "kept", "added", "review", "ended", "replaced", "changed", "overruled"},
+    Became.WAITS: {"review", "kept", "ended", "replaced", "added"},
+    Became.OVERRULED: {"overruled"},
+}
+
+
+def snapshot(memory: KnownMemory) -> dict[str, Any]:
+    """As a revision keeps it."""
+    return {
+        "content": memory.content,
+        "fact_value": memory.fact_value,
+        "needs_review": memory.needs_review,
+        "valid_to": memory.valid_to.isoformat() if memory.valid_to else None,
+        "superseded_by_id": memory.superseded_by,
+    }
+
+
+def shown(state: State, plan: Plan) -> list[ChangeLine]:
+    """The lines of a plan, as its change set would be shown."""
+    before = {memory.ref: memory for memory in state.memories}
+    after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
+    changes, said = [], {}
+    for ref in dict.fromkeys(effect.ref for effect in plan.effects):
+        old, new = before.get(ref), after[ref]
+        only_evidence = old is not None and snapshot(old) == snapshot(new)
+        changes.append(
+            {
+                "memory_id": ref,
+                "before": 1 if old else None,
+                "after": 1 if only_evidence or not old else 2,
+                "evidence": [1] if len(new.evidence) > len(old.evidence if old else ()) else [],
+            }
+        )
+        if old:
+            said[ref, 1] = snapshot(old)
+        said[ref, changes[-1]["after"]] = snapshot(new)
+    closed = {ref for ref, memory in after.items() if not memory.is_open}
+    return lines_of(changes, {ref: memory.content for ref, memory in after.items()}, said, closed)
+
+
+@settings(max_examples=150, deadline=None)
+@given(worlds(), batches)
+def test_every_operation_has_a_line_or_is_counted_as_not_kept(state, batch):
+    plan = decide(batch, state)
+    lines = shown(state, plan)
+    by_id = {line.memory_id: line for line in lines}
+    after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
+    for outcome in plan.outcomes:
+        if outcome.became is Became.REFUSED:
+            continue
+        ref = outcome.ref
+        while ref not in by_id:  # one that was replaced by a later one of the same answer is told in that one's line
+            ref = after[ref].superseded_by
+        assert by_id[ref].kind in KINDS[outcome.became], (outcome, by_id[ref])
+        assert by_id[ref].text
+    number = sum(outcome.became is Became.REFUSED for outcome in plan.outcomes)
+    assert sum(plan.reasons.values()) == number == plan.counts["rejected"]
+    assert bool(refused(plan.reasons)) is bool(number)
+    assert bool(label(lines)) is bool(plan.effects)
+    assert len(by_id) == len(lines)
+
+
+def test_every_reason_has_words():
+    for reason in Refusal:
+        assert "nothing to remember" not in refused({reason.value: 1})
+    assert refused({"secret": 1}) == "Not kept: a password, key or number that nobody should keep"
+    assert refused({"already_known": 2, "question": 1}) == "Not kept: 2 known already, 1 only asked"
+    assert refused({}) == ""
+
+
+def porto(quote: str, value: str, confidence: float) -> dict:
+    return operation(quote, f"Lives in {value}", fact_key="location", fact_value=value, confidence=confidence)
+
+
+def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user, model, login):
+    browser = login(user)
+    talk = converse(app, user.user_id, "I live in Porto")
+    answers(model, porto("I live in Porto", "Porto", 1.0))
+    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
+    (message_id,) = say(app, talk, "I live in Faro, more or less")
+    answers(model, porto("I live in Faro", "Faro", 0.5))
+    result = client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True}).json
+    assert result["counts"]["overruled"] == 1
+
+    page = browser.get(f"/c/{talk}").text
+    assert "Kept: lives in Porto, did not take lives in Faro (less sure)" in page
+    change = browser.get(f"/memories/changes/{result['change_set']['change_set_id']}", headers=HTMX).text
+    assert "did not take" in change and "Use this one" in change
+    kept, heard = memories_of(app, user.user_id)
+    history = browser.get(f"/memories/{kept.memory_id}/history", headers=HTMX).text
+    assert "heard, and not taken" in history and "true until" not in history
+
+    place = re.search(r'hx-post="(/memories/\d+/review)"', change)[1]
+    assert place == f"/memories/{heard.memory_id}/review"
+    used = post_form(browser, place, headers=HTMX, decision="replace", place="change").text
+    assert "Now in use:" in used and "Lives in Faro" in used
+    kept, heard = memories_of(app, user.user_id)
+    assert heard.valid_to is None and kept.valid_to is not None and kept.superseded_by_id == heard.memory_id
+    again = browser.get(f"/memories/changes/{result['change_set']['change_set_id']}", headers=HTMX).text
+    assert "Use this one" not in again
+    # And that can be undone as anything else.
+    latest = client.get("/api/memories/changes").json["changes"][0]
+    assert client.post(f"/api/memories/changes/{latest['change_set_id']}/undo").status_code == 200
+    kept, heard = memories_of(app, user.user_id)
+    assert kept.valid_to is None and heard.valid_to is not None
+
+
+def test_a_stranger_cannot_use_what_was_not_taken(app, client, user, model, api, make_user):
+    talk = converse(app, user.user_id, "I live in Porto", "I live in Faro")
+    second = porto("I live in Faro", "Faro", 0.5) | {"message": 2}
+    answers(model, porto("I live in Porto", "Porto", 1.0), second)
+    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
+    heard = memories_of(app, user.user_id)[-1]
+    body = {"decision": "replace"}
+    assert api(make_user()).post(f"/api/memories/{heard.memory_id}/review", json=body).status_code == 404
+    assert client.post(f"/api/memories/{heard.memory_id}/review", json=body).status_code == 200
+
+
+def test_a_secret_that_was_not_kept_is_said_under_the_reply(app, client, user, model, login):
+    talk = converse(app, user.user_id, "My password is hunter2-and-more")
+    answers(model, operation("My password is hunter2-and-more"))
+    client.post("/api/memories/extract", json={"conversation_id": talk, "sync": True})
+    page = login(user).get(f"/c/{talk}").text
+    assert "Not kept: a password, key or number that nobody should keep" in page
+    assert memories_of(app, user.user_id) == []
