@@ -7,6 +7,7 @@ import pytest
 from webapp.database import now
 from webapp.retrieval.offering import Asking, asking_of, asks_back, fit_to_offer
 from webapp.retrieval.passages import Found, Hit
+from webapp.retrieval.relevance import terms_of
 from webapp.retrieval.service import Question, retrieve
 
 
@@ -46,7 +47,7 @@ BORNE_OUT = item(4, "Ylva must avoid walnuts.", role="assistant", answers=3)
 
 
 def offered(question: str, *found: Found) -> list[int]:
-    return [thing.id for thing in fit_to_offer(found, question)]
+    return [thing.id for thing in fit_to_offer(found, question, terms_of(question))]
 
 
 def test_a_guess_and_the_question_before_it_are_no_reference():

@@ -201,8 +201,7 @@ class KeywordIndex:
             on_date = self._on_date(dates, word, norms > 0)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
             idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** self.weights.rarity
-            if word in names and frequency <= max(FEW, RARE * living):
-                idf *= self.weights.name_alone
+            idf *= self.weights.name_alone if word in names and frequency <= max(FEW, RARE * living) else 1
             total += idf
             if frequency:
                 used.append((word, idf, rows, counts, on_date))
