@@ -26,6 +26,7 @@ from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
 
+_TOLD_BY_STATE = ("in_review", "overruled", "superseded")
 _WHY = {
     Obstacle.CHANGED_SINCE: "was changed since",
     Obstacle.KEY_TAKEN: "had a key that another memory holds now",
@@ -120,9 +121,7 @@ def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:
     wanted = {
         (change["memory_id"], revision)
         for row in rows
-        if row.counts.get("in_review")
-        or row.counts.get("overruled")
-        or any(_is_change(change) for change in row.changes)
+        if any(row.counts.get(name) for name in _TOLD_BY_STATE) or any(_is_change(change) for change in row.changes)
         for change in row.changes
         for revision in (change["before"], change["after"])
         if revision is not None

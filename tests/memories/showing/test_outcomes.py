@@ -13,7 +13,7 @@ from tests.support.people import post_form
 from webapp.memories.engine.admission import Refusal
 from webapp.memories.engine.board import Became, Plan
 from webapp.memories.engine.decisions import decide
-from webapp.memories.engine.state import KnownMemory, State, apply_effects
+from webapp.memories.engine.state import Close, KnownMemory, State, apply_effects
 from webapp.memories.showing.change_lines import ChangeLine, label, lines_of
 from webapp.memories.showing.wording import refused
 
@@ -44,6 +44,7 @@ def shown(state: State, plan: Plan) -> list[ChangeLine]:
     """The lines of a plan, as its change set would be shown."""
     before = {memory.ref: memory for memory in state.memories}
     after = {memory.ref: memory for memory in apply_effects(state.memories, plan.effects)}
+    ended = {effect.ref for effect in plan.effects if isinstance(effect, Close)}
     changes, said = [], {}
     for ref in dict.fromkeys(effect.ref for effect in plan.effects):
         old, new = before.get(ref), after[ref]
@@ -52,7 +53,7 @@ def shown(state: State, plan: Plan) -> list[ChangeLine]:
             {
                 "memory_id": ref,
                 "before": 1 if old else None,
-                "after": 1 if only_evidence or not old else 2,
+                "after": 1 if only_evidence or (not old and ref not in ended) else 2,
                 "evidence": [1] if len(new.evidence) > len(old.evidence if old else ()) else [],
             }
         )

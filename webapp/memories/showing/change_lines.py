@@ -94,8 +94,10 @@ def _line(
     if text is None:
         return ChangeLine(memory_id, "gone")
     then = said.get((memory_id, after or 0), {})
-    if before is None and then.get("valid_to") and then.get("superseded_by_id"):
-        kept = contents.get(then["superseded_by_id"], "")
+    if before is None and then.get("valid_to"):
+        if after > 1:
+            return ChangeLine(memory_id, "ended", text)  # what came later in the same answer took its place
+        kept = contents.get(then.get("superseded_by_id") or 0, "")
         return ChangeLine(memory_id, "overruled", text, kept, may_use=memory_id in closed)
     if before is None:
         return ChangeLine(memory_id, "review" if then.get("needs_review") else "added", text)
