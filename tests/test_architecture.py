@@ -40,6 +40,7 @@ DOMAINS = [
     "internal",
     "transfer",
     "gateway",
+    "oauth",
     "mcp",
     "admin",
     "openapi",
@@ -68,6 +69,7 @@ PURE = {
     "webapp.files": "citing kinds picture plain",
     "webapp.gateway": "wire",
     "webapp.mcp": "protocol",
+    "webapp.oauth": "clients",
     "webapp.memories.learning": "points prompt",
     "webapp.legacies": "categories disputes grounding telling",
     "webapp.library": "formats variables",
@@ -84,6 +86,7 @@ LAZY = {
     "webapp",  # says so itself: the launcher and the offline model live in this package without needing Flask
     "webapp.cli.gunicorn.conf",  # the master of a single web process loads nothing of the application
     "webapp.llm.offline.server",  # numpy and the embedding model's code, for a process that may never embed
+    "webapp.oauth.api",  # Authlib, for a program that signs somebody in
     "webapp.transfer.exporting",  # 25 MB of libraries for setting pages, in every process, for a PDF that is rare
 }
 
@@ -159,6 +162,10 @@ def test_views_open_to_anybody_are_known(app):
         "accounts_pages.register",
         "accounts_pages.make_account",
         "mcp.metadata",
+        "oauth.metadata",
+        "oauth.register",
+        "oauth.revoke",
+        "oauth.token",
         "oidc_pages.begin",
         "oidc_pages.callback",
         "passkey_pages.options",

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from webapp.llm.settings import ModelSettings
+from webapp.outbound import Allowed
 
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
@@ -46,6 +47,8 @@ class Settings(BaseModel):
     oidc_admin_group: str = ""
     oidc_create: bool = True
     session_max_days: int = Field(90, ge=1)
+    # Hosts and networks within this one that webhooks and descriptions of programs may be at: 10.0.0.0/8, hooks.lan
+    outbound_allow: str = ""
     audit_days: int = Field(365, ge=1)
     # A message of a megabyte takes three when every character of it is escaped.
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
@@ -105,6 +108,17 @@ class Settings(BaseModel):
     # Logs
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
+
+    @field_validator("outbound_allow")
+    @classmethod
+    def _parses(cls, value: str) -> str:
+        Allowed.parse(value)
+        return value
+
+    @property
+    def outbound_allowed(self) -> Allowed:
+        """What may be asked although it is within this network."""
+        return Allowed.parse(self.outbound_allow)
 
     @field_validator("secret_key", "tombstone_keys")
     @classmethod

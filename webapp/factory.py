@@ -87,6 +87,7 @@ from webapp.memories.scope_pages import blueprint as memory_scope_pages
 from webapp.model_clients import init_models
 from webapp.models.api import blueprint as models_api
 from webapp.models.pages import blueprint as models_pages
+from webapp.oauth.setup import init_oauth
 from webapp.openapi.docs import init_docs
 from webapp.prompts.api import blueprint as prompts_api
 from webapp.retrieval.api import blueprint as retrieval_api
@@ -262,6 +263,7 @@ def _register(app: OpenAPI) -> None:
     init_gateway(app)
     init_mcp(app)
     init_tools(app)
+    init_oauth(app)
     init_docs(app)
     accounts_commands(app)
     admin_commands(app)

@@ -18,6 +18,7 @@ from webapp.journeys.reports import purge_reports
 from webapp.memories import dependents, history
 from webapp.memories.known import flush_uses
 from webapp.memories.learning.requests import owed_extractions
+from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
 from webapp.retrieval.indexing import notice_model, owed_users
@@ -70,6 +71,7 @@ def purge() -> dict[str, int]:
         reports = purge_reports()
         exporting.purge(at)
         sessions.purge()
+        oauth.purge(at)
         audit.purge(app_settings().audit_days)
         keys = rows_changed(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))

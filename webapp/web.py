@@ -36,7 +36,9 @@ UPLOADS = {
 Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
 ViewResult = Body | tuple[Body, int] | tuple[Body, int, dict[str, str]] | tuple[Body, dict[str, str]]
 
-JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", "/healthz", "/readyz", "/metrics")
+PROGRAMS = ("/oauth/token", "/oauth/register", "/oauth/revoke", "/token")
+"""Addresses of OAuth that only programs ask."""
+JSON_PREFIXES = ("/api/", "/memory/", "/v1/", "/mcp", "/.well-known/", *PROGRAMS, "/healthz", "/readyz", "/metrics")
 
 JSON_BODIES = ("/api/", "/memory/", "/v1/", "/mcp")
 

@@ -26,8 +26,8 @@ from webapp.database import write_transaction
         ("POST", "/api/spaces", "user", {"write"}),
         ("DELETE", "/api/account", "user", {"write"}),
         ("POST", "/v1/chat/completions", "user", {"chat"}),
-        ("POST", "/mcp", "user", {"mcp"}),
-        ("GET", "/mcp", "user", {"mcp"}),
+        ("POST", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
+        ("GET", "/mcp", "user", {"mcp_read", "mcp", "mcp_write"}),
         ("PUT", "/api/users/3", "admin", {"admin"}),
         ("GET", "/admin", "admin", {"admin"}),
     ],
@@ -37,7 +37,7 @@ def test_what_a_request_needs(method, path, access, scopes):
 
 
 def test_a_view_may_say_for_itself():
-    assert needed("POST", "/anything", "user", "mcp") == {"mcp"}
+    assert needed("POST", "/anything", "user", "mcp") == {"mcp_read", "mcp", "mcp_write"}
 
 
 def test_a_token_without_scopes_may_do_everything():

@@ -52,6 +52,13 @@ def signed_in(
     return mark(view) if view else mark
 
 
+def cookieless(view: View) -> View:
+    """A view that anybody may call asks for credentials of its own: neither cookies nor tokens count, so that no form
+    of another site could borrow them; stands below the access rule."""
+    view.cookieless = True  # type: ignore[attr-defined]
+    return view
+
+
 def recently_proved(view: View) -> View:
     """A session may call this view only shortly after its password was given; stands below the access rule."""
     view.recently_proved = True  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from flask_wtf.csrf import CSRFError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts import proving, scopes, service, sessions, signals, throttle, tokens
-from webapp.accounts.access import admin_only, public, recently_proved, service_only, signed_in
+from webapp.accounts.access import admin_only, cookieless, public, recently_proved, service_only, signed_in
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.first import init_first_account
 from webapp.accounts.identity import Identity, current_identity, current_user_id, signed_in_identity
@@ -30,6 +30,7 @@ from webapp.web import check_ids, check_json_request, wants_json, wants_partial
 __all__ = [
     "Identity",
     "admin_only",
+    "cookieless",
     "count_attempt",
     "current_identity",
     "current_user_id",
@@ -121,7 +122,7 @@ def _admit() -> Response | None:
         return None
     expect_writes(request.method not in SAFE_METHODS or getattr(view, "writes", False))
     access = _access(view)
-    if access != "static":
+    if access != "static" and not getattr(view, "cookieless", False):
         g.identity = _whoever(access)
         if refusal := _refusal(access, g.identity, services=getattr(view, "services", False)):
             return refusal
@@ -271,6 +272,7 @@ def _from_token(incoming: Request) -> Identity | None:
         token_id=found.token_id,
         token_name=found.token_name,
         scopes=granted,
+        space_ids=None if found.space_ids is None else frozenset(found.space_ids),
     )
 
 

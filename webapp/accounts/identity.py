@@ -29,6 +29,7 @@ class Identity:
     token_id: int | None = None
     token_name: str = ""
     scopes: frozenset[str] | None = None
+    space_ids: frozenset[int] | None = None
 
     # What Flask-Login asks of a user
     is_authenticated = True

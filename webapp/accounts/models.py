@@ -101,7 +101,9 @@ class Passkey(Base):
 class ApiToken(Base):
     """A bearer token. Only the SHA-256 of the secret is kept; `prefix` lets its owner recognise it.
 
-    `scopes` are what it may do; None, as in tokens from before there were scopes, is everything.
+    `scopes` are what it may do; None, as in tokens from before there were scopes, is everything. `space_ids` are the
+    spaces it may look into through MCP, 0 standing for what is in none; None is all of them. One that `is_delegated`
+    belongs to a program that its owner let in (webapp/oauth), and is renewed in place.
     """
 
     __tablename__ = "api_tokens"
@@ -113,6 +115,8 @@ class ApiToken(Base):
     prefix: Mapped[str] = mapped_column(Key(16))
     is_service: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    is_delegated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     expires_at: Mapped[datetime | None] = mapped_column(Timestamp)
     last_used_at: Mapped[datetime | None] = mapped_column(Timestamp)

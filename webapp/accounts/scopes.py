@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from webapp.languages.marks import N_
 
-Scope = Literal["read", "chat", "memory", "write", "mcp", "admin"]
+Scope = Literal["read", "chat", "memory", "write", "mcp_read", "mcp", "mcp_write", "admin"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 WORDS: dict[Scope, str] = N_(
@@ -16,7 +16,9 @@ WORDS: dict[Scope, str] = N_(
         "chat": "Read and hold conversations",
         "memory": "Read and change memories",
         "write": "Change everything else: spaces, files, imports, settings",
-        "mcp": "Use memory through MCP",
+        "mcp_read": "Read memory through MCP",
+        "mcp": "Read memory and propose changes through MCP",
+        "mcp_write": "Read and change memory through MCP",
         "admin": "Use your rights as an admin",
     }
 )
@@ -40,7 +42,7 @@ def needed(method: str, path: str, access: str, named: Scope | None = None) -> f
         return frozenset({"admin"})
     area = named or next((scope for beginning, scope in _AREAS if path.startswith(beginning)), None)
     if area == "mcp":
-        return frozenset({"mcp"})
+        return frozenset({"mcp_read", "mcp", "mcp_write"})
     if method in _SAFE:
         return frozenset({"read", area} if area else {"read"})
     return frozenset({area or "write"})

@@ -47,10 +47,39 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
     return token, secret
 
 
+def create_delegated(
+    user_id: int, data: NewToken, *, space_ids: Sequence[int] | None, expires_at: datetime
+) -> tuple[ApiToken, str]:
+    """The row of a token for a program that its owner let in, and the token itself."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken(
+        user_id=user_id,
+        name=data.name,
+        token_hash=_digest(secret),
+        prefix=secret[:_SHOWN],
+        scopes=list(data.scopes or []),
+        space_ids=list(space_ids) if space_ids is not None else None,
+        is_delegated=True,
+        expires_at=expires_at,
+    )
+    db.session.add(token)
+    db.session.flush()
+    return token, secret
+
+
+def renew_delegated(token_id: int, expires_at: datetime) -> str:
+    """A new secret for the token of a program; the one before is worth nothing from now on."""
+    secret = PREFIX + secrets.token_urlsafe(32)
+    changed = update(ApiToken).where(ApiToken.token_id == token_id, ApiToken.revoked_at.is_(None))
+    if rows_changed(changed.values(token_hash=_digest(secret), prefix=secret[:_SHOWN], expires_at=expires_at)) == 0:
+        raise NotFound("There is no such token.")
+    return secret
+
+
 def list_tokens(user_id: int) -> Sequence[ApiToken]:
-    """A user's usable tokens, newest first."""
-    statement = select(ApiToken).where(ApiToken.user_id == user_id, *_usable()).order_by(ApiToken.token_id.desc())
-    return db.session.scalars(statement).all()
+    """The usable tokens that a user made, newest first."""
+    own = ApiToken.user_id == user_id, ApiToken.is_delegated.is_(False), *_usable()
+    return db.session.scalars(select(ApiToken).where(*own).order_by(ApiToken.token_id.desc())).all()
 
 
 def revoke_token(user_id: int, token_id: int) -> None:
@@ -89,6 +118,7 @@ def _by_hash() -> Select[*tuple[Any, ...]]:
             ApiToken.is_service,
             ApiToken.last_used_at,
             ApiToken.scopes,
+            ApiToken.space_ids,
             ApiToken.name.label("token_name"),
             User.user_id,
             User.is_admin,

@@ -24,6 +24,8 @@ class Action(StrEnum):
     PASSKEY_REMOVED = "passkey_removed"
     TOKEN_CREATED = "token_created"  # noqa: S105
     TOKEN_REVOKED = "token_revoked"  # noqa: S105
+    PROGRAM_CONNECTED = "program_connected"
+    PROGRAM_DISCONNECTED = "program_disconnected"
     ROLE_CHANGED = "role_changed"
     ACCOUNT_STOPPED = "account_stopped"
     ACCOUNT_RESTORED = "account_restored"
@@ -56,6 +58,8 @@ WORDS: dict[str, str] = N_(
         Action.PASSKEY_REMOVED: "Removed a passkey",
         Action.TOKEN_CREATED: "Created a token",
         Action.TOKEN_REVOKED: "Revoked a token",
+        Action.PROGRAM_CONNECTED: "Let a program in",
+        Action.PROGRAM_DISCONNECTED: "Disconnected a program",
         Action.ROLE_CHANGED: "Changed the role",
         Action.ACCOUNT_STOPPED: "Stopped the account",
         Action.ACCOUNT_RESTORED: "Restored the account",

@@ -66,9 +66,10 @@ def metadata() -> ViewResult:
     """How /mcp is protected (RFC 9728)."""
     return {
         "resource": f"{request.host_url}mcp",
+        "authorization_servers": [request.host_url.rstrip("/")],
         "resource_name": "Commonplace memory",
         "bearer_methods_supported": ["header"],
-        "scopes_supported": ["mcp"],
+        "scopes_supported": ["mcp_read", "mcp", "mcp_write"],
         "resource_documentation": f"{request.host_url}settings/programs",
     }
 

@@ -6,9 +6,13 @@ from flask import Blueprint, render_template, request
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id, signed_in
+from webapp.accounts.scopes import WORDS
 from webapp.audit.actions import Action, words
 from webapp.audit.models import AuditEvent
 from webapp.database import db
+from webapp.oauth.service import list_grants, scope_named
+from webapp.spaces.schemas import SpaceQuery
+from webapp.spaces.service import list_spaces
 
 blueprint = Blueprint("mcp_pages", __name__)
 
@@ -26,4 +30,19 @@ def index() -> str:
         .order_by(AuditEvent.event_id.desc())
         .limit(SHOWN)
     ).all()
-    return render_template("mcp/programs.html", host=request.host_url.rstrip("/"), events=events, words=words)
+    names = {space.space_id: space.name for space in list_spaces(current_user_id(), SpaceQuery(limit=100)).items}
+    connected = [
+        {
+            "grant_id": grant.grant_id,
+            "name": client.name,
+            "access": WORDS[scope_named(grant.scope)],
+            "places": None if token.space_ids is None else [names.get(one, "") for one in token.space_ids if one],
+            "is_personal": token.space_ids is None or 0 in token.space_ids,
+            "since": grant.created_at,
+            "used": token.last_used_at,
+        }
+        for grant, client, token in list_grants(current_user_id())
+    ]
+    return render_template(
+        "mcp/programs.html", host=request.host_url.rstrip("/"), events=events, words=words, connected=connected
+    )

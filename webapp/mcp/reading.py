@@ -12,7 +12,7 @@ from webapp.audit.actions import Action
 from webapp.audit.service import record
 from webapp.database import db
 from webapp.errors import Forbidden, NotFound
-from webapp.mcp import schemas
+from webapp.mcp import reach, schemas
 from webapp.memories import service as memories
 from webapp.memories.models import Memory
 from webapp.memories.profile import get_profile
@@ -21,7 +21,7 @@ from webapp.memories.showing.wording import counted
 from webapp.retrieval import service as retrieval
 from webapp.retrieval.hydration import load_passages
 from webapp.retrieval.passages import KINDS, Found
-from webapp.spaces.schemas import SpaceQuery
+from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
 from webapp.validation import parse_id
 
@@ -31,13 +31,16 @@ TITLE, TEXT, WHOLE = 120, 500, 20_000
 """Characters of a title, of a passage in a context, and of a text fetched."""
 MOST_FOUND, MOST_PINNED, MOST_SPACES = 10, 20, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
+WIDER = 5
+"""How many times as much is looked for where some of it may not be seen."""
 _WAIT = 2.0
 
 
 def search(user_id: int, args: schemas.Search) -> dict[str, Any]:
     """`{results: [{id, title, url}]}`, as ChatGPT expects it."""
     require_memory(user_id)
-    found = retrieval.search(user_id, args.query, limit=args.limit).items
+    wide = args.limit * WIDER if reach.is_limited() else args.limit
+    found = reach.within(user_id, retrieval.search(user_id, args.query, limit=wide).items)[: args.limit]
     _note(user_id, found)
     return {"results": [{"id": _name(item), "title": _title(item), "url": _url(item)} for item in found]}
 
@@ -49,7 +52,7 @@ def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
     passage_id = parse_id(number)
     item = None
     if kind in KINDS and passage_id:
-        item = load_passages([(kind, passage_id)], retrieval.scope_of(user_id)).get((kind, passage_id))
+        item = load_passages([(kind, passage_id)], reach.scope(user_id)).get((kind, passage_id))
     if item is None:
         raise NotFound("There is nothing with this id. It may have been forgotten.")
     _note(user_id, [item])
@@ -66,22 +69,27 @@ def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
 def list_memories(user_id: int, args: schemas.ListMemories) -> dict[str, Any]:
     """A page of memories in use."""
     require_memory(user_id)
+    if args.space_id is not None:
+        reach.require(args.space_id)
     query = MemoryQuery(
         space_id=args.space_id, memory_type=args.kind, limit=args.limit, cursor=args.cursor, needs_review=False
     )
     page = memories.list_memories(user_id, query)
-    _note_count(user_id, len(page.items))
-    return {"memories": [memory_of(row) for row in page.items], "next_cursor": page.next_cursor}
+    rows = [row for row in page.items if reach.includes(row.space_id)]
+    _note_count(user_id, len(rows))
+    return {"memories": [memory_of(row) for row in rows], "next_cursor": page.next_cursor}
 
 
 def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     """The profile, what is pinned, and what a reply to this task would be given. Raises NotFound for a space."""
     require_memory(user_id)
     if args.space_id is not None:
+        reach.require(args.space_id)
         require_member(user_id, args.space_id)
     question = retrieval.Question(user_id=user_id, text=args.task, space_id=args.space_id)
-    found = retrieval.retrieve(question, _WAIT).items[:MOST_FOUND]
+    found = reach.within(user_id, retrieval.retrieve(question, _WAIT).items)[:MOST_FOUND]
     pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MOST_PINNED)).items
+    pinned = [row for row in pinned if reach.includes(row.space_id)]
     shown = {row.memory_id for row in pinned}
     found = [item for item in found if item.kind != "memory" or item.id not in shown]
     _note(user_id, found, len(pinned))
@@ -94,12 +102,19 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
 
 def resources(user_id: int) -> list[dict[str, Any]]:
     """The profile, the spaces, and each of them."""
-    spaces = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
     return [
         _resource(PROFILE, "Profile", "Who the user is, as far as it is known."),
         _resource(SPACES, "Spaces", "The user's spaces with their ids."),
-        *(_resource(f"{SPACES}/{space.space_id}", space.name, f"A {space.kind} of the user's.") for space in spaces),
+        *(
+            _resource(f"{SPACES}/{space.space_id}", space.name, f"A {space.kind} of the user's.")
+            for space in _spaces(user_id)
+        ),
     ]
+
+
+def _spaces(user_id: int) -> list[SpaceOut]:
+    found = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
+    return [space for space in found if reach.includes(space.space_id)]
 
 
 def resource(user_id: int, uri: str) -> Any:
@@ -109,9 +124,9 @@ def resource(user_id: int, uri: str) -> Any:
     if uri == PROFILE:
         found: Any = profile(user_id)
     elif uri == SPACES:
-        spaces = list_spaces(user_id, SpaceQuery(limit=MOST_SPACES)).items
-        found = [{"space_id": space.space_id, "kind": space.kind, "name": space.name} for space in spaces]
+        found = [{"space_id": space.space_id, "kind": space.kind, "name": space.name} for space in _spaces(user_id)]
     elif space_id is not None:
+        reach.require(space_id)
         require_member(user_id, space_id)
         found = view_space(user_id, space_id).model_dump(mode="json", exclude={"invited_by"})
     else:
@@ -121,7 +136,9 @@ def resource(user_id: int, uri: str) -> Any:
 
 
 def profile(user_id: int) -> dict[str, str]:
-    """What is known of who the user is."""
+    """What is known of who the user is; nothing for a token that may not look into what is in no space."""
+    if not reach.includes(None):
+        return {}
     known = get_profile(user_id)
     fields = {"name": known.name, "preferred_name": known.preferred_name, "birthday": known.birthday}
     return {name: value for name, value in fields.items() if value}

@@ -8,8 +8,8 @@ from webapp.accounts import scopes
 from webapp.accounts.auth import current_identity
 from webapp.audit.actions import Action
 from webapp.audit.service import record
-from webapp.errors import Forbidden, Invalid
-from webapp.mcp import schemas
+from webapp.errors import Forbidden, Invalid, NotFound
+from webapp.mcp import reach, schemas
 from webapp.mcp.reading import memory_of, require_memory
 from webapp.memories import service as memories
 from webapp.memories.engine.carrying import is_carried
@@ -17,6 +17,7 @@ from webapp.memories.engine.screening import find_secret
 from webapp.memories.keeping.forgetting import forget as forget_memories
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.memories.keeping.proposing import Proposal, propose
+from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces.service import require_member
 
@@ -31,14 +32,25 @@ _SAID = {
 
 
 def may_write() -> bool:
-    """Whether the caller's token writes by itself: it has the scope `write`, or everything."""
+    """Whether the caller's token writes by itself: it has the scope `mcp_write` or `write`, or everything."""
+    return _has("mcp_write", "write")
+
+
+def may_propose() -> bool:
+    """Whether the caller's token may offer memories; one that only reads may not."""
+    return _has("mcp", "mcp_write", "write")
+
+
+def _has(*wanted: str) -> bool:
     identity = current_identity()
-    return identity is not None and scopes.suffices(identity.scopes, {"write"})
+    return identity is not None and scopes.suffices(identity.scopes, wanted)
 
 
 def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
     """Keep or propose what the user said; refused without words of theirs that carry it. Raises NotFound, Invalid."""
     require_memory(user_id)
+    _require_right()
+    reach.require(args.space_id)
     if args.space_id is not None:
         require_member(user_id, args.space_id)
     if not is_carried(args.content, [args.quote]):
@@ -55,7 +67,8 @@ def remember(user_id: int, args: schemas.Remember) -> dict[str, Any]:
 def update_memory(user_id: int, args: schemas.UpdateMemory) -> dict[str, Any]:
     """Change what a memory says, or propose the new wording. Raises NotFound, Invalid, Conflict."""
     require_memory(user_id)
-    row = memories.get_memory(user_id, args.memory_id)
+    _require_right()
+    row = _within_reach(memories.get_memory(user_id, args.memory_id))
     if not may_write():
         return _propose(user_id, args.content, row.memory_type, row.space_id)
     _refuse_forgotten(user_id, args.content)
@@ -68,10 +81,21 @@ def forget(user_id: int, args: schemas.Forget) -> dict[str, Any]:
     """Forget a memory for good. Raises NotFound, and Forbidden for a token that may not write."""
     if not may_write():
         raise Forbidden("This token may not forget. The user can do it on the memory page of Commonplace.")
-    memories.get_memory(user_id, args.memory_id)
+    _within_reach(memories.get_memory(user_id, args.memory_id))
     forgotten = forget_memories(user_id, [args.memory_id])
     record(user_id, Action.MEMORIES_CHANGED, f"{len(forgotten.memory_ids)} forgotten")
     return {"status": "forgotten", "memory_ids": forgotten.memory_ids}
+
+
+def _require_right() -> None:
+    if not may_propose():
+        raise Forbidden("This token may only read.")
+
+
+def _within_reach(row: Memory) -> Memory:
+    if not reach.includes(row.space_id):
+        raise NotFound("There is no such memory.")
+    return row
 
 
 def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dict[str, Any]:

@@ -16,16 +16,22 @@ NO_SPACE = 0
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A user looking, with the spaces they are a member of; inside `space_id` only that space's passages count."""
+    """A user looking, with the spaces they are a member of; inside `space_id` only that space's passages count.
+
+    `only` are the spaces that the program they look through may see, NO_SPACE standing for what is in none.
+    """
 
     user_id: int
     member_of: frozenset[int] = frozenset()
     space_id: int | None = None
+    only: frozenset[int] | None = None
 
 
 def may_see(scope: Scope, owner_id: int, space_id: int | None, shared: bool) -> bool:
     """Tell whether a passage is visible: one's own, or shared in a space one is a member of; in a space only its."""
     if scope.space_id is not None and space_id != scope.space_id:
+        return False
+    if scope.only is not None and (space_id or NO_SPACE) not in scope.only:
         return False
     return owner_id == scope.user_id or (shared and space_id is not None and space_id in scope.member_of)
 
@@ -40,4 +46,6 @@ def visible_rows(
         mask = mask | (shared & (spaces != NO_SPACE) & np.isin(spaces, members))
     if scope.space_id is not None:
         mask = mask & (spaces == scope.space_id)
+    if scope.only is not None:
+        mask = mask & np.isin(spaces, np.fromiter(scope.only, np.int64))
     return np.asarray(mask, np.bool_)

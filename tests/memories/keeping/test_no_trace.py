@@ -90,6 +90,10 @@ NEVER = {
     "point_vectors",
     "journey_versions",
     "gateway_threads",
+    "oauth_clients",
+    "oauth_codes",
+    "oauth_grants",
+    "oauth_refresh_tokens",
     # Documents of people's own.
     "files",
     "file_pages",

@@ -110,7 +110,7 @@ _KNOWN_TOKENS = re.compile(
     | AIza[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}    # Google
     | xox[abposr]-[A-Za-z0-9-]{10,}                        # Slack
     | hf_[A-Za-z0-9]{30,} | npm_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,} | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-    | cmp[ls]_[A-Za-z0-9_-]{30,}                           # our own
+    | cmp[lrsw]_[A-Za-z0-9_-]{30,}                           # our own
     | \d{8,10}:AA[A-Za-z0-9_-]{32,}                        # Telegram
     | SK[0-9a-f]{32}                                       # Twilio
     | [MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,}      # Discord

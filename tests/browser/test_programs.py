@@ -1,0 +1,78 @@
+"""Letting a program in, in a real browser: the consent page, where it leads, and the end of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+from playwright.sync_api import expect
+
+from tests.oauth.helpers import challenge
+
+from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
+
+
+@pytest.fixture
+def callback() -> Iterator[str]:
+    """Where a program on the person's machine waits for the code."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>Back</title><link rel=icon href=data:,><p>You can close this.")
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/callback"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("device", "colour"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
+)
+def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callback, device, colour):
+    client.post("/api/spaces", json={"kind": "project", "name": "The boat"})
+    said = {"client_name": "Notebook", "redirect_uris": [callback]}
+    client_id = httpx2.post(f"{live_server.url}/oauth/register", json=said).json()["client_id"]
+    asked = {"response_type": "code", "client_id": client_id, "redirect_uri": callback, "scope": "mcp", "state": "s"}
+    asked |= {"code_challenge": challenge(), "code_challenge_method": "S256"}
+    tab = open_tab(user, device, colour=colour)
+    page = tab.go(f"/oauth/authorize?{urlencode(asked)}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Notebook")
+    expect(page.get_by_label("propose changes", exact=False)).to_be_checked()
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    _keep(page, f"consent-{colour}")
+    page.get_by_label("The boat").check()
+    page.get_by_role("button", name="Let it in").click()
+    expect(page).to_have_url(re.compile(rf"^{re.escape(callback)}\?code=[^&]+&state=s&iss="))
+    code = page.evaluate("new URLSearchParams(location.search).get('code')")
+    form = {"grant_type": "authorization_code", "client_id": client_id, "code": code, "redirect_uri": callback}
+    answer = httpx2.post(f"{live_server.url}/oauth/token", data=form | {"code_verifier": "v" * 64})
+    assert answer.status_code == 200, answer.text
+    page = tab.go("/settings/programs")
+    expect(page.get_by_text("What is in no space, The boat")).to_be_visible()
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    _keep(page, f"programs-{colour}")
+    page.get_by_role("button", name="Disconnect “Notebook”").click()
+    expect(page.get_by_text("No program has signed in as you.")).to_be_visible()
+
+
+def _keep(page: Any, name: str) -> None:
+    """A picture, where somebody wants to look at it."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)

@@ -1,0 +1,107 @@
+"""What programs may say of themselves; where people may be sent."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from webapp.oauth.clients import Metadata, form_target, is_document_id, is_registered, trouble_with, where_to
+
+GOOD = [
+    "https://claude.ai/api/mcp/auth_callback",
+    "http://127.0.0.1:33418/",
+    "http://localhost/callback",
+    "http://[::1]:5/x?y=z",
+    "cursor://anysphere.cursor-mcp/oauth/callback",
+    "com.example.app:/oauth",
+]
+BAD = [
+    "",
+    "callback",
+    "/callback",
+    "http://example.org/callback",
+    "http://127.0.0.1.example.org/",
+    "http://localhost@example.org/",
+    "https://",
+    "https://example.org/#there",
+    "https://me:pw@example.org/",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "file:///etc/passwd",
+    "https://exa mple.org/",
+    "https://example.org\\@evil.example/",
+    "https://example.org/\n",
+    "https://ex\u00e4mple.org/",
+    "https://example.org:port/",
+    "https://example.org/" + "x" * 1_000,
+]
+
+
+@pytest.mark.parametrize("uri", GOOD)
+def test_places_to_be_sent_to(uri: str) -> None:
+    assert trouble_with(uri) == ""
+    assert is_registered(uri, [uri])
+
+
+@pytest.mark.parametrize("uri", BAD)
+def test_places_that_nobody_is_sent_to(uri: str) -> None:
+    assert trouble_with(uri)
+    with pytest.raises(ValidationError):
+        Metadata(redirect_uris=[uri])
+
+
+def test_only_the_port_of_the_own_machine_may_differ() -> None:
+    registered = ["http://127.0.0.1:1/cb", "https://a.example/cb"]
+    assert is_registered("http://127.0.0.1:40000/cb", registered)
+    assert not is_registered("http://127.0.0.1:40000/other", registered)
+    assert not is_registered("http://localhost:1/cb", registered)
+    assert not is_registered("http://127.0.0.1:1/cb?x=1", registered)
+    assert not is_registered("https://a.example:444/cb", registered)
+    assert not is_registered("https://a.example/cb/", registered)
+    assert not is_registered("http://127.0.0.1:1/cb#x", registered)
+
+
+def test_what_people_are_told() -> None:
+    assert where_to("http://localhost:9/cb") == "this computer"
+    assert where_to("https://claude.ai/cb") == "claude.ai"
+    assert where_to("cursor://x/y") == "an app (cursor:)"
+    assert form_target("https://claude.ai:8/cb?x") == "https://claude.ai:8"
+    assert form_target("cursor://x/y") == "cursor:"
+
+
+@pytest.mark.parametrize(
+    ("client_id", "is_one"),
+    [
+        ("https://client.example/oauth.json", True),
+        ("https://client.example:8443/a/b", True),
+        ("https://client.example/", False),
+        ("https://client.example", False),
+        ("http://client.example/x", False),
+        ("https://client.example/x?y", False),
+        ("https://client.example/x#y", False),
+        ("https://client.example/../x", False),
+        ("https://u@client.example/x", False),
+        ("https://client.example/" + "x" * 255, False),
+        ("abc", False),
+    ],
+)
+def test_ids_that_are_addresses(client_id: str, is_one: bool) -> None:
+    assert is_document_id(client_id) is is_one
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"redirect_uris": []},
+        {"redirect_uris": ["https://a.example/"] * 21},
+        {"redirect_uris": ["https://a.example/"], "token_endpoint_auth_method": "private_key_jwt"},
+        {"redirect_uris": ["https://a.example/"], "grant_types": ["client_credentials"]},
+        {"redirect_uris": ["https://a.example/"], "response_types": ["token"]},
+        {"redirect_uris": ["https://a.example/"], "client_name": "x" * 101},
+        {"redirect_uris": "https://a.example/"},
+    ],
+)
+def test_what_cannot_be_registered(said: dict) -> None:
+    with pytest.raises(ValidationError):
+        Metadata.model_validate(said)

@@ -1,0 +1,390 @@
+"""Signing in for a program: consent, codes, tokens that rotate, limits by access and space, and the end of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.mcp.test_tools import call, memory, post
+from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
+from tests.support.people import ApiClient, Person, browser_client, post_form
+from webapp.accounts.models import ApiToken
+from webapp.audit.models import AuditEvent
+from webapp.database import db, now, write_transaction
+from webapp.mcp.schemas import TOOLS
+from webapp.oauth import service
+from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
+
+
+@pytest.fixture
+def browser(app: Flask, user: Person) -> FlaskClient:
+    return browser_client(app, user)
+
+
+def counts(app: Flask) -> tuple[int, ...]:
+    with app.app_context():
+        tables = (OAuthClient, OAuthGrant, OAuthRefreshToken)
+        return tuple(db.session.scalar(db.select(db.func.count()).select_from(table)) for table in tables)
+
+
+def deeds(app: Flask, person: Person) -> list[tuple[str, str]]:
+    with app.app_context():
+        query = db.select(AuditEvent.action, AuditEvent.what).where(AuditEvent.user_id == person.user_id)
+        return [tuple(row) for row in db.session.execute(query.order_by(AuditEvent.event_id))]
+
+
+def test_where_to_sign_in_is_said(anonymous: FlaskClient) -> None:
+    refused = anonymous.post("/mcp", json={})
+    assert (
+        'resource_metadata="http://localhost/.well-known/oauth-protected-resource/mcp"'
+        in (refused.headers["WWW-Authenticate"])
+    )
+    for path in ("", "/mcp"):
+        resource = anonymous.get(f"/.well-known/oauth-protected-resource{path}").get_json()
+        assert (resource["resource"], resource["authorization_servers"]) == (
+            "http://localhost/mcp",
+            ["http://localhost"],
+        )
+        found = anonymous.get(f"/.well-known/oauth-authorization-server{path}").get_json()
+        assert found["issuer"] == "http://localhost"
+        assert found["code_challenge_methods_supported"] == ["S256"]
+        assert found["client_id_metadata_document_supported"] is True
+
+
+def test_a_program_is_let_in(app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    memory(app, user, "Keeps bees on the roof")
+    client_id = register(anonymous)["client_id"]
+    page = browser.get(address(client_id))
+    assert "“Notebook”" in page.text and "this computer" in page.text and user.email in page.text
+    assert "form-action 'self' http://127.0.0.1:9999;" in page.headers["Content-Security-Policy"]
+    back = came_back(decide(browser, address(client_id)))
+    assert (back["state"], back["iss"]) == ("xyz", "http://localhost")
+    answer = exchange(anonymous, client_id, back["code"])
+    tokens = answer.get_json()
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert (tokens["token_type"], tokens["scope"], tokens["expires_in"]) == ("Bearer", "mcp", 3_600)
+    found = call(anonymous, tokens["access_token"], "search", query="bees")
+    assert len(found["structuredContent"]["results"]) == 1
+    assert ("program_connected", "Notebook: read memory and propose changes through mcp") in deeds(app, user)
+    assert ("memories_read", "1 memory") in deeds(app, user)
+    assert "Notebook" in browser.get("/settings/programs").text
+    assert "Notebook" not in browser.get("/settings").text.split('id="tokens"')[1]
+
+
+def test_a_refusal_is_told(browser: FlaskClient, anonymous: FlaskClient, app: Flask) -> None:
+    client_id = register(anonymous)["client_id"]
+    back = came_back(decide(browser, address(client_id), decision="deny"))
+    assert (back["error"], back["state"], back["iss"]) == ("access_denied", "xyz", "http://localhost")
+    assert counts(app)[1:] == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
+    ],
+)
+def test_requests_that_are_sent_back(
+    browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any], error: str
+) -> None:
+    back = came_back(browser.get(address(register(anonymous)["client_id"], **changes)))
+    assert (back["error"], back["state"], back["iss"]) == (error, "xyz", "http://localhost")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"redirect_uri": "https://evil.example/"},
+        {"redirect_uri": None},
+        {"redirect_uri": CALLBACK + "/../x"},
+        {"client_id": "unknown"},
+        {"client_id": None},
+    ],
+)
+def test_requests_that_lead_nowhere(browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any]) -> None:
+    answer = browser.get(address(register(anonymous)["client_id"], **changes))
+    assert answer.status_code in (404, 422)
+    assert "Location" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"code_verifier": "w" * 64}, "invalid_grant"),
+        ({"code_verifier": None}, "invalid_request"),
+        ({"code_verifier": "short"}, "invalid_request"),
+        ({"redirect_uri": "http://127.0.0.1:9999/other"}, "invalid_grant"),
+        ({"code": "unknown"}, "invalid_grant"),
+        ({"code": None}, "invalid_request"),
+        ({"client_id": "unknown"}, "invalid_client"),
+        ({"client_id": None}, "invalid_client"),
+        ({"resource": "https://elsewhere.example/"}, "invalid_target"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": None}, "unsupported_grant_type"),
+    ],
+)
+def test_exchanges_that_are_refused(
+    app: Flask, browser: FlaskClient, anonymous: FlaskClient, changes: dict[str, Any], error: str
+) -> None:
+    client_id = register(anonymous)["client_id"]
+    code = came_back(decide(browser, address(client_id)))["code"]
+    answer = exchange(anonymous, client_id, code, **changes)
+    assert answer.status_code in (400, 401)
+    assert answer.get_json()["error"] == error
+    assert counts(app)[1:] == (0, 0)
+
+
+def test_a_code_is_anothers_or_too_old(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    client_id, other = register(anonymous)["client_id"], register(anonymous)["client_id"]
+    code = came_back(decide(browser, address(client_id)))["code"]
+    assert exchange(anonymous, other, code).get_json()["error"] == "invalid_grant"
+    with app.app_context(), write_transaction():
+        db.session.execute(db.update(OAuthCode).values(expires_at=now() - timedelta(seconds=1)))
+    assert exchange(anonymous, client_id, code).get_json()["error"] == "invalid_grant"
+
+
+def test_a_code_used_twice_ends_what_came_of_it(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
+) -> None:
+    client_id = register(anonymous)["client_id"]
+    code = came_back(decide(browser, address(client_id)))["code"]
+    tokens = exchange(anonymous, client_id, code).get_json()
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 200
+    assert exchange(anonymous, client_id, code).get_json()["error"] == "invalid_grant"
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 401
+    assert refresh(anonymous, client_id, tokens["refresh_token"]).status_code == 400
+    assert deeds(app, user)[-1] == ("program_disconnected", "Notebook: a code was used twice")
+
+
+def test_tokens_rotate_and_a_stolen_one_ends_it(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
+) -> None:
+    first = connect(browser, anonymous)
+    client_id = first["client_id"]
+    second = refresh(anonymous, client_id, first["refresh_token"]).get_json()
+    assert second["scope"] == "mcp"
+    assert post(anonymous, first["access_token"], "ping").status_code == 401
+    assert post(anonymous, second["access_token"], "ping").status_code == 200
+    third = refresh(anonymous, client_id, second["refresh_token"], resource="http://localhost/mcp").get_json()
+    assert refresh(anonymous, client_id, first["refresh_token"]).get_json()["error"] == "invalid_grant"
+    assert post(anonymous, third["access_token"], "ping").status_code == 401
+    assert refresh(anonymous, client_id, third["refresh_token"]).get_json()["error"] == "invalid_grant"
+    assert deeds(app, user)[-1] == ("program_disconnected", "Notebook: a token was used twice")
+    assert counts(app)[1:] == (0, 0)
+
+
+def test_a_refresh_is_the_programs_own_and_asks_for_no_more(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    tokens = connect(browser, anonymous)
+    other = register(anonymous)["client_id"]
+    assert refresh(anonymous, other, tokens["refresh_token"]).get_json()["error"] == "invalid_grant"
+    more = refresh(anonymous, tokens["client_id"], tokens["refresh_token"], scope="mcp mcp_write")
+    assert more.get_json()["error"] == "invalid_scope"
+    assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 200
+
+
+def test_an_access_token_ends_by_itself(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    tokens = connect(browser, anonymous)
+    with app.app_context(), write_transaction():
+        late = db.update(ApiToken).where(ApiToken.is_delegated)
+        db.session.execute(late.values(expires_at=now() - timedelta(seconds=1)))
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 401
+    again = refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).get_json()
+    assert post(anonymous, again["access_token"], "ping").status_code == 200
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_a_program_with_a_secret_has_to_know_it(browser: FlaskClient, anonymous: FlaskClient, method: str) -> None:
+    made = register(anonymous, token_endpoint_auth_method=method)
+    client_id, secret = made["client_id"], made["client_secret"]
+    code = came_back(decide(browser, address(client_id)))["code"]
+    assert exchange(anonymous, client_id, code).get_json()["error"] == "invalid_client"
+    assert exchange(anonymous, client_id, code, client_secret="wrong").get_json()["error"] == "invalid_client"
+    if method == "client_secret_post":
+        assert exchange(anonymous, client_id, code, client_secret=secret).status_code == 200
+    else:
+        form = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK, "code_verifier": "v" * 64}
+        assert anonymous.post("/oauth/token", data=form, auth=(client_id, secret)).status_code == 200
+
+
+def test_a_person_ends_it(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person]
+) -> None:
+    tokens = connect(browser, anonymous)
+    with app.app_context():
+        number = db.session.scalar(db.select(OAuthGrant.grant_id))
+    for other in (make_user(), make_user(is_admin=True)):
+        theirs = browser_client(app, other)
+        assert "Notebook" not in theirs.get("/settings/programs").text
+        assert post_form(theirs, f"/settings/programs/{number}/disconnect", "/settings").status_code == 404
+    assert anonymous.post(f"/settings/programs/{number}/disconnect").status_code in (303, 403)
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 200
+    assert post_form(browser, f"/settings/programs/{number}/disconnect", "/settings/programs").status_code == 303
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 401
+    assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 400
+    assert deeds(app, user)[-1] == ("program_disconnected", "Notebook")
+
+
+@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
+def test_a_program_gives_it_back(browser: FlaskClient, anonymous: FlaskClient, which: str) -> None:
+    tokens = connect(browser, anonymous)
+    other = register(anonymous)["client_id"]
+    assert anonymous.post("/oauth/revoke", data={"token": tokens[which], "client_id": other}).status_code == 200
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 200
+    asked = {"token": tokens[which], "client_id": tokens["client_id"]}
+    assert anonymous.post("/oauth/revoke", data=asked).status_code == 200
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 401
+    assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 400
+    assert anonymous.post("/oauth/revoke", data=asked).status_code == 200
+    assert anonymous.post("/oauth/revoke", data={"client_id": other}).get_json()["error"] == "invalid_request"
+
+
+def test_all_tokens_revoked_are_all_tokens(
+    app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient
+) -> None:
+    tokens = connect(browser, anonymous)
+    post_form(
+        browser,
+        "/settings/password",
+        "/settings",
+        current_password=user.password,
+        new_password="another tide mill heron",
+        revoke_tokens="true",
+    )
+    assert post(anonymous, tokens["access_token"], "ping").status_code == 401
+    assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 400
+
+
+def test_each_access_does_what_it_says(app: Flask, user: Person, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    """Every tool by every access: read, read and propose, write."""
+    known = memory(app, user, "Lives in Porto")
+    said = {"content": "Plays the cello", "quote": "I play the cello since school"}
+    arguments: dict[str, dict[str, Any]] = {
+        "search": {"query": "Porto"},
+        "fetch": {"id": f"memory-{known}"},
+        "get_context": {"task": "Where do I live?"},
+        "list_memories": {},
+        "remember": said,
+        "update_memory": {"memory_id": known, "content": "Lives in Lisbon"},
+        "forget": {"memory_id": known},
+    }
+    assert set(arguments) == set(TOOLS)
+    reads = {"search", "fetch", "get_context", "list_memories"}
+    may = {"mcp_read": reads, "mcp": reads | {"remember", "update_memory"}, "mcp_write": set(TOOLS)}
+    statuses = {}
+    for access, tools in may.items():
+        secret = connect(browser, anonymous, access=access)["access_token"]
+        for name, given in arguments.items():
+            answer = call(anonymous, secret, name, **given)
+            assert answer["isError"] is (name not in tools), (access, name)
+            statuses[access, name] = (answer.get("structuredContent") or {}).get("status")
+    assert statuses["mcp", "remember"] == statuses["mcp", "update_memory"] == "proposed"
+    assert statuses["mcp_write", "update_memory"] == "changed"
+    assert statuses["mcp_write", "forget"] == "forgotten"
+
+
+def test_a_token_of_a_program_opens_nothing_else(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    for access in service.ACCESS:
+        secret = connect(browser, anonymous, access=access)["access_token"]
+        headers = {"Authorization": f"Bearer {secret}"}
+        for path in ("/api/memories", "/api/conversations", "/api/account", "/v1/models", "/settings", "/memory"):
+            assert anonymous.get(path, headers=headers).status_code == 403, path
+        for path in ("/api/memories", "/api/exports", "/v1/chat/completions", "/oauth/authorize"):
+            assert anonymous.post(path, json={}, headers=headers).status_code == 403, path
+
+
+def test_only_the_chosen_spaces(
+    app: Flask, user: Person, client: ApiClient, browser: FlaskClient, anonymous: FlaskClient
+) -> None:
+    """Every tool and resource, for a program that may look into one of three places."""
+    spaces = [
+        client.post("/api/spaces", json={"kind": "project", "name": name}).get_json()["space_id"] for name in "AB"
+    ]
+    places = [None, *spaces]
+    rows = {place: memory(app, user, f"Zebra number {place}", space_id=place) for place in places}
+    pinned = memory(app, user, "Zebra pinned", is_pinned=True)
+    assert client.put("/api/profile", json={"name": "Zebra Ada"}).status_code == 200
+    personal = {row["memory_id"] for row in client.get("/api/memories").get_json()["memories"] if not row["space_id"]}
+    assert pinned in personal
+    for place in places:
+        secret = connect(browser, anonymous, reach="some", spaces=[str(place or 0)], access="mcp_write")["access_token"]
+        mine = {f"memory-{number}" for number in (personal if place is None else [rows[place]])}
+        found = call(anonymous, secret, "search", query="zebra")["structuredContent"]["results"]
+        assert {hit["id"] for hit in found} == mine
+        listed = call(anonymous, secret, "list_memories")["structuredContent"]["memories"]
+        assert {f"memory-{row['memory_id']}" for row in listed} == mine
+        about = call(anonymous, secret, "get_context", task="zebra number")["structuredContent"]
+        assert {item["id"] for item in about["found"]} <= mine
+        assert bool(about["pinned"]) is bool(about["profile"]) is (place is None)
+        named = {item["uri"] for item in post(anonymous, secret, "resources/list").get_json()["result"]["resources"]}
+        for other in places:
+            is_mine = other == place
+            assert call(anonymous, secret, "fetch", id=f"memory-{rows[other]}")["isError"] is not is_mine
+            changed = call(anonymous, secret, "update_memory", memory_id=rows[other], content=f"Zebra no {other}")
+            assert changed["isError"] is not is_mine
+            said = {"content": f"Sees zebra {other}", "quote": f"I see zebra {other}"}
+            assert call(anonymous, secret, "remember", **said, space_id=other)["isError"] is not is_mine
+            if other is None:
+                continue
+            assert call(anonymous, secret, "list_memories", space_id=other)["isError"] is not is_mine
+            assert call(anonymous, secret, "get_context", task="zebra", space_id=other)["isError"] is not is_mine
+            uri = f"commonplace://spaces/{other}"
+            assert (uri in named) is is_mine
+            assert ("result" in post(anonymous, secret, "resources/read", uri=uri).get_json()) is is_mine
+        for other in places:
+            if other != place:
+                assert call(anonymous, secret, "forget", memory_id=rows[other])["isError"] is True
+
+
+def test_a_space_of_somebody_else_cannot_be_chosen(
+    app: Flask, browser: FlaskClient, anonymous: FlaskClient, make_user: Callable[..., Person], api: Any
+) -> None:
+    theirs = api(make_user()).post("/api/spaces", json={"kind": "project", "name": "Theirs"}).get_json()["space_id"]
+    client_id = register(anonymous)["client_id"]
+    for spaces in ([], [str(theirs)], ["x"]):
+        answer = decide(browser, address(client_id), reach="some", spaces=spaces)
+        assert answer.status_code == 422
+    assert decide(browser, address(client_id), access="admin").status_code == 422
+
+
+def test_the_consent_page_is_for_people(app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient) -> None:
+    where = address(register(anonymous)["client_id"])
+    answer = anonymous.get(where)
+    assert (answer.status_code, answer.location.split("?")[0]) == (303, "/login")
+    assert client.get(where).status_code == 403
+    assert anonymous.post(where, data={"decision": "allow"}).status_code in (303, 403)
+    assert browser_client(app, user).post(where, data={"decision": "allow", "access": "mcp"}).status_code == 403  # CSRF
+
+
+def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous: FlaskClient) -> None:
+    client_id = register(anonymous)["client_id"]
+    assert browser.post("/oauth/register", json={"redirect_uris": [CALLBACK]}).status_code == 201
+    assert browser.post("/oauth/token", data={"client_id": client_id}).status_code == 400
+    for body in (b"{", b"[]", b'"x"', b"", b'{"redirect_uris": 1}', b'{"redirect_uris": [1]}'):
+        answer = anonymous.post("/oauth/register", data=body, content_type="application/json")
+        assert answer.status_code == 400
+        assert answer.get_json()["error"] in ("invalid_redirect_uri", "invalid_client_metadata")
+
+
+def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:
+    tokens = connect(browser, anonymous)
+    register(anonymous)
+    register(anonymous)
+    with app.app_context(), write_transaction():
+        service.purge(now() + timedelta(days=2))
+    assert counts(app) == (1, 1, 1)
+    assert refresh(anonymous, tokens["client_id"], tokens["refresh_token"]).status_code == 200
+    with app.app_context(), write_transaction():
+        service.purge(now() + service.IDLE + timedelta(days=1))
+    with app.app_context(), write_transaction():
+        service.purge(now() + service.IDLE + timedelta(days=1))
+    assert counts(app) == (0, 0, 0)

@@ -1,0 +1,214 @@
+"""Requests to addresses that somebody named: which are refused, and how much and how long is waited for."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from webapp import outbound
+from webapp.outbound import Allowed, Failed, Refused
+
+HERE = Allowed.parse("127.0.0.1, ::1")
+
+PRIVATE = [
+    "127.0.0.1",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "0.0.0.0",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fc00::1",
+    "ff02::1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::",
+]
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_addresses_within(address: str) -> None:
+    assert not outbound.is_public(address)
+
+
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "64:ff9b::101:101"])
+def test_addresses_of_the_internet(address: str) -> None:
+    assert outbound.is_public(address)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "hooks.example",
+        "ftp://hooks.example/",
+        "file:///etc/passwd",
+        "https://",
+        "https://user@hooks.example/",
+        "https://hooks.example/#there",
+        "https://hooks.example:0/",
+        "https://hooks.example:99999/",
+        "https://hooks.example/a b",
+        "https://hooks.example/\r\nX: y",
+        "https://[::1/",
+        "http://xn--\u20ac.example/" + "\u0000",
+    ],
+)
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(Refused):
+        outbound.check_url(url)
+
+
+class Answering(HTTPServer):
+    """A server on loopback that answers as the test says, and keeps what it was asked."""
+
+    def __init__(self, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
+        self.asked: list[tuple[str, str, dict[str, str], bytes]] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                asked.append((self.command, self.path, dict(self.headers), body))
+                answer(self)
+
+            do_GET = do_POST
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Answering]]:
+    started: list[Answering] = []
+
+    def start(answer: Callable[[BaseHTTPRequestHandler], None]) -> Answering:
+        server = Answering(answer)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+def fine(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("X-Said", "yes")
+    handler.end_headers()
+    handler.wfile.write(b"x" * 100)
+
+
+def test_what_is_within_is_refused_unless_it_is_allowed(serve: Callable[..., Answering]) -> None:
+    there = serve(fine)
+    for url in (there.url, f"http://localhost:{there.server_port}/"):
+        with pytest.raises(Refused, match="own network"):
+            outbound.request("GET", url)
+    assert there.asked == []
+    answer = outbound.request("POST", there.url + "/a?b=c", body=b"hello", headers={"X-A": "b"}, allowed=HERE)
+    assert (answer.status, answer.headers["x-said"], answer.body) == (200, "yes", b"x" * 100)
+    method, path, headers, body = there.asked[0]
+    assert (method, path, headers["X-A"], body) == ("POST", "/a?b=c", "b", b"hello")
+    assert outbound.request("GET", f"http://localhost:{there.server_port}/", allowed=Allowed.parse("localhost")).status
+    with pytest.raises(Refused):
+        outbound.request("GET", there.url, allowed=Allowed.parse("localhost"))
+    with pytest.raises(Refused):
+        outbound.request("GET", there.url, allowed=HERE, schemes=("https",))
+
+
+def test_a_name_is_looked_up_once(serve: Callable[..., Answering], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What changes its address between the check and the request is asked at the address that was checked, or not."""
+    there = serve(fine)
+    looked_up: list[str] = []
+
+    def turning(host: str, port: int, **_: Any) -> list[Any]:
+        looked_up.append(host)
+        address = "127.0.0.1" if len(looked_up) > 1 else "127.0.0.2"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", turning)
+    monkeypatch.setattr(outbound, "is_public", lambda address: address == "127.0.0.2")
+    with pytest.raises(Failed):
+        outbound.request("GET", f"http://turning.example:{there.server_port}/", seconds=0.3)
+    assert (looked_up, there.asked) == (["turning.example"], [])
+
+
+def test_one_address_within_spoils_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80)) for address in ("1.1.1.1", "127.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    with pytest.raises(Refused):
+        outbound.request("GET", "http://both.example/")
+
+
+def test_a_redirect_is_an_answer(serve: Callable[..., Answering]) -> None:
+    def elsewhere(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", "http://127.0.0.1:1/")
+        handler.end_headers()
+
+    there = serve(elsewhere)
+    assert outbound.request("GET", there.url, allowed=HERE).status == 302
+    assert len(there.asked) == 1
+
+
+def test_too_much_and_too_slow_is_cut_off(serve: Callable[..., Answering]) -> None:
+    with pytest.raises(Failed, match="more than 99 bytes"):
+        outbound.request("GET", serve(fine).url, allowed=HERE, most=99)
+    assert len(outbound.request("GET", serve(fine).url, allowed=HERE, most=100).body) == 100
+    done = threading.Event()
+
+    def dripping(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        while not done.wait(0.02):
+            try:
+                handler.wfile.write(b"x")
+            except OSError:
+                return
+
+    there, began = serve(dripping), time.monotonic()
+    try:
+        with pytest.raises(Failed):
+            # What was read until the line was cut is no answer.
+            raise Failed(str(outbound.request("GET", there.url, allowed=HERE, seconds=0.5)))
+    finally:
+        done.set()
+    assert time.monotonic() - began < 20
+
+
+def test_what_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(Failed, match="Nothing answers"):
+            outbound.request("GET", f"http://127.0.0.1:{taken.getsockname()[1]}/", allowed=HERE)
+
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(Failed, match="no host"):
+        outbound.request("GET", "http://nowhere.invalid/", allowed=HERE)
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "300.1.1.1", "::1/200"])
+def test_networks_that_are_none(text: str) -> None:
+    with pytest.raises(ValueError, match=text.split("/")[0]):
+        Allowed.parse(text)

@@ -1,0 +1,49 @@
+"""Where a program may look: the spaces that its token names, or all that its person sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from webapp.accounts.auth import current_identity
+from webapp.errors import NotFound
+from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.passages import Found
+from webapp.retrieval.scope import NO_SPACE, Scope
+from webapp.retrieval.service import scope_of
+
+
+def is_limited() -> bool:
+    """Whether the token names spaces."""
+    return _only() is not None
+
+
+def includes(space_id: int | None) -> bool:
+    """Whether the token may look into a space; None is what is in no space."""
+    only = _only()
+    return only is None or (space_id or NO_SPACE) in only
+
+
+def require(space_id: int | None) -> None:
+    """Raise NotFound for a place that the token may not look into: for it, there is none."""
+    if not includes(space_id):
+        raise NotFound("There is no such space.")
+
+
+def scope(user_id: int) -> Scope:
+    """What the token may find."""
+    return replace(scope_of(user_id), only=_only())
+
+
+def within(user_id: int, found: Iterable[Found]) -> list[Found]:
+    """Those of some passages that the token may see, in their order."""
+    items = list(found)
+    if not is_limited():
+        return items
+    seen = load_passages([item.key for item in items], scope(user_id))
+    return [item for item in items if item.key in seen]
+
+
+def _only() -> frozenset[int] | None:
+    identity = current_identity()
+    return identity.space_ids if identity else None

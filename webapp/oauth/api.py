@@ -1,0 +1,112 @@
+"""What programs ask: how to sign somebody in, to be registered, for tokens, and to give them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint, Flask, Response, jsonify, request
+from pydantic import ValidationError
+
+from webapp import problems
+from webapp.accounts.auth import cookieless, public
+from webapp.database import db
+from webapp.extensions import limiter
+from webapp.oauth import clients, registry, service
+from webapp.oauth.clients import Metadata
+from webapp.web import PROGRAMS, ViewResult
+
+blueprint = Blueprint("oauth", __name__)
+METADATA = "/.well-known/oauth-authorization-server"
+
+
+def speak_oauth(app: Flask) -> None:
+    """Say errors of these addresses in OAuth's shape."""
+    for path in PROGRAMS:
+        problems.speak(app, path, _error)
+
+
+def server() -> Any:
+    """The authorization server; loaded when it is first needed, for most processes never are asked."""
+    from webapp.oauth import server as made  # noqa: PLC0415
+
+    return made
+
+
+@blueprint.get(METADATA)
+@blueprint.get(f"{METADATA}/mcp")
+@blueprint.get("/.well-known/openid-configuration")
+@public
+def metadata() -> ViewResult:
+    """What this authorization server can do (RFC 8414)."""
+    issuer = request.host_url.rstrip("/")
+    return {
+        "issuer": issuer,
+        "authorization_endpoint": f"{issuer}/oauth/authorize",
+        "token_endpoint": f"{issuer}/oauth/token",
+        "registration_endpoint": f"{issuer}/oauth/register",
+        "revocation_endpoint": f"{issuer}/oauth/revoke",
+        "scopes_supported": list(service.ACCESS),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": list(clients.GRANT_TYPES),
+        "token_endpoint_auth_methods_supported": list(clients.AUTH_METHODS),
+        "revocation_endpoint_auth_methods_supported": list(clients.AUTH_METHODS),
+        "code_challenge_methods_supported": ["S256"],
+        "client_id_metadata_document_supported": True,
+        "authorization_response_iss_parameter_supported": True,
+        "service_documentation": f"{issuer}/settings/programs",
+    }
+
+
+@blueprint.post("/oauth/register")
+@public
+@cookieless
+@limiter.limit("20 per hour; 5 per minute")
+def register() -> ViewResult:
+    """A program makes itself known (RFC 7591)."""
+    try:
+        said = Metadata.model_validate(request.get_json(silent=True) or {})
+    except ValidationError as error:
+        found = problems.field_errors(error)[0]
+        where = ".".join(found["loc"]) or "body"
+        code = "invalid_redirect_uri" if where.startswith("redirect_uris") else "invalid_client_metadata"
+        return {"error": code, "error_description": f"{where}: {found['msg']}"}, 400
+    row, secret = registry.register(said)
+    more = {"client_secret": secret, "client_secret_expires_at": 0} if secret else {}
+    answer = clients.answer(row.client_id, said, client_id_issued_at=int(row.created_at.timestamp()), **more)
+    db.session.commit()
+    return answer, 201
+
+
+@blueprint.post("/oauth/token")
+@blueprint.post("/token")  # where clients look that kept their tokens over a restart, and not what was discovered
+@public
+@cookieless
+@limiter.limit("60 per minute")
+def token() -> Response:
+    """Tokens for a code, or for a refresh token."""
+    return _committed(server().token())
+
+
+@blueprint.post("/oauth/revoke")
+@public
+@cookieless
+@limiter.limit("60 per minute")
+def revoke() -> Response:
+    """A program gives back what it was given (RFC 7009)."""
+    return _committed(server().revoke())
+
+
+def _committed(answer: Response) -> Response:
+    db.session.commit()  # also after a refusal: what was used twice has ended
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _error(status: int, message: str, _errors: Sequence[dict[str, Any]] | None) -> Response:
+    names = {429: "temporarily_unavailable", 503: "temporarily_unavailable"}
+    name = names.get(status, "server_error" if status >= 500 else "invalid_request")
+    response = jsonify({"error": name, "error_description": message})
+    response.status_code = status
+    return response

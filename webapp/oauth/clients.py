@@ -1,0 +1,142 @@
+"""What a program says of itself, checked: its name, where it may be sent back to, how it identifies itself; pure."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from webapp.validation import Line
+
+AUTH_METHODS = ("none", "client_secret_post", "client_secret_basic")
+GRANT_TYPES = ("authorization_code", "refresh_token")
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_DANGEROUS = ("javascript", "data", "file", "vbscript", "about", "blob", "filesystem", "ftp", "ws", "wss", "mailto")
+MAX_URI, MAX_URIS, MAX_ID = 1_000, 20, 255
+
+
+class Metadata(BaseModel):
+    """What a program registers, or what its document says (RFC 7591). What is not named here has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    client_name: Line = Field("", max_length=100)
+    redirect_uris: list[str] = Field(min_length=1, max_length=MAX_URIS)
+    token_endpoint_auth_method: str = "none"  # noqa: S105
+    grant_types: list[str] = ["authorization_code"]
+    response_types: list[str] = ["code"]
+
+    @field_validator("redirect_uris")
+    @classmethod
+    def _usable(cls, uris: list[str]) -> list[str]:
+        for uri in uris:
+            if problem := trouble_with(uri):
+                raise ValueError(problem)
+        return uris
+
+    @field_validator("token_endpoint_auth_method")
+    @classmethod
+    def _known(cls, method: str) -> str:
+        if method not in AUTH_METHODS:
+            raise ValueError(f"is none of {', '.join(AUTH_METHODS)}")
+        return method
+
+    @field_validator("grant_types", "response_types")
+    @classmethod
+    def _of_the_code_flow(cls, values: list[str]) -> list[str]:
+        if not {"authorization_code", "code"} & set(values):
+            raise ValueError("has to include the authorization code flow; there is no other")
+        return values
+
+    @property
+    def name(self) -> str:
+        """What people see."""
+        return self.client_name.strip() or "A program without a name"
+
+
+def trouble_with(uri: str) -> str:
+    """Why nobody may be sent to an address with a code; empty for one that is fine.
+
+    https, http to the person's own machine, or a scheme of an app's own.
+    """
+    try:
+        parts = urlsplit(uri)
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError:
+        return "holds something that is no address"
+    if len(uri) > MAX_URI or not uri.isascii() or not uri.isprintable() or " " in uri or "\\" in uri:
+        return "holds something that is no address"
+    if parts.fragment or "#" in uri or parts.username or parts.password:
+        return "must have neither a fragment nor a password"
+    if parts.scheme == "https":
+        return "" if host else "holds an address without a host"
+    if parts.scheme == "http":
+        return "" if host in _LOOPBACK else "may be http only on the person's own machine"
+    if not parts.scheme or parts.scheme in _DANGEROUS or ":" not in uri:
+        return "holds a scheme that cannot be used"
+    return ""
+
+
+def is_registered(uri: str, registered: list[str]) -> bool:
+    """Whether an address is one of a program's own: the same, or the same on another port of the person's machine."""
+    if uri in registered:
+        return True
+    return (
+        not trouble_with(uri)
+        and _is_local(uri)
+        and any(_is_local(known) and _without_port(known) == _without_port(uri) for known in registered)
+    )
+
+
+def where_to(uri: str) -> str:
+    """What a person is told about where they are sent: a host, their own machine, or an app."""
+    parts = urlsplit(uri)
+    if parts.scheme in ("http", "https"):
+        return "this computer" if parts.hostname in _LOOPBACK else parts.netloc
+    return f"an app ({parts.scheme}:)"
+
+
+def form_target(uri: str) -> str:
+    """What a content security policy has to allow for a form to end there."""
+    parts = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+def is_document_id(client_id: str) -> bool:
+    """Whether a program's id is the address of its own document."""
+    parts = urlsplit(client_id)
+    return (
+        parts.scheme == "https"
+        and bool(parts.hostname)
+        and parts.path not in ("", "/")
+        and not (parts.query or parts.fragment or parts.username or parts.password)
+        and not any(step in (".", "..") for step in parts.path.split("/"))
+        and len(client_id) <= MAX_ID
+        and client_id.isascii()
+        and client_id.isprintable()
+    )
+
+
+def answer(client_id: str, said: Metadata, **more: Any) -> dict[str, Any]:
+    """What a program is told when it has registered."""
+    return {
+        "client_id": client_id,
+        "client_name": said.name,
+        "redirect_uris": said.redirect_uris,
+        "grant_types": list(GRANT_TYPES),
+        "response_types": ["code"],
+        "token_endpoint_auth_method": said.token_endpoint_auth_method,
+        **more,
+    }
+
+
+def _is_local(uri: str) -> bool:
+    parts = urlsplit(uri)
+    return parts.scheme == "http" and parts.hostname in _LOOPBACK
+
+
+def _without_port(uri: str) -> tuple[str | None, str, str]:
+    parts = urlsplit(uri)
+    return parts.hostname, parts.path or "/", parts.query

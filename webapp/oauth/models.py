@@ -1,0 +1,71 @@
+"""Programs, what people let them do, and the codes and refresh tokens in between; of secrets only hashes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import JSON, ForeignKey, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now
+
+
+class OAuthClient(Base):
+    """A program: registered by itself, or known by the document at the address that is its id (`fetched_at`)."""
+
+    __tablename__ = "oauth_clients"
+
+    client_number: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    client_id: Mapped[str] = mapped_column(Key(255), unique=True)
+    name: Mapped[str] = mapped_column(String(100))
+    redirect_uris: Mapped[list[str]] = mapped_column(JSON)
+    auth_method: Mapped[str] = mapped_column(Key(30), default="none")
+    secret_hash: Mapped[str | None] = mapped_column(Key(64))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    fetched_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class OAuthGrant(Base):
+    """What a person lets a program do. Its access token is a row of `api_tokens`, whose secret is renewed in place."""
+
+    __tablename__ = "oauth_grants"
+
+    grant_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    client_number: Mapped[int] = mapped_column(
+        ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), index=True
+    )
+    token_id: Mapped[int] = mapped_column(ForeignKey("api_tokens.token_id", ondelete="CASCADE"), index=True)
+    scope: Mapped[str] = mapped_column(Key(100))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    refreshed_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+
+
+class OAuthCode(Base):
+    """A code that a program exchanges once. `grant_id` is what came of it: used again, that ends."""
+
+    __tablename__ = "oauth_codes"
+
+    code_hash: Mapped[str] = mapped_column(Key(64), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    client_number: Mapped[int] = mapped_column(
+        ForeignKey("oauth_clients.client_number", ondelete="CASCADE"), index=True
+    )
+    redirect_uri: Mapped[str] = mapped_column(String(1_000))
+    challenge: Mapped[str] = mapped_column(Key(128))
+    scope: Mapped[str] = mapped_column(Key(100))
+    space_ids: Mapped[list[int] | None] = mapped_column(JSON(none_as_null=True))
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    grant_id: Mapped[int | None] = mapped_column(ForeignKey("oauth_grants.grant_id", ondelete="CASCADE"), index=True)
+
+
+class OAuthRefreshToken(Base):
+    """A refresh token of a grant: the good one, and those that were used, by which thieves are found."""
+
+    __tablename__ = "oauth_refresh_tokens"
+
+    token_hash: Mapped[str] = mapped_column(Key(64), primary_key=True)
+    grant_id: Mapped[int] = mapped_column(ForeignKey("oauth_grants.grant_id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    used_at: Mapped[datetime | None] = mapped_column(Timestamp)

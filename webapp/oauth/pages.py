@@ -1,0 +1,121 @@
+"""The page on which a person lets a program in, and the end of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, recently_proved, signed_in
+from webapp.database import db
+from webapp.errors import Invalid, NotFound
+from webapp.extensions import limiter
+from webapp.oauth import clients, registry, service
+from webapp.oauth.api import server
+from webapp.security import POLICY
+from webapp.spaces.schemas import SpaceQuery
+from webapp.spaces.service import list_spaces
+from webapp.validation import parse_id
+from webapp.web import ViewResult
+
+blueprint = Blueprint("oauth_pages", __name__)
+
+PERSONAL = 0
+"""Stands among spaces for what is in none."""
+MOST_SPACES = 100
+
+
+@blueprint.get("/oauth/authorize")
+@signed_in(writes=True, session_only=True)
+@recently_proved
+@limiter.limit("60 per minute", key_func=lambda: f"oauth:{current_user_id()}")
+def ask() -> ViewResult:
+    """Who wants in, what it wants, and what the person lets it have."""
+    asked = _asked()
+    if isinstance(asked, Response):
+        return asked
+    client, redirect_uri, scope = asked
+    page = render_template(
+        "oauth/consent.html",
+        client=client,
+        publisher=_publisher(client.client_id),
+        to=clients.where_to(redirect_uri),
+        wanted=service.most_wanted(scope),
+        spaces=_spaces(),
+    )
+    response = make_response(page)
+    # The form ends where the program waits, which browsers ask the policy about.
+    target = clients.form_target(redirect_uri)
+    response.headers["Content-Security-Policy"] = POLICY.replace("form-action 'self'", f"form-action 'self' {target}")
+    return response
+
+
+@blueprint.post("/oauth/authorize")
+@signed_in(session_only=True)
+@recently_proved
+def decide() -> ViewResult:
+    """Back to the program, with what was decided."""
+    asked = _asked()
+    if isinstance(asked, Response):
+        return asked
+    made = server()
+    chosen = None
+    if request.form.get("decision") == "allow":
+        access = request.form.get("access", "")
+        if access not in service.ACCESS:
+            raise Invalid.field("access", "Choose what the program may do.")
+        chosen = made.Consent(current_user_id(), access, _reach())
+    answer: Response = made.authorize(chosen)
+    db.session.commit()
+    return answer
+
+
+@blueprint.post("/settings/programs/<int:grant_id>/disconnect")
+@signed_in(session_only=True)
+def disconnect(grant_id: int) -> ViewResult:
+    """A program is let in no longer."""
+    service.disconnect(current_user_id(), grant_id)
+    db.session.commit()
+    flash("Disconnected. Its tokens stopped working.")
+    return redirect(url_for("mcp_pages.index"), 303)
+
+
+def _asked() -> tuple[Any, str, str | None] | Response:
+    """The program, where it waits and what it asks for; or the answer where that is not in order."""
+    made = server()
+    client_id = request.args.get("client_id", "")
+    try:
+        if registry.meet_client(client_id) is None:
+            raise NotFound("This program is unknown here. Connect it again from the program itself.")
+        db.session.commit()
+        found: tuple[Any, str, str | None] = made.consent()
+    except made.OAuth2Error as error:
+        if error.redirect_uri:
+            answer: Response = made.refused(error)
+            return answer
+        raise Invalid.field(
+            "request", f"The program asked in a way that cannot be answered: {error.description or error.error}"
+        ) from None
+    return found
+
+
+def _spaces() -> list[Any]:
+    found = list_spaces(current_user_id(), SpaceQuery(limit=MOST_SPACES)).items
+    return [space for space in found if not space.invited_by]
+
+
+def _reach() -> frozenset[int] | None:
+    """The spaces that were ticked, of those one has; None for everything. Raises Invalid for none at all."""
+    if request.form.get("reach") == "all":
+        return None
+    mine = {PERSONAL, *(space.space_id for space in _spaces())}
+    ticked = {PERSONAL if value == "0" else parse_id(value) for value in request.form.getlist("spaces")}
+    chosen = frozenset(one for one in ticked if one in mine and one is not None)
+    if not chosen:
+        raise Invalid.field("spaces", "Choose at least one place that the program may look into.")
+    return chosen
+
+
+def _publisher(client_id: str) -> str:
+    """The host that vouches for a program's description; empty for one that registered by itself."""
+    return clients.where_to(client_id) if clients.is_document_id(client_id) else ""

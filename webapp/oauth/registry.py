@@ -1,0 +1,95 @@
+"""Programs: registered by themselves, or known by the document at the address that is their id."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import timedelta
+
+from pydantic import ValidationError
+from sqlalchemy import func, select
+
+from webapp import outbound
+from webapp.database import db, now
+from webapp.errors import Invalid, TooMany
+from webapp.extensions import app_settings
+from webapp.oauth import clients
+from webapp.oauth.clients import Metadata
+from webapp.oauth.models import OAuthClient
+from webapp.oauth.service import digest
+from webapp.problems import field_errors
+
+DOCUMENT_FRESH = timedelta(hours=1)
+DOCUMENT_BYTES, DOCUMENT_SECONDS = 32_768, 5.0
+MAX_CLIENTS = 10_000
+
+
+def register(said: Metadata) -> tuple[OAuthClient, str]:
+    """A new program and, if it wants one, its secret. Raises TooMany where there are too many unused ones."""
+    if (db.session.scalar(select(func.count()).select_from(OAuthClient)) or 0) >= MAX_CLIENTS:
+        raise TooMany("Too many programs have registered lately.", retry_after=3_600)
+    secret = "" if said.token_endpoint_auth_method == "none" else secrets.token_urlsafe(32)  # noqa: S105
+    row = OAuthClient(
+        client_id=secrets.token_urlsafe(16),
+        name=said.name,
+        redirect_uris=said.redirect_uris,
+        auth_method=said.token_endpoint_auth_method,
+        secret_hash=digest(secret) if secret else None,
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row, secret
+
+
+def find_client(client_id: str) -> OAuthClient | None:
+    """A program that is known already."""
+    return db.session.scalar(select(OAuthClient).where(OAuthClient.client_id == client_id[:300]))
+
+
+def meet_client(client_id: str) -> OAuthClient | None:
+    """A program; one whose id is an address is asked for its document, if that was not done lately.
+
+    Ends the session's transaction; the caller commits. Raises Invalid for a document that cannot be had or used.
+    """
+    row = find_client(client_id)
+    if not clients.is_document_id(client_id):
+        return row
+    if row is not None and row.fetched_at is not None and row.fetched_at > now() - DOCUMENT_FRESH:
+        return row
+    db.session.rollback()  # no connection is held while the program's own server is asked
+    said = _document(client_id)
+    row = find_client(client_id)
+    if row is None:
+        row = OAuthClient(client_id=client_id)
+        db.session.add(row)
+    row.name, row.redirect_uris, row.auth_method, row.fetched_at = said.name, said.redirect_uris, "none", now()
+    db.session.flush()
+    return row
+
+
+def _document(client_id: str) -> Metadata:
+    try:
+        answer = outbound.request(
+            "GET",
+            client_id,
+            headers={"Accept": "application/json"},
+            seconds=DOCUMENT_SECONDS,
+            most=DOCUMENT_BYTES,
+            allowed=app_settings().outbound_allowed,
+            schemes=("https",),
+        )
+    except (outbound.Refused, outbound.Failed) as error:
+        raise Invalid.field("client_id", f"The program's description cannot be read. {error}") from None
+    if answer.status != 200:
+        raise Invalid.field("client_id", f"The program's description cannot be read: it answers {answer.status}.")
+    try:
+        document = json.loads(answer.body)
+        if not isinstance(document, dict) or document.get("client_id") != client_id:
+            raise Invalid.field("client_id", "The program's description is that of another program.")
+        return Metadata.model_validate(document | {"token_endpoint_auth_method": "none"})
+    except ValidationError as error:
+        found = field_errors(error)[0]
+        why = f"{'.'.join(found['loc'])} {found['msg']}"
+        raise Invalid.field("client_id", f"The program's description cannot be used: {why}.") from None
+    except ValueError:
+        raise Invalid.field("client_id", "The program's description is no JSON.") from None

@@ -1,0 +1,277 @@
+"""The authorization server: Authlib's checks and answers around our tables. Loaded when a program first asks for it.
+
+Authlib decides about the protocol (clients, redirects, PKCE, errors); webapp/oauth/service.py about codes and tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from authlib.integrations.flask_oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749 import InvalidGrantError, InvalidRequestError, OAuth2Error
+from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGrant
+from authlib.oauth2.rfc7009 import RevocationEndpoint
+from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc9207 import IssuerParameter
+from flask import Response, g, request
+
+from webapp.errors import Conflict
+from webapp.oauth import clients, registry, service
+from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
+from webapp.oauth.service import Issued
+
+__all__ = ["OAuth2Error", "Consent", "authorize", "consent", "revoke", "token"]
+
+InvalidTarget = type("InvalidTarget", (OAuth2Error,), {"error": "invalid_target"})
+
+
+class Client:
+    """A program, as Authlib asks about it."""
+
+    def __init__(self, row: OAuthClient) -> None:
+        self.row = row
+        self.client_id = row.client_id
+
+    def get_client_id(self) -> str:
+        """Its id."""
+        return self.row.client_id
+
+    def get_default_redirect_uri(self) -> str | None:
+        """None: where to go has to be said (OAuth 2.1)."""
+        return None
+
+    def get_allowed_scope(self, scope: str | None) -> str:
+        """What it may ask for; what there is not is left out, and the person decides."""
+        return " ".join(one for one in (scope or "").split() if one in service.ACCESS)
+
+    def check_redirect_uri(self, redirect_uri: str) -> bool:
+        """Whether it may have people sent there."""
+        return clients.is_registered(redirect_uri, self.row.redirect_uris)
+
+    def check_client_secret(self, client_secret: str) -> bool:
+        """Whether it knows its secret."""
+        return self.row.secret_hash is not None and service.digest(client_secret) == self.row.secret_hash
+
+    def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
+        """Whether this is how it registered to identify itself."""
+        return method == self.row.auth_method
+
+    def check_response_type(self, response_type: str) -> bool:
+        """Only codes."""
+        return response_type == "code"
+
+    def check_grant_type(self, grant_type: str) -> bool:
+        """Codes, and refresh tokens."""
+        return grant_type in clients.GRANT_TYPES
+
+
+class _Code:
+    """A code, as Authlib asks about it."""
+
+    code_challenge_method = "S256"
+
+    def __init__(self, row: OAuthCode) -> None:
+        self.row = row
+        self.code_challenge = row.challenge
+
+    def get_redirect_uri(self) -> str:
+        return self.row.redirect_uri
+
+    def get_scope(self) -> str:
+        return self.row.scope
+
+
+class _Held:
+    """A refresh token or a grant, as Authlib asks about it."""
+
+    def __init__(self, grant: OAuthGrant, token: OAuthRefreshToken | None = None) -> None:
+        self.grant = grant
+        self.token = token
+
+    def check_client(self, client: Client) -> bool:
+        return self.grant.client_number == client.row.client_number
+
+    def get_scope(self) -> str:
+        return self.grant.scope
+
+
+class _CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]  # Authlib has no types
+    TOKEN_ENDPOINT_AUTH_METHODS = list(clients.AUTH_METHODS)
+
+    def validate_authorization_request(self) -> str:
+        """As Authlib does, and: a challenge is a must (OAuth 2.1), and the only resource is ours (RFC 8707)."""
+        where: str = super().validate_authorization_request()
+        data = self.request.payload.data
+        if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
+            raise InvalidRequestError("A code_challenge with the method S256 is needed.", redirect_uri=where)
+        _check_resource(self.request.payload.datalist, where)
+        return where
+
+    def create_authorization_response(self, redirect_uri: str, grant_user: Any) -> tuple[int, str, list[Any]]:
+        g.oauth_redirect = redirect_uri
+        answer: tuple[int, str, list[Any]] = super().create_authorization_response(redirect_uri, grant_user)
+        return answer
+
+    def generate_authorization_code(self) -> str:
+        """The code comes from the service, which stores it."""
+        chosen: Consent = self.request.user
+        return service.give_code(
+            chosen.user_id,
+            self.request.client.row,
+            redirect_uri=self.request.payload.redirect_uri,
+            challenge=self.request.payload.data["code_challenge"],
+            scope=chosen.scope,
+            space_ids=chosen.space_ids,
+        )
+
+    def save_authorization_code(self, code: str, request: Any) -> None:
+        """It is stored already."""
+
+    def query_authorization_code(self, code: str, client: Client) -> _Code | None:
+        _check_resource(self.request.payload.datalist)
+        found = service.take_code(code, client.row)
+        return _Code(found) if found else None
+
+    def authenticate_user(self, authorization_code: _Code) -> int:
+        return authorization_code.row.user_id
+
+    def generate_token(self, *_: Any, **__: Any) -> dict[str, Any]:
+        try:
+            issued = service.begin_grant(self.request.authorization_code.row, self.request.client.row)
+        except Conflict as error:
+            raise InvalidGrantError(error.detail) from None
+        return _as_answer(issued)
+
+    def save_token(self, token: Mapping[str, Any]) -> None:
+        """It is stored already."""
+
+    def delete_authorization_code(self, authorization_code: _Code) -> None:
+        """It is kept, so that a second use is noticed."""
+
+
+class _RefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
+    TOKEN_ENDPOINT_AUTH_METHODS = list(clients.AUTH_METHODS)
+    INCLUDE_NEW_REFRESH_TOKEN = True
+
+    def authenticate_refresh_token(self, refresh_token: str) -> _Held | None:
+        _check_resource(self.request.payload.datalist)
+        found = service.find_refresh(refresh_token)
+        return _Held(found[1], found[0]) if found else None
+
+    def authenticate_user(self, refresh_token: _Held) -> int:
+        return refresh_token.grant.user_id
+
+    def issue_token(self, user: int, refresh_token: _Held) -> dict[str, Any]:
+        assert refresh_token.token is not None
+        return _as_answer(service.renew(refresh_token.token, refresh_token.grant))
+
+    def save_token(self, token: Mapping[str, Any]) -> None:
+        """It is stored already."""
+
+    def revoke_old_credential(self, refresh_token: _Held) -> None:
+        """It was used up as the new one was made."""
+
+
+class _Revocation(RevocationEndpoint):  # type: ignore[misc]
+    CLIENT_AUTH_METHODS = list(clients.AUTH_METHODS)
+
+    def query_token(self, token_string: str, token_type_hint: str | None) -> _Held | None:
+        found = service.find_grant(token_string, self.request_client)
+        return _Held(found) if found else None
+
+    def authenticate_token(self, request: Any, client: Client) -> Any:
+        self.request_client = client.row
+        return super().authenticate_token(request, client)
+
+    def revoke_token(self, token: _Held, request: Any) -> None:
+        service.end(token.grant)
+
+
+class _Issuer(IssuerParameter):  # type: ignore[misc]
+    def get_issuer(self) -> str:
+        return issuer()
+
+
+class Consent:
+    """What a person decided on the consent page."""
+
+    def __init__(self, user_id: int, scope: Any, space_ids: frozenset[int] | None) -> None:
+        self.user_id = user_id
+        self.scope = scope
+        self.space_ids = space_ids
+
+
+def issuer() -> str:
+    """The name of this authorization server: its host's address, without a slash."""
+    return request.host_url.rstrip("/")
+
+
+def resource() -> str:
+    """The address that tokens are for."""
+    return f"{issuer()}/mcp"
+
+
+def consent() -> tuple[OAuthClient, str, str | None]:
+    """The program that asks on the authorization page, where people are sent, and the scope. Raises OAuth2Error."""
+    grant = _server().get_consent_grant()
+    return grant.client.row, grant.redirect_uri, grant.request.payload.scope
+
+
+def authorize(chosen: Consent | None) -> Response:
+    """Send a person back to the program, with a code or with their refusal."""
+    made = _server()
+    grant = made.get_consent_grant()
+    answer: Response = made.create_authorization_response(grant_user=chosen, grant=grant)
+    return answer
+
+
+def refused(error: Any) -> Response:
+    """The answer to a request that cannot be granted: back to the program, where it is known."""
+    made = _server()
+    answer: Response = made.handle_response(*error(None))
+    if answer.location:
+        _Issuer().add_issuer_parameter(made, answer)
+    return answer
+
+
+def token() -> Response:
+    """The answer of the token endpoint."""
+    answer: Response = _server().create_token_response()
+    return answer
+
+
+def revoke() -> Response:
+    """The answer of the revocation endpoint."""
+    answer: Response = _server().create_endpoint_response(_Revocation.ENDPOINT_NAME)
+    return answer
+
+
+def _server() -> Any:
+    made = AuthorizationServer(query_client=_client, save_token=lambda *_: None)
+    made.register_grant(_CodeGrant, [CodeChallenge(required=True)])
+    made.register_grant(_RefreshGrant)
+    made.register_endpoint(_Revocation)
+    made.register_extension(_Issuer())
+    return made
+
+
+def _client(client_id: str) -> Client | None:
+    row = registry.find_client(client_id)
+    return Client(row) if row else None
+
+
+def _as_answer(issued: Issued) -> dict[str, Any]:
+    return {
+        "token_type": "Bearer",
+        "access_token": issued.access,
+        "expires_in": service.ACCESS_SECONDS,
+        "refresh_token": issued.refresh,
+        "scope": issued.scope,
+    }
+
+
+def _check_resource(given: Mapping[str, list[str]], where: str | None = None) -> None:
+    named = given.get("resource", [])
+    if any(one.rstrip("/") not in (resource(), issuer()) for one in named):
+        raise InvalidTarget("There is no such resource here.", redirect_uri=where)

@@ -1,0 +1,228 @@
+"""What people let programs do: consent, codes, tokens that rotate, and their end."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select, update
+
+from webapp.accounts import tokens
+from webapp.accounts.models import ApiToken, User
+from webapp.accounts.schemas import NewToken
+from webapp.accounts.scopes import WORDS, Scope
+from webapp.audit.actions import Action
+from webapp.audit.actors import Actor
+from webapp.audit.service import record
+from webapp.database import db, now, rows_changed
+from webapp.errors import Conflict, NotFound
+from webapp.oauth.models import OAuthClient, OAuthCode, OAuthGrant, OAuthRefreshToken
+
+ACCESS: tuple[Scope, ...] = ("mcp_read", "mcp", "mcp_write")
+"""What a program can be let do, from least to most; one of them is granted."""
+ACCESS_SECONDS = 3_600
+CODE_SECONDS = 300
+IDLE = timedelta(days=90)
+"""How long a grant lives without being used."""
+MAX_GRANTS = 50
+UNUSED_CLIENT = timedelta(days=1)
+REFRESH_PREFIX = "cmpr_"
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A pair of tokens, readable this once."""
+
+    access: str
+    refresh: str
+    scope: str
+
+
+def most_wanted(scope: str | None) -> Scope:
+    """The most that a program asks for; to read and propose where it does not say."""
+    wanted = [one for one in ACCESS if one in (scope or "").split()]
+    return wanted[-1] if wanted else "mcp"
+
+
+def scope_named(name: str) -> Scope:
+    """One of what a program can be let do, by its name."""
+    return next(one for one in ACCESS if one == name)
+
+
+def give_code(
+    user_id: int,
+    client: OAuthClient,
+    *,
+    redirect_uri: str,
+    challenge: str,
+    scope: Scope,
+    space_ids: Collection[int] | None,
+) -> str:
+    """A code for what a person consented to: for one exchange, by this program, within minutes."""
+    code = secrets.token_urlsafe(32)
+    db.session.add(
+        OAuthCode(
+            code_hash=digest(code),
+            user_id=user_id,
+            client_number=client.client_number,
+            redirect_uri=redirect_uri,
+            challenge=challenge,
+            scope=scope,
+            space_ids=sorted(space_ids) if space_ids is not None else None,
+            expires_at=now() + timedelta(seconds=CODE_SECONDS),
+        )
+    )
+    db.session.flush()
+    return code
+
+
+def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
+    """The code, held, if it is good. One that was used already ends what came of it: one of the two users stole it."""
+    row = db.session.scalar(select(OAuthCode).where(OAuthCode.code_hash == digest(code)).with_for_update())
+    if row is None or row.client_number != client.client_number:
+        return None
+    if row.grant_id is not None:
+        _end(db.session.get(OAuthGrant, row.grant_id), "a code was used twice")
+        return None
+    return row if row.expires_at > now() else None
+
+
+def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
+    """Tokens for a code; an earlier consent for the same program ends. Raises Conflict for too many programs."""
+    if len(list_grants(code.user_id)) >= MAX_GRANTS:
+        raise Conflict(f"There are {MAX_GRANTS} connected programs already.")
+    fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=[scope_named(code.scope)])
+    token, access = tokens.create_delegated(
+        code.user_id, fields, space_ids=code.space_ids, expires_at=now() + timedelta(seconds=ACCESS_SECONDS)
+    )
+    grant = OAuthGrant(
+        user_id=code.user_id,
+        client_number=client.client_number,
+        token_id=token.token_id,
+        scope=code.scope,
+        expires_at=now() + IDLE,
+    )
+    db.session.add(grant)
+    db.session.flush()
+    code.grant_id = grant.grant_id
+    by = Actor("person", code.user_id)
+    record(code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {WORDS[scope_named(code.scope)].lower()}", actor=by)
+    return Issued(access, _new_refresh(grant), grant.scope)
+
+
+def find_refresh(secret: str) -> tuple[OAuthRefreshToken, OAuthGrant] | None:
+    """A refresh token and its grant, held; None if it is not good. One that was used before ends its grant."""
+    found = db.session.scalar(
+        select(OAuthRefreshToken).where(OAuthRefreshToken.token_hash == digest(secret)).with_for_update()
+    )
+    grant = db.session.get(OAuthGrant, found.grant_id, with_for_update=True) if found else None
+    if found is None or grant is None:
+        return None
+    if found.used_at is not None:
+        _end(grant, "a token was used twice")
+        return None
+    alive = (
+        select(ApiToken.token_id)
+        .join(User, User.user_id == ApiToken.user_id)
+        .where(ApiToken.token_id == grant.token_id, ApiToken.revoked_at.is_(None), User.is_active)
+    )
+    return (found, grant) if grant.expires_at > now() and db.session.scalar(alive) else None
+
+
+def renew(found: OAuthRefreshToken, grant: OAuthGrant) -> Issued:
+    """New tokens for a grant: the access token before stops working, and so does the refresh token."""
+    found.used_at = grant.refreshed_at = now()
+    grant.expires_at = now() + IDLE
+    access = tokens.renew_delegated(grant.token_id, now() + timedelta(seconds=ACCESS_SECONDS))
+    return Issued(access, _new_refresh(grant), grant.scope)
+
+
+def find_grant(secret: str, client: OAuthClient) -> OAuthGrant | None:
+    """The grant of a program that an access or refresh token belongs to."""
+    of_refresh = select(OAuthRefreshToken.grant_id).where(OAuthRefreshToken.token_hash == digest(secret))
+    of_access = select(ApiToken.token_id).where(ApiToken.token_hash == digest(secret))
+    return db.session.scalar(
+        select(OAuthGrant).where(
+            OAuthGrant.client_number == client.client_number,
+            OAuthGrant.grant_id.in_(of_refresh) | OAuthGrant.token_id.in_(of_access),
+        )
+    )
+
+
+def list_grants(user_id: int) -> Sequence[tuple[OAuthGrant, OAuthClient, ApiToken]]:
+    """A person's connected programs, the one used last first."""
+    statement = (
+        select(OAuthGrant, OAuthClient, ApiToken)
+        .join(OAuthClient, OAuthClient.client_number == OAuthGrant.client_number)
+        .join(ApiToken, ApiToken.token_id == OAuthGrant.token_id)
+        .where(OAuthGrant.user_id == user_id, OAuthGrant.expires_at > now(), ApiToken.revoked_at.is_(None))
+        .order_by(OAuthGrant.refreshed_at.desc(), OAuthGrant.grant_id.desc())
+    )
+    return [(row[0], row[1], row[2]) for row in db.session.execute(statement)]
+
+
+def disconnect(user_id: int, grant_id: int) -> None:
+    """End what a person let a program do, at once. Raises NotFound."""
+    grant = db.session.scalar(
+        select(OAuthGrant).where(OAuthGrant.grant_id == grant_id, OAuthGrant.user_id == user_id).with_for_update()
+    )
+    if grant is None:
+        raise NotFound("There is no such program.")
+    end(grant)
+
+
+def end(grant: OAuthGrant) -> None:
+    """End a grant: both of its tokens, now."""
+    _end(grant, "")
+
+
+def purge(at: datetime) -> None:
+    """Delete codes past their time, grants that were not used for long or whose token was revoked, and programs that
+    registered and were never let in."""
+    db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < at - timedelta(days=1)))
+    dead = (
+        select(OAuthGrant)
+        .join(ApiToken, ApiToken.token_id == OAuthGrant.token_id)
+        .where((OAuthGrant.expires_at < at) | ApiToken.revoked_at.is_not(None))
+        .limit(200)
+    )
+    for grant in db.session.scalars(dead).all():
+        _close(grant)
+    let_in = select(OAuthGrant.client_number)
+    asked = select(OAuthCode.client_number)
+    db.session.execute(
+        delete(OAuthClient).where(
+            OAuthClient.created_at < at - UNUSED_CLIENT,
+            OAuthClient.client_number.not_in(let_in),
+            OAuthClient.client_number.not_in(asked),
+        )
+    )
+
+
+def digest(secret: str) -> str:
+    """What is kept of a secret: random bits enough that a fast hash will do."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _end(grant: OAuthGrant | None, why: str) -> None:
+    if grant is None:
+        return
+    name = db.session.scalar(select(OAuthClient.name).where(OAuthClient.client_number == grant.client_number)) or ""
+    record(grant.user_id, Action.PROGRAM_DISCONNECTED, f"{name}: {why}" if why else name)
+    _close(grant)
+
+
+def _close(grant: OAuthGrant) -> None:
+    revoked = update(ApiToken).where(ApiToken.token_id == grant.token_id, ApiToken.revoked_at.is_(None))
+    rows_changed(revoked.values(revoked_at=now()))
+    db.session.execute(delete(OAuthGrant).where(OAuthGrant.grant_id == grant.grant_id))
+
+
+def _new_refresh(grant: OAuthGrant) -> str:
+    secret = REFRESH_PREFIX + secrets.token_urlsafe(32)
+    db.session.add(OAuthRefreshToken(token_hash=digest(secret), grant_id=grant.grant_id))
+    db.session.flush()
+    return secret

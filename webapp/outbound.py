@@ -1,0 +1,183 @@
+"""Requests to addresses that somebody else named: never into this network unless a setting allows it, no larger and no
+longer than said, and nowhere else than asked (redirects are answers)."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from urllib.parse import SplitResult, urlsplit
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class Refused(Exception):
+    """The address may not be asked; the text says why, for whoever named it."""
+
+
+class Failed(Exception):
+    """It was asked and did not answer as it should; the text says how, and nothing of what it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What may be asked although it is within this network: names of hosts, and networks."""
+
+    hosts: frozenset[str] = frozenset()
+    networks: tuple[Network, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Allowed:
+        """From a list with commas, such as `10.0.0.0/8, hooks.lan`. Raises ValueError for a network that is none."""
+        hosts, networks = set(), []
+        for item in filter(None, (part.strip().lower() for part in text.split(","))):
+            if "/" in item or ":" in item or item.replace(".", "").isdigit():
+                networks.append(ipaddress.ip_network(item))
+            else:
+                hosts.add(item)
+        return cls(frozenset(hosts), tuple(networks))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered: the status, the headers by their names in lower case, and as much of the body as was asked."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def is_public(address: str) -> bool:
+    """Whether an IP address is one of the internet; what hides one of another kind is judged by that."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    return all(one.is_global and not one.is_multicast for one in (found, *_within(found)))
+
+
+def _within(address: Address) -> Iterable[Address]:
+    """The IPv4 addresses that an IPv6 address leads to."""
+    if isinstance(address, ipaddress.IPv6Address):
+        hidden = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        yield from (one for one in hidden if one is not None)
+        if address in _NAT64:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:
+    """The parts of an address that could be asked. Raises Refused for one that is malformed or not of these schemes."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Refused("This is no address.") from None
+    if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
+        raise Refused(f"The address has to begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+    if parts.username or parts.password or parts.fragment:
+        raise Refused("The address must have neither a password nor a fragment.")
+    try:
+        parts.hostname.encode("idna" if not parts.hostname.isascii() else "ascii")
+    except UnicodeError:
+        raise Refused("This is no name of a host.") from None
+    return parts
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str] | None = None,
+    seconds: float = 10.0,
+    most: int = 65_536,
+    allowed: Allowed = Allowed(),  # noqa: B008  (frozen)
+    schemes: tuple[str, ...] = ("https", "http"),
+) -> Answer:
+    """Ask, within `seconds` in all, for at most `most` bytes. Raises Refused, Failed.
+
+    The name is resolved once, and what it resolves to is what is connected to: nothing changes between the two.
+    """
+    parts = check_url(url, schemes=schemes)
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    connection: HTTPConnection = HTTPConnection(host, port, timeout=seconds)
+    if parts.scheme == "https":
+        connection = HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
+    plain = _connected(_addresses(host, port, allowed), seconds)
+    # Every read has its own time limit, and there may be many reads: past the whole, the line is cut.
+    cut = threading.Timer(seconds, _shut, (plain,))
+    cut.daemon = True
+    cut.start()
+    try:
+        context = getattr(connection, "_context", None)
+        connection.sock = context.wrap_socket(plain, server_hostname=host) if context else plain
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request(
+            method, target, body, {"User-Agent": "Commonplace", **(headers or {}), "Connection": "close"}
+        )
+        return _read(connection.getresponse(), most)
+    except (HTTPException, OSError, ValueError) as error:
+        raise Failed(_in_words(error)) from None
+    finally:
+        cut.cancel()
+        connection.close()
+        plain.close()
+
+
+def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[str, int]]]:
+    """Families and addresses of a host that may be asked. Raises Refused if any may not, Failed for an unknown name."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise Failed("There is no host of this name.") from None
+    if host.lower() not in allowed.hosts:
+        for *_, where in found:
+            address = str(where[0])
+            plain = ipaddress.ip_address(address.partition("%")[0])
+            if not is_public(address) and not any(plain in network for network in allowed.networks):
+                raise Refused("The address is within this server's own network.")
+    return [(int(family), (str(where[0]), int(where[1]))) for family, _, _, _, where in found]
+
+
+def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:
+    last: OSError | None = None
+    for family, where in addresses[:4]:
+        line = socket.socket(family, socket.SOCK_STREAM)
+        line.settimeout(min(seconds, 5.0))
+        try:
+            line.connect(where)
+        except OSError as error:
+            last = error
+            line.close()
+        else:
+            line.settimeout(seconds)
+            return line
+    raise Failed(_in_words(last or OSError()))
+
+
+def _read(answer: HTTPResponse, most: int) -> Answer:
+    body = answer.read(most + 1)
+    if len(body) > most:
+        raise Failed(f"It answered with more than {most:,} bytes.")
+    return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, body)
+
+
+def _shut(line: socket.socket) -> None:
+    with suppress(OSError):
+        line.shutdown(socket.SHUT_RDWR)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return "The connection could not be encrypted: its certificate is not accepted."
+    if isinstance(error, TimeoutError):
+        return "It did not answer in time."
+    if isinstance(error, ConnectionRefusedError):
+        return "Nothing answers at this address."
+    return "The connection broke."
