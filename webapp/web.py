@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
@@ -29,8 +30,10 @@ UPLOADS = {
     "/imports": "MAX_IMPORT_BYTES",
     "/api/files": "MAX_FILE_BYTES",
     "/files": "MAX_FILE_BYTES",
+    "/spaces/<id>/documents/files": "MAX_FILE_BYTES",
 }
 """Addresses that large files are posted to, and the configuration that says how large."""
+_NUMBERS = re.compile(r"/[0-9]+(?=/)")
 
 # What a view may return. Flask's own ResponseReturnValue has forward references, which flask-openapi3 cannot resolve.
 Body = Response | str | dict[str, Any] | list[Any] | Iterator[str] | Iterator[bytes]
@@ -84,7 +87,7 @@ class BoundedRequest(HtmxAwareRequest):  # type: ignore[misc]  # htmx-flask has 
     @property
     def max_content_length(self) -> int | None:
         """Bytes that a body may have: more where files are sent to. Known before anything reads the body."""
-        setting = UPLOADS.get(self.path) if self.method == "POST" else None
+        setting = UPLOADS.get(_NUMBERS.sub("/<id>", self.path)) if self.method == "POST" else None
         return int(current_app.config[setting]) if setting else super().max_content_length
 
     @max_content_length.setter

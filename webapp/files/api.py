@@ -12,7 +12,9 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.files import service
-from webapp.files.schemas import FileList, FileOut, FilePath, PageOut, PagePath, PictureQuery
+from webapp.files.documents import add_to_space
+from webapp.files.schemas import FileAsDocument, FileList, FileOut, FilePath, PageOut, PagePath, PictureQuery
+from webapp.spaces.schemas import DocumentOut, SpacePath
 from webapp.web import PageQuery, accepts_files, api_blueprint
 
 blueprint = api_blueprint("files_api", __name__, tag="Files")
@@ -32,6 +34,15 @@ def create_file() -> tuple[Any, int]:
         raise Invalid.field("file", "is missing")
     row = service.take_in(current_user_id(), file.filename or "file", file.stream.read())
     return idempotency.commit(FileOut.of(row).model_dump(mode="json"), 201), 201
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/files", responses={201: DocumentOut})
+@signed_in
+@idempotency.idempotent
+def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
+    """Make one of your files a document of a space: its text is copied, page by page, and found there."""
+    made = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
+    return idempotency.commit(made.model_dump(mode="json"), 201), 201
 
 
 @blueprint.get("/files", responses={200: FileList})

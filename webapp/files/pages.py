@@ -10,12 +10,13 @@ from markupsafe import Markup
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
-from webapp.files import service
+from webapp.files import documents, service
 from webapp.files.api import limit_files, send_content, send_picture
 from webapp.files.citing import Citable, cited, in_three, names_a_page
 from webapp.files.kinds import PDF
 from webapp.files.schemas import PictureQuery
 from webapp.languages.speaking import gettext as _
+from webapp.spaces.service import require_member
 from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
@@ -61,6 +62,27 @@ def attach() -> ViewResult:
     for row in rows:
         db.session.refresh(row)
     return render_template("files/_chips.html", files=rows, problems=problems)
+
+
+@blueprint.post("/spaces/<int:space_id>/documents/files")
+@signed_in
+@limit_files
+def add_to_space(space_id: int) -> ViewResult:
+    """Take in files and make them documents of a space."""
+    require_member(current_user_id(), space_id)
+    for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
+        if not file.filename:
+            continue
+        try:
+            row = service.take_in(current_user_id(), file.filename, file.stream.read())
+            made = documents.add_to_space(current_user_id(), space_id, row.file_id)
+            db.session.commit()
+            flash(_("“%(title)s” is added.", title=made.title), "message")
+        except DomainError as error:
+            db.session.rollback()
+            said = (error.errors or [{"msg": error.detail}])[0]["msg"]
+            flash(f"{file.filename[-60:]}: {said}", "error")
+    return redirect(url_for("documents_pages.index", space_id=space_id), 303)
 
 
 @blueprint.get("/files")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.files.models import File
-from webapp.validation import Id, Instant
+from webapp.validation import Id, Instant, Line
 
 
 class FilePath(BaseModel):
@@ -23,6 +23,13 @@ class PictureQuery(BaseModel):
     page: int = Field(0, ge=0, le=100_000, description="Of a PDF; 0 for a file that is a picture.")
     words: str = Field("", max_length=500, description="Marked on the page where they stand there.")
     size: Literal["small", "full"] = "full"
+
+
+class FileAsDocument(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    file_id: Id
+    title: Line = Field("", max_length=255, description="The file's name without one.")
 
 
 class FileOut(BaseModel):

@@ -236,6 +236,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
             DocumentChunk.content,
             DocumentChunk.space_id,
             DocumentChunk.document_id,
+            DocumentChunk.page,
             SpaceDocument.title,
             SpaceDocument.created_at,
         )
@@ -252,7 +253,7 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
                 row.document_chunk_id,
                 row.content,
                 row.created_at,
-                title=row.title,
+                title=f"{row.title}, page {row.page}" if row.page else row.title,
                 extra={"document_id": row.document_id, "space_id": row.space_id},
             ),
         )

@@ -9,6 +9,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
 from webapp.spaces import documents, members, service
+from webapp.spaces.models import PAGE_END
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import (
     ConsequenceOut,
@@ -174,7 +175,7 @@ def get_document(path: DocumentPath) -> ViewResult:
     user_id = current_user_id()
     shown = documents.view_document(user_id, path.space_id, path.document_id)
     text = documents.text_of(user_id, path.space_id, path.document_id)
-    return DocumentWithText(**shown.model_dump(), content=text).model_dump(mode="json")
+    return DocumentWithText(**shown.model_dump(), content=text.replace(PAGE_END, "\n\n")).model_dump(mode="json")
 
 
 @blueprint.delete("/spaces/<int:space_id>/documents/<int:document_id>", responses={204: None})

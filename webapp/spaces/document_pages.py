@@ -16,6 +16,7 @@ from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.spaces import documents, service
+from webapp.spaces.models import PAGE_END
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
 from webapp.web import PageQuery, ViewResult, wants_partial
 
@@ -58,7 +59,9 @@ def show(space_id: int, document_id: int) -> ViewResult:
     if wants_partial():
         return render_template("spaces/_document.html", space=space, document=document)
     text = documents.text_of(user_id, space_id, document_id)
-    return render_template("spaces/document.html", space=space, document=document, text=text, tab="documents")
+    return render_template(
+        "spaces/document.html", space=space, document=document, pages=text.split(PAGE_END), tab="documents"
+    )
 
 
 @blueprint.post("/spaces/<int:space_id>/documents/<int:document_id>/delete")

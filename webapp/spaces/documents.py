@@ -20,7 +20,7 @@ from webapp.model_clients import embedder
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.chunking import chunks_of
 from webapp.spaces.members import known_as
-from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
+from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
 from webapp.spaces.versions import touch
@@ -39,6 +39,7 @@ _COLUMNS = tuple(
         "space_id",
         "title",
         "size",
+        "pages",
         "status",
         "chunks_total",
         "chunks_done",
@@ -50,6 +51,15 @@ _COLUMNS = tuple(
 
 def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOut:
     """Add a text to a space, by any member; it is indexed by a job. Raises NotFound, Conflict."""
+    return _add(user_id, space_id, fields.title, fields.content)
+
+
+def add_pages(user_id: int, space_id: int, title: str, pages: Sequence[str]) -> DocumentOut:
+    """As `add_document`, for a text that has pages: what is found in it names its page."""
+    return _add(user_id, space_id, title, PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages), len(pages))
+
+
+def _add(user_id: int, space_id: int, title: str, content: str, pages: int = 0) -> DocumentOut:
     get_space(user_id, space_id, lock=True)
     there = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
     if (db.session.scalar(there) or 0) >= MAX_DOCUMENTS:
@@ -58,9 +68,10 @@ def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOu
     row = SpaceDocument(
         space_id=space_id,
         user_id=user_id,
-        title=fields.title,
-        content=fields.content,
-        size=len(fields.content),
+        title=title,
+        content=content,
+        size=len(content),
+        pages=pages,
         created_at=at,
         updated_at=at,
     )
@@ -94,7 +105,7 @@ def view_document(user_id: int, space_id: int, document_id: int) -> DocumentOut:
 
 
 def text_of(user_id: int, space_id: int, document_id: int) -> str:
-    """The text of a document. Raises NotFound."""
+    """The text of a document; of one with pages, with PAGE_END between them. Raises NotFound."""
     require_member(user_id, space_id)
     text = db.session.scalar(
         select(SpaceDocument.content).where(
@@ -190,7 +201,7 @@ def _cut(document_id: int) -> bool:
     """Make the parts of a document unless they are there; False when it is gone or done."""
     with write_transaction():
         row = db.session.execute(
-            select(SpaceDocument.space_id, SpaceDocument.content, SpaceDocument.status)
+            select(SpaceDocument.space_id, SpaceDocument.content, SpaceDocument.pages, SpaceDocument.status)
             .join(Space, Space.space_id == SpaceDocument.space_id)
             .where(SpaceDocument.document_id == document_id)
             .with_for_update(of=SpaceDocument)
@@ -201,12 +212,18 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = chunks_of(row.content)
+            parts = _parts(row.content, row.pages)
             db.session.execute(
                 insert(DocumentChunk),
                 [
-                    {"document_id": document_id, "space_id": row.space_id, "position": position, "content": part}
-                    for position, part in enumerate(parts)
+                    {
+                        "document_id": document_id,
+                        "space_id": row.space_id,
+                        "position": position,
+                        "page": page,
+                        "content": part,
+                    }
+                    for position, (page, part) in enumerate(parts)
                 ],
             )
             touch(row.space_id)
@@ -217,6 +234,13 @@ def _cut(document_id: int) -> bool:
         )
         _count(document_id)
     return True
+
+
+def _parts(content: str, pages: int) -> list[tuple[int | None, str]]:
+    """What search can find of a document, with the page it stands on: no part runs over the end of one."""
+    if not pages:
+        return [(None, part) for part in chunks_of(content)]
+    return [(page, part) for page, text in enumerate(content.split(PAGE_END), 1) for part in chunks_of(text)]
 
 
 def _count(document_id: int) -> None:

@@ -72,10 +72,14 @@ class SpaceVersion(Base):
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
 
 
+PAGE_END = "\f"
+
+
 class SpaceDocument(Base):
     """A text that every member of the space can read and that replies in it can draw on.
 
-    `chunks_done` of `chunks_total` parts can be found by meaning; words find them all once it is ready.
+    `chunks_done` of `chunks_total` parts can be found by meaning; words find them all once it is ready. The text of one
+    with `pages` has PAGE_END between them.
     """
 
     __tablename__ = "space_documents"
@@ -91,6 +95,7 @@ class SpaceDocument(Base):
     title: Mapped[str] = mapped_column(String(255))
     content: Mapped[str] = mapped_column(LONG_TEXT)
     size: Mapped[int]
+    pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     status: Mapped[str] = mapped_column(
         one_of(*DOCUMENT_STATUSES, name="document_status"), default="queued", server_default="queued"
     )
@@ -116,6 +121,7 @@ class DocumentChunk(Base):
     document_id: Mapped[int] = mapped_column(ForeignKey("space_documents.document_id", ondelete="CASCADE"))
     space_id: Mapped[int] = mapped_column(ForeignKey("spaces.space_id", ondelete="CASCADE"))
     position: Mapped[int]
+    page: Mapped[int | None]
     content: Mapped[str] = mapped_column(Text)
     embedding: Mapped[bytes | None] = mapped_column(LargeBinary(65_535))
     embedding_model: Mapped[str | None] = mapped_column(String(200))

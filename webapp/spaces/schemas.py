@@ -152,6 +152,7 @@ class DocumentOut(BaseModel):
     space_id: int
     title: str
     size: int = Field(description="Characters.")
+    pages: int = Field(0, description="0 for a text without pages.")
     status: str = Field(description="queued, indexing, ready or failed.")
     chunks_total: int
     chunks_done: int
