@@ -18,7 +18,7 @@ from werkzeug.test import TestResponse
 from tests.support.people import Person, csrf_token
 from webapp.accounts import scopes, tokens
 from webapp.accounts.schemas import NewToken
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.database import db, write_transaction
 from webapp.library.schemas import NewSavedPrompt
 from webapp.library.service import create_prompt
@@ -68,6 +68,11 @@ def world(app: Flask, make_user: Callable[..., Person]) -> World:
         said[1].reply_to_id = said[0].message_id
         memory = create_memory(owner.user_id, MemoryFields(memory_type="fact", content=f"Likes {MARKER}"))
         token, _ = tokens.create_token(owner.user_id, NewToken(name=f"Token {MARKER}"))
+        db.session.add(
+            MessageFeedback(
+                message_id=said[1].message_id, user_id=owner.user_id, rating="down", reasons=[], comment=MARKER
+            )
+        )
         prompt = create_prompt(owner.user_id, NewSavedPrompt(name=f"Prompt {MARKER}", content=MARKER)).prompt
         ids = {
             "saved_prompt_id": prompt.saved_prompt_id,
@@ -120,6 +125,7 @@ def rows_of(app: Flask, user_id: int) -> dict[str, list[tuple[Any, ...]]]:
         "messages": "SELECT message_id, content, status FROM messages ORDER BY 1",
         "memories": "SELECT memory_id, content, is_pinned, is_archived FROM memories WHERE user_id = :u ORDER BY 1",
         "documents": "SELECT document_id, title FROM space_documents ORDER BY 1",
+        "feedback": "SELECT message_id, rating, comment, may_read FROM message_feedback ORDER BY 1",
         "prompts": "SELECT saved_prompt_id, name, content, space_id FROM saved_prompts ORDER BY 1",
         "members": "SELECT space_id, user_id, role FROM space_members ORDER BY 1, 2",
     }

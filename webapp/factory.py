@@ -23,6 +23,7 @@ from webapp.accounts.pages import blueprint as accounts_pages
 from webapp.accounts.passkey_pages import blueprint as passkey_pages
 from webapp.accounts.proving_pages import blueprint as proving_pages
 from webapp.admin.cli import register_commands as admin_commands
+from webapp.admin.feedback import blueprint as admin_feedback
 from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
@@ -44,6 +45,8 @@ from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
 from webapp.conversations.api import blueprint as conversations_api
+from webapp.conversations.feedback_api import blueprint as feedback_api
+from webapp.conversations.feedback_pages import blueprint as feedback_pages
 from webapp.conversations.folders_api import blueprint as folders_api
 from webapp.conversations.organising_pages import blueprint as organising_pages
 from webapp.conversations.pages import blueprint as conversations_pages
@@ -233,26 +236,19 @@ def _register(app: OpenAPI) -> None:
         start_pages,
         admin_pages,
         admin_jobs,
+        admin_feedback,
         service_endpoints.blueprint,
         digests_pages,
         admin_prompts,
     ):
         app.register_blueprint(pages)
-    for api in (
-        spaces_api,
-        legacies_api,
-        library_api,
-        sharing_api,
-        folders_api,
-        transfer_api,
-        models_api,
-        usage_api,
-        files_api,
-    ):
+    for api in (spaces_api, legacies_api, library_api, sharing_api, folders_api, feedback_api):
+        app.register_api(api)
+    for api in (transfer_api, models_api, usage_api, files_api):
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (transfer_pages, models_pages, usage_pages, files_pages):
+    for pages in (transfer_pages, models_pages, usage_pages, files_pages, feedback_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)

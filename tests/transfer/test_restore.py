@@ -25,7 +25,7 @@ from tests.support.people import Person, make_person, post_form
 from webapp import create_app
 from webapp.accounts.service import delete_user
 from webapp.config import Settings
-from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
+from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
 from webapp.database import db, write_transaction
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.library.models import SavedPrompt
@@ -196,6 +196,9 @@ def furnish(user_id: int, talks: list[list[str]], words: list[str]) -> None:
                 if place % 2 and before is not None:
                     message.reply_to_id = before.message_id
                     db.session.add(MessageReasoning(message_id=message.message_id, content="Hm.", duration_ms=7))
+                    db.session.add(
+                        MessageFeedback(message_id=message.message_id, user_id=user_id, rating="up", reasons=["clear"])
+                    )
                     old = Message(
                         conversation_id=talk.conversation_id,
                         role="assistant",

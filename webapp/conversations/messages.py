@@ -8,8 +8,9 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, func, select, update
+from sqlalchemy.orm import with_expression
 
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Message, rating_of_message
 from webapp.conversations.schemas import MessagesQuery
 from webapp.conversations.signals import messages_changed
 from webapp.database import db, now, rows_changed
@@ -44,6 +45,7 @@ def list_messages(conversation_id: int, query: MessagesQuery) -> Page[Message]:
     statement = in_order(select(Message)).where(
         Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None)
     )
+    statement = statement.options(with_expression(Message.rating, rating_of_message()))
     forward = query.after is not None
     edge = min(int(query.cursor), MAX_ID) if query.cursor else None
     if forward:

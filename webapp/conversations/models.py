@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, text
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, event, select, text
 from sqlalchemy.orm import Mapped, mapped_column, query_expression
 from sqlalchemy.orm.attributes import flag_modified
 
@@ -13,6 +13,7 @@ from webapp.database import LONG_TEXT, Base, Timestamp, current_timestamp, now, 
 
 ROLES = ("user", "assistant")
 STATUSES = ("streaming", "complete", "stopped", "interrupted", "failed")
+RATINGS = ("up", "down")
 TITLE_SOURCES = ("none", "auto", "user")
 
 
@@ -169,6 +170,8 @@ class Message(Base):
     # No foreign key: to clear it when the other message goes would bring back what was taken out. It would also keep
     # InnoDB from deleting conversations: clearing it moves the row in the index that conversation_id is checked by.
     superseded_by_id: Mapped[int | None] = mapped_column(index=True)
+    # What its person thinks of it; asked for where a thread is shown.
+    rating: Mapped[str | None] = query_expression()
 
     @property
     def is_cut(self) -> str:
@@ -190,6 +193,39 @@ class MessageReasoning(Base):
     )
     content: Mapped[str] = mapped_column(LONG_TEXT)
     duration_ms: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+
+
+class MessageFeedback(Base):
+    """What a person thinks of a reply, with what made it; an admin may read the reply only where `may_read` says so."""
+
+    __tablename__ = "message_feedback"
+    __table_args__ = (
+        Index("ix_message_feedback_user_id", "user_id"),
+        Index("ix_message_feedback_created_at", "created_at"),
+        Base.__table_args__,
+    )
+
+    message_id: Mapped[int] = mapped_column(
+        ForeignKey("messages.message_id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    rating: Mapped[str] = mapped_column(one_of(*RATINGS, name="message_rating"))
+    reasons: Mapped[list[str]] = mapped_column(JSON, default=list)
+    comment: Mapped[str] = mapped_column(Text, default="")
+    may_read: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    model: Mapped[str | None] = mapped_column(String(200))
+    prompt_version: Mapped[str | None] = mapped_column(String(100))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+    updated_at: Mapped[datetime] = mapped_column(
+        Timestamp, default=now, onupdate=now, server_default=current_timestamp()
+    )
+
+
+def rating_of_message() -> Any:
+    """The rating of a message, within a statement about messages."""
+    return (
+        select(MessageFeedback.rating).where(MessageFeedback.message_id == Message.message_id).correlate(Message)
+    ).scalar_subquery()
 
 
 @event.listens_for(Conversation, "before_update")

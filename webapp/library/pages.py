@@ -7,13 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from flask import Blueprint, Response, flash, redirect, render_template, request, url_for
-from flask_babel import gettext, ngettext
 
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.conversations.pages import render_new
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.forms import read_form, sentences
+from webapp.languages.speaking import gettext, ngettext
 from webapp.library import formats, service
 from webapp.library.schemas import NewSavedPrompt, SavedPromptChanges
 from webapp.library.variables import Variable, asked

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select
 
 from webapp.audit.models import AuditEvent
-from webapp.conversations.models import Conversation, Folder, Message, MessageReasoning
+from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
 from webapp.database import Base, db
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
 from webapp.files.models import File, FilePage, MessageFile
@@ -209,6 +209,11 @@ PARTS: dict[str, Kept] = {
         Conversation,
         _conversations,
         {"tags": "array", "messages": "array"},
+    ),
+    "feedback.jsonl": Kept(
+        "What you think of replies, and why.",
+        MessageFeedback,
+        of(MessageFeedback, MessageFeedback.message_id, _of_messages(MessageFeedback.message_id)),
     ),
     "sources.jsonl": Kept(
         "Which conversations and spaces came from another program.",

@@ -64,6 +64,7 @@ STEPS: tuple[Step, ...] = (
     Step("spaces.jsonl", places.spaces, "spaces"),
     _table("prompts.jsonl", "saved prompts"),
     Step("conversations.jsonl", talks.conversations, "conversations"),
+    _table("feedback.jsonl", "ratings of replies"),
     Step("sources.jsonl", talks.sources),
     _table("summaries.jsonl", "summaries"),
     Step("digests.jsonl", talks.digests, "digests"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.conversations.models import MessageFeedback
 from webapp.database import Base, now
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory
 from webapp.library.models import SavedPrompt
@@ -122,12 +123,18 @@ def _passage(restoring: Restoring, _line: dict[str, Any], values: dict[str, Any]
     return new is not None
 
 
+def _feedback(_restoring: Restoring, _line: dict[str, Any], values: dict[str, Any]) -> bool:
+    values["may_read"] = False  # the admins here are others than those it was allowed to
+    return True
+
+
 def _chunk(_restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) -> bool:
     values.setdefault("created_at", moment(line.get("created_at") or now().isoformat()))
     return bool(values.get("content"))
 
 
 TABLES: dict[str, Table] = {
+    "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
     "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "", {"space_id": "space"}),
     "summaries.jsonl": Table(
         ConversationChunk,

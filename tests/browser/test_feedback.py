@@ -1,0 +1,51 @@
+"""Thumbs under a reply, by pointer and keyboard."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(open_tab, user, model, device, colour):
+    model.script(reply="The capital of France is Lyon.")
+    page = open_tab(user, device, colour=colour).page
+    page.get_by_label("Message", exact=True).fill("What is the capital of France?")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    page.get_by_role("button", name="Bad reply").click()
+    expect(page.get_by_role("button", name="Bad reply")).to_have_attribute("aria-pressed", "true")
+    form = page.get_by_role("form", name="Why?")
+    form.get_by_label("Not right").check()
+    form.get_by_label("In your own words").fill("It is Paris.")
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    form.get_by_role("button", name="Keep").click()
+    expect(page.get_by_text("Thank you.")).to_be_visible()
+    page.get_by_role("link", name="Change the reason").click()
+    expect(form.get_by_label("Not right")).to_be_checked()
+    expect(form.get_by_label("An admin may read this reply")).not_to_be_checked()
+    page.reload()
+    expect(page.get_by_role("button", name="Bad reply")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Bad reply").click()
+    expect(page.get_by_role("button", name="Bad reply")).to_have_attribute("aria-pressed", "false")
+    expect(form).to_have_count(0)
+
+
+def test_the_admins_page_is_accessible(open_tab, make_user, model):
+    model.script(reply="Yes.")
+    tab = open_tab(make_user(is_admin=True))
+    page = tab.page
+    send(page, "Is it?")
+    expect(replies(page)).to_have_count(1)
+    page.get_by_role("button", name="Good reply").click()
+    page.get_by_label("An admin may read this reply").check()
+    page.get_by_role("button", name="Keep").click()
+    expect(page.get_by_text("Thank you.")).to_be_visible()
+    tab.go("/admin/feedback")
+    expect(page.get_by_text("The reply", exact=True)).to_be_visible()
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)

@@ -1,0 +1,157 @@
+"""Ratings of replies: whose they are, what admins see of them, and their end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.people import browser_client, post_form
+from webapp.audit.models import AuditEvent
+from webapp.conversations.models import Conversation, Message, MessageFeedback
+from webapp.database import db, now, write_transaction
+
+SECRET = "my zanzibar quokka"
+
+
+@pytest.fixture
+def said(app, user):
+    """A question and its reply; their ids."""
+    with app.app_context(), write_transaction():
+        conversation = Conversation(user_id=user.user_id, title="Quokkas", message_count=2)
+        db.session.add(conversation)
+        db.session.flush()
+        rows = []
+        for role, content in (("user", "What is it?"), ("assistant", f"It is {SECRET}.")):
+            row = Message(conversation_id=conversation.conversation_id, role=role, content=content, status="complete")
+            row.parent_id = rows[-1].message_id if rows else None
+            db.session.add(row)
+            db.session.flush()
+            rows.append(row)
+        rows[1].reply_to_id, rows[1].model, rows[1].prompt_version = rows[0].message_id, "gpt-x", "chat@3"
+        return [row.message_id for row in rows]
+
+
+@pytest.fixture
+def admin(make_user):
+    return make_user(is_admin=True)
+
+
+def _rate(client, message_id, **fields):
+    return client.put(f"/api/messages/{message_id}/feedback", json={"rating": "down", **fields})
+
+
+def test_a_rating_is_given_changed_and_taken_back(client, said):
+    place = f"/api/messages/{said[1]}/feedback"
+    assert client.get(place).status_code == 404
+    given = _rate(client, said[1], reasons=["wrong", "tone", "wrong"], comment="No").get_json()
+    assert (given["rating"], given["reasons"], given["comment"]) == ("down", ["wrong", "tone"], "No")
+    assert (given["model"], given["prompt_version"], given["may_read"]) == ("gpt-x", "chat@3", False)
+    changed = _rate(client, said[1], rating="up").get_json()
+    assert (changed["rating"], changed["reasons"], changed["comment"]) == ("up", [], "")
+    assert client.get(place).get_json() == changed
+    for _ in range(2):
+        assert client.delete(place).status_code == 204
+    assert client.get(place).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "fields", [{"rating": "meh"}, {"reasons": ["because"]}, {"comment": "a" * 2_001}, {"may_read": "yes"}]
+)
+def test_bad_wishes_are_422(client, said, fields):
+    assert _rate(client, said[1], **fields).status_code == 422
+
+
+def test_only_a_written_reply_is_rated(app, client, said):
+    assert _rate(client, said[0]).status_code == 409
+    with app.app_context(), write_transaction():
+        db.session.get(Message, said[1]).status = "streaming"
+    assert _rate(client, said[1]).status_code == 409
+
+
+def test_a_rating_is_its_givers_alone(client, api, anonymous, make_user, admin, said):
+    _rate(client, said[1], comment=SECRET)
+    place = f"/api/messages/{said[1]}/feedback"
+    for stranger in (api(make_user()), api(admin)):
+        assert stranger.get(place).status_code == 404
+        assert _rate(stranger, said[1]).status_code == 404
+        assert stranger.delete(place).status_code == 404
+    assert anonymous.get(place).status_code == 401
+    assert client.get(place).get_json()["comment"] == SECRET
+    for path in ("/api/feedback", "/api/feedback/counts"):
+        assert client.get(path).status_code == 403
+        assert anonymous.get(path).status_code == 401
+
+
+def test_admins_see_counts_and_no_text_without_consent(app, client, api, login, admin, said):
+    _rate(client, said[1], comment=SECRET, reasons=["wrong"])
+    seen = api(admin)
+    (line,) = seen.get("/api/feedback/counts").get_json()["counts"]
+    assert (line["model"], line["prompt_version"], line["up"], line["down"]) == ("gpt-x", "chat@3", 0, 1)
+    assert line["day"] == now().date().isoformat()
+    page = login(admin).get("/admin/feedback")
+    assert "gpt-x" in page.text and "chat@3" in page.text
+    assert SECRET not in page.text
+    assert seen.get("/api/feedback").get_json()["feedback"] == []
+    with app.app_context():
+        assert db.session.query(AuditEvent).filter_by(action="admin_looked").count() == 0
+
+
+def test_with_consent_admins_read_it_and_the_person_sees_that(app, user, client, api, login, admin, said):
+    _rate(client, said[1], comment="Not mine", may_read=True)
+    (found,) = api(admin).get("/api/feedback").get_json()["feedback"]
+    assert (found["reply"], found["comment"]) == (f"It is {SECRET}.", "Not mine")
+    page = login(admin).get("/admin/feedback").text
+    assert SECRET in page and "Not mine" in page
+    with app.app_context():
+        looks = db.session.query(AuditEvent).filter_by(user_id=user.user_id, action="admin_looked").all()
+        assert [look.what for look in looks] == [f"reply {said[1]}"] * 2, "by a token and in a browser"
+    _rate(client, said[1], may_read=False)
+    assert api(admin).get("/api/feedback").get_json()["feedback"] == []
+    assert SECRET not in login(admin).get("/admin/feedback").text
+
+
+def test_a_deleted_conversation_is_not_read_and_takes_its_ratings_along(app, client, api, admin, said):
+    _rate(client, said[1], may_read=True)
+    with app.app_context(), write_transaction():
+        db.session.get(Conversation, db.session.get(Message, said[1]).conversation_id).deleted_at = now()
+    assert api(admin).get("/api/feedback").get_json()["feedback"] == []
+    with app.app_context(), write_transaction():
+        db.session.execute(db.delete(Conversation))
+    with app.app_context():
+        assert db.session.query(MessageFeedback).count() == 0
+
+
+def test_lists_of_what_may_be_read_are_paged(app, client, api, admin, said):
+    with app.app_context(), write_transaction():
+        first = db.session.get(Message, said[1])
+        for number in range(2):
+            row = Message(conversation_id=first.conversation_id, role="assistant", content=f"More {number}")
+            db.session.add(row)
+            db.session.flush()
+            said.append(row.message_id)
+    for message_id in said[1:]:
+        assert _rate(client, message_id, may_read=True).status_code == 200
+    page = api(admin).get("/api/feedback?limit=2").get_json()
+    rest = api(admin).get(f"/api/feedback?limit=2&cursor={page['next_cursor']}").get_json()
+    assert [item["message_id"] for item in page["feedback"] + rest["feedback"]] == said[:0:-1]
+    assert api(admin).get("/api/feedback?cursor=nonsense").status_code == 422
+    assert api(admin).get("/api/feedback/counts?days=0").status_code == 422
+
+
+def test_thumbs_work_without_scripts(app, user, said):
+    browser = browser_client(app, user)
+    with app.app_context():
+        home = f"/c/{db.session.get(Message, said[1]).conversation_id}"
+    place = f"/messages/{said[1]}/feedback"
+    assert post_form(browser, place, page=home, rating="down").location.endswith(place)
+    assert 'value="down" aria-pressed="true"' in browser.get(home).text
+    assert "Incomplete" in browser.get(place).text
+    form = {"reason": ["incomplete", "helpful", "x"], "comment": " Say more ", "may_read": "on"}
+    assert post_form(browser, f"{place}/why", page=home, **form).status_code == 303
+    with app.app_context():
+        row = db.session.get(MessageFeedback, said[1])
+        assert (row.reasons, row.comment, row.may_read) == (["incomplete"], "Say more", True)
+    assert "Say more" in browser.get(place).text
+    assert post_form(browser, place, page=home, rating="down").status_code == 303
+    assert 'aria-pressed="true"' not in browser.get(home).text.split('class="rate"')[1][:900]
+    assert "not been rated" in browser.get(place).text
+    assert post_form(browser, f"{place}/why", page=home).status_code == 404

@@ -1,0 +1,36 @@
+"""How replies are liked: counts for admins, and what people let them read."""
+
+from __future__ import annotations
+
+from flask import Blueprint, render_template, request
+
+from webapp.accounts.auth import admin_only
+from webapp.conversations import feedback
+from webapp.conversations.feedback_schemas import WORDS
+from webapp.database import db
+from webapp.languages.speaking import translated
+from webapp.web import PageQuery, ViewResult
+
+blueprint = Blueprint("admin_feedback", __name__)
+
+DAYS = 30
+SHOWN = 20
+
+
+@blueprint.get("/admin/feedback")
+@admin_only
+def index() -> ViewResult:
+    """Counts by day, model and prompt version; below them the replies whose people agreed to it."""
+    page = feedback.readable(PageQuery(limit=SHOWN, cursor=request.args.get("cursor", "")[:500] or None))
+    answer = render_template(
+        "admin/feedback.html",
+        counts=feedback.counts(DAYS),
+        readable=page.items,
+        next_cursor=page.next_cursor,
+        words={reason: translated(word) for words in WORDS.values() for reason, word in words.items()},
+    )
+    db.session.commit()
+    return answer
+
+
+index.writes = True  # type: ignore[attr-defined]  # every look is recorded

@@ -1,0 +1,111 @@
+"""What people think of replies: said, changed, taken back by themselves; counted for admins, read with consent only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import case, func, select
+
+from webapp.audit import service as audit
+from webapp.audit.actions import Action
+from webapp.conversations.feedback_schemas import Count, NewFeedback
+from webapp.conversations.messages import get_message
+from webapp.conversations.models import Conversation, Message, MessageFeedback
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.validation import MAX_ID
+from webapp.web import Cursor, Page, PageQuery
+
+LOOKED_ONCE_IN = 3_600
+"""Seconds in which an admin's reading of the same reply is recorded once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A reply that its person lets admins read, and what they think of it."""
+
+    feedback: MessageFeedback
+    reply: str
+
+
+def find_feedback(user_id: int, message_id: int) -> MessageFeedback | None:
+    """What the user thinks of a reply, if they said so. Raises NotFound for a message that is not theirs."""
+    return db.session.get(MessageFeedback, get_message(user_id, message_id).message_id)
+
+
+def give_feedback(user_id: int, message_id: int, fields: NewFeedback) -> MessageFeedback:
+    """Say, or say anew, what the user thinks of a reply. Raises NotFound, Conflict for what is no finished reply."""
+    message = get_message(user_id, message_id)
+    if message.role != "assistant" or message.status == "streaming":
+        raise Conflict("Only a reply that has been written can be rated.")
+    row = db.session.get(MessageFeedback, message_id, with_for_update=True)
+    if row is None:
+        row = MessageFeedback(
+            message_id=message_id, user_id=user_id, model=message.model, prompt_version=message.prompt_version
+        )
+        db.session.add(row)
+    row.rating, row.reasons, row.comment = fields.rating, list(fields.reasons), fields.comment
+    row.may_read = fields.may_read
+    db.session.flush()
+    return row
+
+
+def take_back(user_id: int, message_id: int) -> None:
+    """Remove what the user said of a reply; nothing happens where there is nothing. Raises NotFound."""
+    row = find_feedback(user_id, message_id)
+    if row is not None:
+        db.session.delete(row)
+        db.session.flush()
+
+
+def counts(days: int) -> list[Count]:
+    """How replies were rated in the last days, by day (UTC), model and prompt version, newest day first."""
+    day = func.date(MessageFeedback.created_at)
+    columns = (day, MessageFeedback.model, MessageFeedback.prompt_version)
+    rows = db.session.execute(
+        select(
+            *columns,
+            func.sum(case((MessageFeedback.rating == "up", 1), else_=0)),
+            func.sum(case((MessageFeedback.rating == "down", 1), else_=0)),
+        )
+        .where(MessageFeedback.created_at >= now() - timedelta(days=days))
+        .group_by(*columns)
+        .order_by(day.desc(), MessageFeedback.model, MessageFeedback.prompt_version)
+    )
+    return [
+        Count(day=str(at), model=model, prompt_version=version, up=int(up), down=int(down))
+        for at, model, version, up, down in rows
+    ]
+
+
+def readable(query: PageQuery) -> Page[Shown]:
+    """What people let admins read, the newest first; each reading is told to whose reply it is. Raises Invalid."""
+    statement = (
+        select(MessageFeedback, Message.content)
+        .join(Message, Message.message_id == MessageFeedback.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        .where(MessageFeedback.may_read, Conversation.deleted_at.is_(None))
+        .order_by(MessageFeedback.message_id.desc())
+        .limit(query.limit + 1)
+    )
+    if query.cursor:
+        try:
+            (last_id,) = Cursor.decode(query.cursor, int)
+        except ValueError:
+            raise Invalid.field("cursor", "is not a cursor of this list") from None
+        statement = statement.where(MessageFeedback.message_id < max(0, min(last_id, MAX_ID)))
+    found = [Shown(row, content) for row, content in db.session.execute(statement)]
+    page = Page.of(found, query.limit, lambda item: (item.feedback.message_id,))
+    for item in page.items:
+        row = item.feedback
+        audit.record(row.user_id, Action.ADMIN_LOOKED, f"reply {row.message_id}", once_in=LOOKED_ONCE_IN)
+    return page
+
+
+def require_feedback(user_id: int, message_id: int) -> MessageFeedback:
+    """As `find_feedback`; raises NotFound where nothing was said, too."""
+    row = find_feedback(user_id, message_id)
+    if row is None:
+        raise NotFound("This reply has not been rated.")
+    return row

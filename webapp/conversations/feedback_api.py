@@ -1,0 +1,66 @@
+"""JSON endpoints of ratings of replies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.accounts.auth import admin_only, current_user_id, signed_in
+from webapp.conversations import feedback
+from webapp.conversations.feedback_schemas import (
+    CountQuery,
+    Counts,
+    FeedbackOut,
+    NewFeedback,
+    ReadableFeedback,
+    ReadableList,
+)
+from webapp.conversations.schemas import MessagePath
+from webapp.database import db
+from webapp.web import PageQuery, api_blueprint
+
+blueprint = api_blueprint("feedback_api", __name__, tag="Feedback")
+
+
+@blueprint.get("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
+@signed_in
+def get_feedback(path: MessagePath) -> dict[str, Any]:
+    """What you said of a reply."""
+    return FeedbackOut.of(feedback.require_feedback(current_user_id(), path.message_id)).model_dump(mode="json")
+
+
+@blueprint.put("/messages/<int:message_id>/feedback", responses={200: FeedbackOut})
+@signed_in
+def give_feedback(path: MessagePath, body: NewFeedback) -> dict[str, Any]:
+    """Rate a reply, or rate it anew."""
+    answer = FeedbackOut.of(feedback.give_feedback(current_user_id(), path.message_id, body)).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/messages/<int:message_id>/feedback", responses={204: None})
+@signed_in
+def take_feedback_back(path: MessagePath) -> tuple[str, int]:
+    """Take back what you said of a reply."""
+    feedback.take_back(current_user_id(), path.message_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.get("/feedback/counts", responses={200: Counts})
+@admin_only
+def count_feedback(query: CountQuery) -> dict[str, Any]:
+    """How replies were rated, by day, model and version of the prompt."""
+    return Counts(counts=feedback.counts(query.days)).model_dump(mode="json")
+
+
+@blueprint.get("/feedback", responses={200: ReadableList})
+@admin_only
+def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
+    """Replies that their people let admins read, with what they said of them. They can see that it was read."""
+    page = feedback.readable(query)
+    found = [ReadableFeedback(**FeedbackOut.of(item.feedback).model_dump(), reply=item.reply) for item in page.items]
+    db.session.commit()
+    return ReadableList(feedback=found, next_cursor=page.next_cursor).model_dump(mode="json")
+
+
+list_readable_feedback.writes = True  # type: ignore[attr-defined]  # every look is recorded

@@ -1,0 +1,76 @@
+"""Thumbs under a reply, and the small form that asks why."""
+
+from __future__ import annotations
+
+from flask import Blueprint, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.conversations import feedback
+from webapp.conversations.feedback_schemas import WORDS, NewFeedback
+from webapp.conversations.messages import get_message
+from webapp.conversations.models import MessageFeedback
+from webapp.database import db
+from webapp.languages.speaking import translated
+from webapp.web import ViewResult, wants_partial
+
+blueprint = Blueprint("feedback_pages", __name__)
+
+
+@blueprint.get("/messages/<int:message_id>/feedback")
+@signed_in
+def show(message_id: int) -> ViewResult:
+    """What one said of a reply, to be changed."""
+    return _form(message_id, feedback.find_feedback(current_user_id(), message_id))
+
+
+@blueprint.post("/messages/<int:message_id>/feedback")
+@signed_in
+def rate(message_id: int) -> ViewResult:
+    """A thumb: rates the reply, or, where it says so already, takes that back."""
+    row = feedback.find_feedback(current_user_id(), message_id)
+    wish = "down" if request.form.get("rating") == "down" else "up"
+    if row is not None and row.rating == wish:
+        feedback.take_back(current_user_id(), message_id)
+        row = None
+    else:
+        row = feedback.give_feedback(current_user_id(), message_id, NewFeedback(rating=wish))
+    db.session.commit()
+    if wants_partial():
+        return render_template("conversations/_rated.html", id=message_id, row=row, **_words(row))
+    return redirect(url_for(".show", message_id=message_id) if row else _place(message_id), 303)
+
+
+@blueprint.post("/messages/<int:message_id>/feedback/why")
+@signed_in
+def explain(message_id: int) -> ViewResult:
+    """Keep the reasons for a rating."""
+    row = feedback.require_feedback(current_user_id(), message_id)
+    offered = WORDS[row.rating]
+    fields = NewFeedback(
+        rating="down" if row.rating == "down" else "up",
+        reasons=[reason for reason in offered if reason in request.form.getlist("reason")],
+        comment=request.form.get("comment", "").replace("\x00", "").replace("\r\n", "\n").strip()[:2_000],
+        may_read="may_read" in request.form,
+    )
+    feedback.give_feedback(current_user_id(), message_id, fields)
+    db.session.commit()
+    if wants_partial():
+        return render_template("conversations/_why_kept.html", id=message_id)
+    return redirect(_place(message_id), 303)
+
+
+def _form(message_id: int, row: MessageFeedback | None) -> str:
+    shown = {"id": message_id, "row": row, **_words(row)}
+    if wants_partial():
+        return render_template("conversations/_why.html", **shown)
+    return render_template("conversations/why.html", back=_place(message_id), **shown)
+
+
+def _words(row: MessageFeedback | None) -> dict[str, dict[str, str]]:
+    return {"words": {reason: translated(word) for reason, word in WORDS[row.rating].items()} if row else {}}
+
+
+def _place(message_id: int) -> str:
+    message = get_message(current_user_id(), message_id)
+    place = url_for("conversations_pages.show", conversation_id=message.conversation_id, at=message_id)
+    return f"{place}#m-{message_id}"
