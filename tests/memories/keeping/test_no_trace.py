@@ -52,6 +52,7 @@ NEVER = {
     "user_sessions",
     "user_second_factors",
     "user_identities",
+    "user_passkeys",
     "audit_events",
     "site_settings",
     "spaces",
