@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -68,12 +69,14 @@ def test_the_page_takes_files(
     login: Callable[[Person], FlaskClient],
     user: Person,
     make_user: Callable[..., Person],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = make_space(client)
     browser = login(user)
     place = f"/spaces/{space}/documents"
     assert f"{place}/files" in browser.get(place).text
-    large = b"x" * 5_000_000
+    monkeypatch.setitem(app.config, "MAX_CONTENT_LENGTH", 20_000)
+    large = b"word " * 8_000
     assert post_form(browser, f"{place}/files", file=[(io.BytesIO(large), "long.txt")]).status_code == 303
     files = [(io.BytesIO(HIVE), "bees.pdf"), (io.BytesIO(b"\x00\x01"), "x.bin")]
     assert post_form(browser, f"{place}/files", file=files).status_code == 303
