@@ -65,19 +65,42 @@ def test_keyed_facts(text, expected):
 @pytest.mark.parametrize(
     ("text", "content", "kind"),
     [
-        ("I prefer Python over Java.", "The user prefers Python over Java.", "preference"),
-        ("I love 🍕 pizza", "The user loves 🍕 pizza.", "preference"),
-        ("I don't like long answers", "The user does not like long answers.", "preference"),
-        ("Never use emoji!", "The user asks the assistant never to use emoji.", "preference"),
-        ("We decided to use Postgres", "The user and their group decided to use Postgres.", "decision"),
-        ("I decided to leave my job", "The user decided to leave the user's job.", "decision"),
-        ("My project Apollo uses Rust", "The user's project Apollo uses Rust.", "project"),
-        ("my project is called Beacon", "The user's project is called Beacon.", "project"),
+        ("I prefer Python over Java.", "Prefers Python over Java", "preference"),
+        ("I love 🍕 pizza", "Loves 🍕 pizza", "preference"),
+        ("I don't like long answers", "Does not like long answers", "preference"),
+        ("Never use emoji!", "Never use emoji", "preference"),
+        ("We decided to use Postgres", "Decided together to use Postgres", "decision"),
+        ("I decided to leave my job", "Decided to leave their job", "decision"),
+        ("My project Apollo uses Rust", "Project Apollo uses Rust", "project"),
+        ("my project is called Beacon", "Project is called Beacon", "project"),
     ],
 )
 def test_statements_without_a_key(text, content, kind):
     (operation,) = operations_of(1, text, [])
     assert (operation["content"], operation["memory_type"], operation["fact_key"]) == (content, kind, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("I live in Porto", "Lives in Porto"),
+        ("I'm allergic to peanuts", "Allergic to peanuts"),
+        ("I'm vegetarian", "Vegetarian"),
+        ("I'm a software engineer", "Works as a software engineer"),
+        ("My wife's name is Anna", "Wife is called Anna"),
+        ("I prefer tea over my coffee", "Prefers tea over their coffee"),
+        ("Ich heiße Jörg.", "Heißt Jörg"),
+        ("Je m'appelle Zoé", "S’appelle Zoé"),
+        ("我叫小明，很高兴", "叫小明"),
+        ("Ich wohne in Bremen.", "Wohnt in Bremen"),
+        ("J'habite à Lyon", "Habite à Lyon"),
+        ("Vivo en Sevilla", "Vive en Sevilla"),
+        ("Moro em Braga", "Mora em Braga"),
+        ("Ich bin allergisch gegen Nüsse", "Allergisch gegen Nüsse"),
+    ],
+)
+def test_memories_read_as_a_person_would_note_them_in_the_language_they_were_told(text, noted):
+    assert contents(text) == [noted]
 
 
 @pytest.mark.parametrize(
@@ -192,9 +215,9 @@ def test_a_newcomer_sees_real_memories():
     plan = decide(extraction.operations, state)
     memories = apply_effects((), plan.effects)
     assert sorted(m.content for m in memories if m.is_current) == [
-        "The user and their group decided to ship on Friday 🚀.",
-        "The user prefers Python.",
-        "The user's name is Alexander.",
+        "Decided together to ship on Friday 🚀",
+        "Name is Alexander",
+        "Prefers Python",
     ]
     assert plan.rejections == ()
     again, state, _ = extract(texts, memories)

@@ -109,6 +109,12 @@ def test_tokens_are_the_text(text):
     ("said", "told"),
     [
         ("The user studies law", "You study law"),
+        ("Lives in Porto", "You live in Porto"),
+        ("Allergic to peanuts", "You are allergic to peanuts"),
+        ("Wife is called Anna", "Your wife is called Anna"),
+        ("Does not eat meat", "You do not eat meat"),
+        ("Decided to leave their job", "You decided to leave your job"),
+        ("Porto is by the sea", "Porto is by the sea"),
         ("The user watches birds.", "You watch birds"),
         ("The user does not eat meat", "You do not eat meat"),
         ("identity/birthday: 3 May", "Your birthday is 3 May"),

@@ -18,7 +18,9 @@ _ABOUT_USER = re.compile(
 _KEYED = re.compile(r"^([\w][\w /-]{0,30}):\s+(\S.*)$")
 _NAME_KEY = re.compile(r"(?:^|[/ _])(?:preferred[_ ]name|first[_ ]name|full[_ ]name|nickname|name)$", re.IGNORECASE)
 _NAME_FACT = re.compile(
-    r"\b(?:user|person)(?:['’]s\s+(?:\w+\s+)?name\s+is|\s+(?:is\s+called|goes\s+by|is\s+named))\s+([^\s.,;]+(?:\s+(?-i:[A-Z])[^\s.,;]+)?)",
+    r"(?:^name\s+is|^heißt|^s['’]appelle|^se\s+llama|^si\s+chiama|^зовут|"
+    r"\b(?:user|person)(?:['’]s\s+(?:\w+\s+)?name\s+is|\s+(?:is\s+called|goes\s+by|is\s+named)))"
+    r"\s+([^\s.,;]+(?:\s+(?-i:[A-Z])[^\s.,;]+)?)",
     re.IGNORECASE,
 )
 _NAME_SAID = re.compile(
@@ -29,6 +31,25 @@ _NAME_SAID = re.compile(
 _SAID = re.compile(r"\b(?:i|i['’](?:m|ve|d)|my|mine|we|our)\b", re.IGNORECASE)
 _META = re.compile(r"\s*[\[(](?:confidence|importance|since|id|#|\d|source|said|pinned)[^\])]*[\])]\s*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
+_VERB_WORDS = """
+lives works prefers wants likes loves hates enjoys dislikes adores has does is was plays owns keeps speaks
+needs uses studies drinks eats reads runs knows learns collects cooks swims travels goes drives cycles plans
+decided agreed
+"""
+_VERBS = frozenset(_VERB_WORDS.split())
+_IRREGULAR = {"has": "You have", "does": "You do", "is": "You are", "was": "You were"}
+_STATES = re.compile(
+    r"(?:allergic\s+to|from\s+[A-Z]|born\s+in|vegan|vegetarian|pescatarian|lactose|gluten|coeliac|celiac|diabetic|"
+    r"\d+\s+years\s+old|married|single|retired)\b",
+    re.IGNORECASE,
+)
+_ATTRIBUTES = re.compile(
+    r"(?:name|birthday|job|pronouns|time\s+zone|native\s+language|favourite\s+\w+(?:\s\w+)?|project|wife|husband|"
+    r"partner|"
+    r"girlfriend|boyfriend|fiancée?|son|daughter|mother|mum|mom|father|dad|brother|sister|grandmother|grandfather|boss|"
+    r"manager|dog|cat|horse|parrot|hamster|rabbit|best\s+friend|roommate|baby)\s+(?:is|are)\b",
+    re.IGNORECASE,
+)
 _STOP_WORDS = """
 what which who whom whose when where why how is are was were am be been do does did can could will would should
 shall may the a an of to in on at for from by with about as and or but if then than that this these those it its
@@ -85,9 +106,25 @@ def to_second_person(statement: str) -> str:
             if key not in ("fact", "preference", "note", "memory")
             else _cap(keyed[2])
         )
+    text = _addressed(text)
     for pattern, replacement in _PERSPECTIVE:
         text = pattern.sub(replacement, text)
     return _cap(text.rstrip("."))
+
+
+def _addressed(text: str) -> str:
+    """ "Lives in Porto" becomes "You live in Porto", "Dog is called Rex" "Your dog is called Rex"; others stay."""
+    first, _, rest = text.partition(" ")
+    verb = first.lower()
+    if verb in _VERBS and rest:
+        addressed = f"{_IRREGULAR.get(verb) or _second_person(verb)} {rest}"
+    elif _STATES.match(text):
+        addressed = f"You are {verb} {rest}".rstrip()
+    elif _ATTRIBUTES.match(text):
+        addressed = f"Your {text[:1].lower()}{text[1:]}"
+    else:
+        return text
+    return re.sub(r"\btheir\b", "your", addressed)
 
 
 def _fact_lines(text: str) -> list[str]:
@@ -138,9 +175,8 @@ def _cap(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _third_person(match: re.Match[str]) -> str:
-    """ "The user likes" → "You like"."""
-    verb = match[1]
+def _second_person(verb: str) -> str:
+    """ "likes" → "You like"."""
     for ending, stem in (
         ("ies", "y"),
         ("sses", "ss"),
@@ -164,7 +200,7 @@ _PERSPECTIVE: tuple[tuple[re.Pattern[str], Any], ...] = tuple(
         (r"\bthe user has\b", "you have"),
         (r"\bthe user (?:does not|doesn't)\b", "you do not"),
         (r"\bthe user (can|will|would|could|should|must|may|might)\b", r"you \1"),
-        (r"\bthe user ([a-z]+)\b", _third_person),
+        (r"\bthe user ([a-z]+)\b", lambda found: _second_person(found[1])),
         (r"\bi am\b|\bi['’]m\b", "you are"),
         (r"\bi was\b", "you were"),
         (r"\bi['’]ve\b", "you have"),

@@ -1,4 +1,4 @@
-"""How a matched phrase becomes a statement about the user, in the third person; pure."""
+"""How a matched phrase becomes a memory, in the words in which a person would note it ("Lives in Porto"); pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CUT = re.compile(
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement about the user, in the third person, as a memory operation needs it."""
+    """One statement about the user, who need not be named in it, as a memory operation needs it."""
 
     content: str
     memory_type: str = "fact"
@@ -45,7 +45,7 @@ def tidy(text: str, words: int = 24) -> str:
 
 
 def as_third_person(text: str) -> str:
-    """ "my team" becomes "the user's team": statements must be understood away from the conversation."""
+    """ "my team" becomes "their team": statements must be understood away from the conversation."""
     for pattern, replacement in _PERSPECTIVE:
         text = pattern.sub(replacement, text)
     return text
@@ -54,12 +54,13 @@ def as_third_person(text: str) -> str:
 _PERSPECTIVE = tuple(
     (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
-        (r"\b(?:i am|i['’]m)\b", "the user is"),
-        (r"\b(?:i have|i['’]ve)\b", "the user has"),
-        (r"\b(?:my|our)\b", "the user's"),
-        (r"\b(?:mine|ours)\b", "the user's"),
-        (r"\b(?:me|i|us|myself)\b", "the user"),
-        (r"\bwe\b", "they"),
+        (r"\b(?:i am|i['’]m)\b", "they are"),
+        (r"\b(?:i have|i['’]ve)\b", "they have"),
+        (r"\b(?:my|our)\b", "their"),
+        (r"\b(?:mine|ours)\b", "theirs"),
+        (r"\bmyself\b", "themselves"),
+        (r"\b(?:me|us)\b", "them"),
+        (r"\b(?:i|we)\b", "they"),
     )
 )
 
@@ -68,7 +69,9 @@ def _fact(key: str, value: str, content: str, importance: float = 0.6, confidenc
     value = tidy(value, words=10)
     if value:
         statement = content.format(value=value)
-        yield Finding(statement, "fact", key.split("/")[0], key, value, confidence, importance)
+        yield Finding(
+            statement[:1].upper() + statement[1:], "fact", key.split("/")[0], key, value, confidence, importance
+        )
 
 
 def _plain(kind: str, category: str, content: str, importance: float, confidence: float = 0.9) -> Iterator[Finding]:
@@ -79,25 +82,42 @@ def _slug(text: str) -> str:
     return re.sub(r"\W+", "_", text.casefold()).strip("_")[:40]
 
 
+_IN_LANGUAGES = (
+    (r"ich\s+hei|mein\s+name", "Heißt {value}"),
+    (r"je\s+m|mon\s+nom", "S’appelle {value}"),
+    (r"me\s+llamo|mi\s+nombre", "Se llama {value}"),
+    (r"mi\s+chiamo", "Si chiama {value}"),
+    (r"меня", "Зовут {value}"),
+    (r"我", "叫{value}"),
+    (r"私", "名前は{value}"),
+)
+
+
+def _in_its_language(said: str) -> str:
+    """A name, noted in the language in which it was told."""
+    found = (told for pattern, told in _IN_LANGUAGES if re.match(pattern, said.strip(), re.IGNORECASE))
+    return next(found, "Name is {value}")
+
+
 def name(match: re.Match[str]) -> Iterator[Finding]:
     name = tidy(match["name"], words=4)
     if name and name.casefold() not in {"not", "a", "the", "hard", "on", "in", "difficult", "unusual", "too"}:
-        yield from _fact("identity/name", name, "The user's name is {value}.", 0.9, 1.0)
+        yield from _fact("identity/name", name, _in_its_language(match[0]), 0.9, 1.0)
 
 
 def nickname(match: re.Match[str]) -> Iterator[Finding]:
-    yield from _fact("identity/preferred_name", match["name"], "The user prefers to be called {value}.", 0.9, 0.9)
+    yield from _fact("identity/preferred_name", match["name"], "Prefers to be called {value}", 0.9, 0.9)
 
 
 def call_me(match: re.Match[str]) -> Iterator[Finding]:
     # Said in passing, it is a weak hint at the name: enough when none is known, never against one that is.
-    yield from _fact("identity/name", match["name"], "The user's name is {value}.", 0.9, 0.6)
+    yield from _fact("identity/name", match["name"], "Name is {value}", 0.9, 0.6)
 
 
 def relative(match: re.Match[str]) -> Iterator[Finding]:
     relation = match["relation"].lower()
     family = "pet" if relation in _PETS else "people"
-    content = f"The user's {relation} is called {{value}}."
+    content = f"{relation.capitalize()} is called {{value}}"
     for finding in _fact(f"{family}/{_slug(relation)}_name", match["name"], content, 0.7):
         yield replace(finding, memory_type="entity")
 
@@ -105,34 +125,32 @@ def relative(match: re.Match[str]) -> Iterator[Finding]:
 def allergies(match: re.Match[str]) -> Iterator[Finding]:
     for item in re.split(r",\s*(?:and\s+)?|\s+and\s+|\s+or\s+", tidy(match["rest"], words=12)):
         if item := tidy(item.removeprefix("to "), words=4):
-            yield from _fact(f"health/allergy_{_slug(item)}", item, "The user is allergic to {value}.", 1.0, 0.95)
+            yield from _fact(f"health/allergy_{_slug(item)}", item, "Allergic to {value}", 1.0, 0.95)
 
 
 def diet(match: re.Match[str]) -> Iterator[Finding]:
-    yield from _fact("health/diet", match["rest"].lower(), "The user is {value}.", 0.9)
+    yield from _fact("health/diet", match["rest"].lower(), "{value}", 0.9)
 
 
 def not_eaten(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"], words=6):
-        yield from _plain("fact", "health", f"The user does not {match['verb'].lower()} {rest}.", 0.8)
+        yield from _plain("fact", "health", f"Does not {match['verb'].lower()} {rest}", 0.8)
 
 
 def answer_language(match: re.Match[str]) -> Iterator[Finding]:
-    for finding in _fact("instruction/answer_language", match["language"], "The user wants answers in {value}.", 0.9):
+    for finding in _fact("instruction/answer_language", match["language"], "Wants answers in {value}", 0.9):
         yield replace(finding, memory_type="preference")
 
 
 def instruction(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
         how = match["how"].lower()
-        wish = f"always to {rest}" if how == "always" else f"never to {rest}"
-        content = f"The user asks the assistant {as_third_person(wish)}."
-        yield from _plain("preference", "instruction", content, 0.8)
+        yield from _plain("preference", "instruction", f"{how.capitalize()} {as_third_person(rest)}", 0.8)
 
 
 def preference(match: re.Match[str]) -> Iterator[Finding]:
     if (rest := tidy(match["rest"])) and not re.match(r"(?:not\s+to\s+say|it|that|this)\b", rest, re.IGNORECASE):
-        yield from _plain("preference", "preference", f"The user prefers {as_third_person(rest)}.", 0.6)
+        yield from _plain("preference", "preference", f"Prefers {as_third_person(rest)}", 0.6)
 
 
 def taste(match: re.Match[str]) -> Iterator[Finding]:
@@ -141,13 +159,13 @@ def taste(match: re.Match[str]) -> Iterator[Finding]:
         return
     third = {"can't stand": "cannot stand", "don't like": "does not like", "do not like": "does not like"}
     yield from _plain(
-        "preference", "taste", f"The user {third.get(verb, verb + 's')} {as_third_person(rest)}.", 0.5, 0.85
+        "preference", "taste", f"{third.get(verb, verb + 's').capitalize()} {as_third_person(rest)}", 0.5, 0.85
     )
 
 
 def favourite(match: re.Match[str]) -> Iterator[Finding]:
     thing = match["thing"].lower()
-    key, content = f"preference/favourite_{_slug(thing)}", f"The user's favourite {thing} is {{value}}."
+    key, content = f"preference/favourite_{_slug(thing)}", f"Favourite {thing} is {{value}}"
     for finding in _fact(key, match["rest"], content, 0.6):
         yield replace(finding, memory_type="preference")
 
@@ -160,21 +178,21 @@ def keyed(key: str, content: str, importance: float = 0.7) -> Maker:
 
 
 def moved(match: re.Match[str]) -> Iterator[Finding]:
-    yield from _fact("identity/location", _CUT.split(match["rest"])[0], "The user lives in {value}.", 0.8)
+    yield from _fact("identity/location", _CUT.split(match["rest"])[0], "Lives in {value}", 0.8)
 
 
 def decision(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"], words=30):
-        who = "The user" if match["who"].lower() == "i" else "The user and their group"
+        together = "" if match["who"].lower() == "i" else " together"
         verb = "agreed" if "agreed" in match["verb"].lower() else "decided"
-        yield from _plain("decision", "decision", f"{who} {verb} {as_third_person(rest)}.", 0.7)
+        yield from _plain("decision", "decision", f"{verb.capitalize()}{together} {as_third_person(rest)}", 0.7)
 
 
 def project(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"The user's project {as_third_person(rest)}.", 0.7)
+        yield from _plain("project", "project", f"Project {as_third_person(rest)}", 0.7)
 
 
 def works_on(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"The user is {match['verb'].lower()} {as_third_person(rest)}.", 0.6)
+        yield from _plain("project", "project", f"{match['verb'].capitalize()} {as_third_person(rest)}", 0.6)

@@ -113,35 +113,55 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.moved,
     ),
     _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.+?\s+)?to\s+{_REST}", maker.moved),
-    _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}", "identity/location", "The user lives in {value}."),
+    _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}", "identity/location", "Lives in {value}"),
+    *(
+        _about(rf"\b(?:{said})\s+(?:{place})\s+{_REST}", "identity/location", f"{told} {{value}}")
+        for said, place, told in (
+            (r"ich\s+(?:wohne|lebe)", "in", "Wohnt in"),
+            (r"j['’]habite|je\s+vis", "à|en|au", "Habite à"),
+            (r"vivo|yo\s+vivo", "en", "Vive en"),
+            (r"moro|eu\s+moro", "em|no|na", "Mora em"),
+            (r"abito|vivo", "a", "Abita a"),
+        )
+    ),
+    *(
+        _about(rf"\b(?:{said})\s+{_REST}", "health/allergies", f"{told} {{value}}", 1.0)
+        for said, told in (
+            (r"ich\s+bin\s+allergisch\s+gegen", "Allergisch gegen"),
+            (r"je\s+suis\s+allergique\s+aux", "Allergique aux"),
+            (r"soy\s+al[ée]rgic[oa]\s+a", "Con alergia a"),
+            (r"(?:eu\s+)?sou\s+al[ée]rgic[oa]\s+a", "Com alergia a"),
+            (r"sono\s+allergic[oa]\s+a[il]?", "Con allergia a"),
+        )
+    ),
     _about(
         rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
         "identity/origin",
-        "The user is from {value}.",
+        "From {value}",
         0.6,
     ),
     _about(
         rf"(?:^|\bi\s+(?:currently\s+|now\s+)?)work\s+(?:at|for)\s+{_REST}",
         "work/employer",
-        "The user works for {value}.",
+        "Works for {value}",
     ),
-    _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}", "work/job", "The user works as {value}."),
-    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{_TRADES})\b(?!['’])", "work/job", "The user is {value}."),
-    _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}", "work/job", "The user's job is {value}."),
-    _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}", "identity/birthday", "The user's birthday is {value}.", 0.8),
+    _about(rf"\bi\s+(?:currently\s+|now\s+)?work\s+as\s+{_REST}", "work/job", "Works as {value}"),
+    _about(rf"{_I_AM}(?P<rest>an?\s+(?:[\w-]+\s+){{0,2}}{_TRADES})\b(?!['’])", "work/job", "Works as {value}"),
+    _about(rf"\bmy\s+(?:job|profession|occupation){_IS}{_REST}", "work/job", "Job is {value}"),
+    _about(rf"\bmy\s+birthday{_IS}(?:on\s+)?{_REST}", "identity/birthday", "Birthday is {value}", 0.8),
     _about(
         r"\bi\s+was\s+born\s+on\s+(?:the\s+)?(?P<rest>\S.*\d.*)",
         "identity/birthday",
-        "The user's birthday is {value}.",
+        "Birthday is {value}",
         0.8,
     ),
-    _about(rf"{_I_AM}(?P<rest>\d{{1,3}})\s+years?\s+old", "identity/age", "The user is {value} years old.", 0.5),
-    _about(rf"\bmy\s+pronouns{_IS}{_REST}", "identity/pronouns", "The user's pronouns are {value}.", 0.9),
-    _about(rf"\bmy\s+time\s?zone{_IS}{_REST}", "identity/timezone", "The user's time zone is {value}."),
+    _about(rf"{_I_AM}(?P<rest>\d{{1,3}})\s+years?\s+old", "identity/age", "{value} years old", 0.5),
+    _about(rf"\bmy\s+pronouns{_IS}{_REST}", "identity/pronouns", "Pronouns are {value}", 0.9),
+    _about(rf"\bmy\s+time\s?zone{_IS}{_REST}", "identity/timezone", "Time zone is {value}"),
     _about(
         rf"\bmy\s+(?:native\s+language|mother\s+tongue){_IS}{_REST}",
         "identity/native_language",
-        "The user's native language is {value}.",
+        "Native language is {value}",
     ),
     _rule(rf"\bmy\s+favou?rite\s+(?P<thing>\w+(?:\s\w+)?){_IS}{_REST}", maker.favourite),
     _rule(
