@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.transfer import exporting, importing
+from webapp.transfer import exporting, importing, leaving
 
 
 @job("look_at_import")
@@ -22,3 +22,9 @@ def run_import(import_id: int) -> str:
 def make_export(export_id: int) -> str:
     """Write the file of an export."""
     return exporting.make(export_id)
+
+
+@job("delete_account")
+def delete_account(user_id: int) -> str:
+    """Go on with deleting an account for a while."""
+    return leaving.delete_account(user_id)

@@ -161,6 +161,9 @@ def test_views_open_to_anybody_are_known(app):
         "accounts_pages.logout",
         "accounts_pages.register",
         "accounts_pages.make_account",
+        "leaving_pages.report",  # for whoever has its secret
+        "leaving_pages.way_back",  # after the right password of a closed account
+        "leaving_pages.keep",
         "mcp.metadata",
         "oauth.metadata",
         "oauth.register",

@@ -49,6 +49,8 @@ class Settings(BaseModel):
     session_max_days: int = Field(90, ge=1)
     # Hosts and networks within this one that webhooks and descriptions of programs may be at: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""
+    # Days in which somebody who deletes their account can think again; 0 deletes it at once
+    account_grace_days: int = Field(7, ge=0, le=365)
     audit_days: int = Field(365, ge=1)
     # A message of a megabyte takes three when every character of it is escaped.
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)

@@ -106,9 +106,7 @@ from webapp.summaries.service import init_summaries
 from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Tongues
 from webapp.tools.setup import init_tools
-from webapp.transfer.api import blueprint as transfer_api
-from webapp.transfer.pages import blueprint as transfer_pages
-from webapp.transfer.service import init_transfer
+from webapp.transfer.setup import init_transfer
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
 from webapp.web import BoundedRequest, Problem
@@ -197,7 +195,6 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_library()
     init_journeys(app)
     init_files()
-    init_transfer()
     init_gate(app)
     logs.init_logs(app, settings)
     problems.init_errors(app)
@@ -244,11 +241,11 @@ def _register(app: OpenAPI) -> None:
         app.register_blueprint(pages)
     for api in (spaces_api, legacies_api, library_api, sharing_api, folders_api, feedback_api):
         app.register_api(api)
-    for api in (transfer_api, models_api, usage_api, files_api):
+    for api in (models_api, usage_api, files_api):
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (transfer_pages, models_pages, usage_pages, files_pages, feedback_pages):
+    for pages in (models_pages, usage_pages, files_pages, feedback_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
@@ -256,6 +253,7 @@ def _register(app: OpenAPI) -> None:
         app.register_blueprint(guided_pages)
     for endpoint in (gateway_api, mcp_api, mcp_pages):
         app.register_blueprint(endpoint)
+    init_transfer(app)
     init_gateway(app)
     init_mcp(app)
     init_tools(app)

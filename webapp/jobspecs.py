@@ -75,6 +75,9 @@ JOBS: dict[str, JobSpec] = {
     ),
     "import": JobSpec("jobs.transfer.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
     "export": JobSpec("jobs.transfer.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
+    "delete_account": JobSpec(
+        "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
+    ),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.BATCH, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

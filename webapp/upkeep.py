@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import delete
 
-from webapp.accounts import sessions
+from webapp.accounts import closing, sessions
 from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
 from webapp.chat.recovery import recover_all
@@ -46,6 +46,7 @@ def sweep() -> dict[str, int]:
         "look_at_import": importing.owed("reading"),
         "import": importing.owed("running"),
         "export": exporting.owed(),
+        "delete_account": closing.owed(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
@@ -70,6 +71,7 @@ def purge() -> dict[str, int]:
         history.recount(resting)
         reports = purge_reports()
         exporting.purge(at)
+        closing.purge(at)
         sessions.purge()
         oauth.purge(at)
         audit.purge(app_settings().audit_days)

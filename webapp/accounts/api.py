@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.accounts import service, sessions, site, tokens
+from webapp.accounts import closing, service, sessions, site, tokens
 from webapp.accounts.auth import (
     admin_only,
     count_attempt,
@@ -65,7 +65,7 @@ def update_account(body: AccountChanges) -> ViewResult:
 def delete_account(body: PasswordProof) -> ViewResult:
     """Delete your account and everything that is yours, for good."""
     user_id = _proving()
-    service.delete_account(user_id, body.password)
+    closing.delete_account(user_id, body.password)
     db.session.commit()
     return "", 204
 

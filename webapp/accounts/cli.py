@@ -11,7 +11,7 @@ from flask.cli import AppGroup
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from webapp.accounts import second_factor, service, tokens
+from webapp.accounts import closing, second_factor, service, tokens
 from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewToken, Registration, UserChanges
@@ -101,7 +101,7 @@ def reset_two_step(email: str) -> None:
 def delete_user(email: str) -> None:
     """Delete an account and everything in it, permanently."""
     with _sentences(), write_transaction():
-        service.delete_user(service.find_user(email).user_id)
+        closing.end(service.find_user(email).user_id)
 
 
 @api_tokens.command("create")

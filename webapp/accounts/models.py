@@ -124,6 +124,24 @@ class ApiToken(Base):
     revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
+class AccountDeletion(Base):
+    """An account that is to be deleted, is being deleted, or was; it outlives the account, and holds nothing of it.
+
+    Whoever asked for it sees `report` under a secret of which the SHA-256 is kept.
+    """
+
+    __tablename__ = "account_deletions"
+
+    deletion_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(index=True)  # no foreign key: it stays when the user goes
+    secret_hash: Mapped[str] = mapped_column(Key(64), unique=True)
+    due_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+    begun_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    done_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    report: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
 class SiteSetting(Base):
     """A setting an admin changes while the site runs, such as `registration_open`."""
 

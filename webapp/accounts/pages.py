@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, session, url_for
 from pydantic import ValidationError
 
 from webapp.accounts import auth, second_factor, service, sessions, tokens
@@ -61,6 +62,11 @@ def sign_in() -> ViewResult:
     auth.count_attempt("login", email)
     try:
         user = service.log_in(read_form(Credentials))
+    except service.Leaving as leaving:
+        auth.forgive_attempts("login", email)
+        session.clear()
+        session["way_back"] = {"user_id": leaving.user_id, "version": leaving.version, "at": int(time.time())}
+        return redirect(url_for("leaving_pages.way_back"), 303)
     except (Unauthenticated, Invalid) as error:
         said = {"": _("The e-mail address or the password is wrong.")}
         return _login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)

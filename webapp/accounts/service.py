@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import delete, or_, select, update
+from sqlalchemy import and_, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts import sessions, signals, tokens
 from webapp.accounts.emails import normalise_email
-from webapp.accounts.models import SiteSetting, User
+from webapp.accounts.models import AccountDeletion, SiteSetting, User
 from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -27,6 +27,15 @@ from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from webapp.languages.marks import say
 from webapp.web import Cursor, Page
+
+
+class Leaving(Unauthenticated):
+    """The right password of an account that is to be deleted: it cannot be used, but taken back."""
+
+    def __init__(self, user_id: int, version: int, due_at: datetime) -> None:
+        super().__init__("This account is to be deleted. Sign in on the page to keep it.")
+        self.user_id, self.version, self.due_at = user_id, version, due_at
+
 
 FIRST_ACCOUNT = "first_account"  # a row of site_settings: whoever inserts it is the first, and an admin
 
@@ -48,16 +57,24 @@ def create_user(data: Registration, *, is_admin: bool = False) -> User:
 def log_in(data: Credentials) -> User:
     """The active user with these credentials.
 
-    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password.
+    Raises Unauthenticated, with the same words and after the same time for an unknown address as for a wrong password,
+    and Leaving for an account that is to be deleted.
     """
-    statement = select(User.user_id, User.password_hash).where(User.email == _spelling(data.email), User.is_active)
-    found = db.session.execute(statement).one_or_none()
+    leaving = AccountDeletion.user_id == User.user_id, AccountDeletion.done_at.is_(None)
+    statement = (
+        select(User.user_id, User.password_hash, User.is_active, AccountDeletion.due_at)
+        .outerjoin(AccountDeletion, and_(*leaving))
+        .where(User.email == _spelling(data.email), or_(User.is_active, AccountDeletion.due_at.is_not(None)))
+    )
+    found = db.session.execute(statement.limit(1)).one_or_none()
     # Proving a password takes a while: no transaction stays open for it.
     db.session.rollback()
     if not verify_password(data.password, found.password_hash if found else None):
         raise Unauthenticated("The e-mail address or the password is wrong.")
     assert found is not None
     user = get_user(found.user_id)
+    if not found.is_active:
+        raise Leaving(user.user_id, user.auth_version, found.due_at)
     if not user.is_active or user.password_hash != found.password_hash:
         raise Unauthenticated("The account has just been changed. Sign in again.")
     if is_outdated(user.password_hash):
@@ -151,15 +168,9 @@ def end_session(user_id: int, session_id: int) -> None:
     signals.note(user_id, "session_ended")
 
 
-def delete_account(user_id: int, password: str) -> None:
-    """Delete the account and all that is theirs, for good. Raises Conflict for the last admin among others."""
-    _prove(user_id, password, "password")
-    delete_user(user_id)
-
-
 def delete_user(user_id: int) -> None:
-    """Delete an account and all that is theirs on an admin's behalf."""
-    _keep_an_admin(user_id)
+    """Delete an account and all that is theirs, in one transaction. Raises Conflict for the last admin among others."""
+    keep_an_admin(user_id)
     account_deleted.send(None, user_id=user_id)
     db.session.execute(delete(User).where(User.user_id == user_id))
     db.session.expire_all()
@@ -186,13 +197,15 @@ def update_user(user_id: int, changes: UserChanges) -> User:
     """Make or unmake an admin, or stop or restore an account. Raises Conflict if no admin would be left."""
     user = get_user(user_id)
     if changes.is_admin is False or changes.is_active is False:
-        _keep_an_admin(user_id)
+        keep_an_admin(user_id)
     if changes.is_admin is not None:
         if changes.is_admin != user.is_admin:
             signals.note(user_id, "role_changed", "admin" if changes.is_admin else "no admin any more")
         user.is_admin = changes.is_admin
     if changes.is_active is not None and changes.is_active != user.is_active:
         user.is_active = changes.is_active
+        if changes.is_active:  # an admin takes it back on its owner's behalf
+            db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
         # A restored account must not find the sessions of before it was stopped.
         user.auth_version += 1
         signals.note(user_id, "account_restored" if changes.is_active else "account_stopped")
@@ -240,7 +253,7 @@ def _claim_first() -> bool:
     return True
 
 
-def _keep_an_admin(user_id: int) -> None:
+def keep_an_admin(user_id: int) -> None:
     """Raises Conflict if this is the only active admin while there are other accounts."""
     statement = select(User.user_id).where(User.is_admin, User.is_active).order_by(User.user_id).with_for_update()
     if list(db.session.scalars(statement)) != [user_id]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sqlalchemy import func, select
 
-from webapp.accounts import service, tokens
+from webapp.accounts import closing, service, tokens
 from webapp.accounts.models import User
 from webapp.accounts.schemas import NewUser, Registration, UserChanges
 from webapp.conversations.models import Conversation
@@ -49,7 +49,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
         raise Invalid.field("email", "is not that of this account")
-    service.delete_user(user_id)
+    closing.end(user_id)
     return email
 
 

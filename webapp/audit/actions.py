@@ -29,6 +29,8 @@ class Action(StrEnum):
     ROLE_CHANGED = "role_changed"
     ACCOUNT_STOPPED = "account_stopped"
     ACCOUNT_RESTORED = "account_restored"
+    DELETION_ASKED = "deletion_asked"
+    DELETION_WITHDRAWN = "deletion_withdrawn"
     ADMIN_LOOKED = "admin_looked"
     ADMIN_CHANGED = "admin_changed"
     MEMORIES_READ = "memories_read"
@@ -63,6 +65,8 @@ WORDS: dict[str, str] = N_(
         Action.ROLE_CHANGED: "Changed the role",
         Action.ACCOUNT_STOPPED: "Stopped the account",
         Action.ACCOUNT_RESTORED: "Restored the account",
+        Action.DELETION_ASKED: "Asked to delete the account",
+        Action.DELETION_WITHDRAWN: "Kept the account",
         Action.ADMIN_LOOKED: "Looked at your data",
         Action.ADMIN_CHANGED: "Changed your data",
         Action.MEMORIES_READ: "Read memories",

@@ -36,7 +36,7 @@ AT_ONCE = 3
 """Imports of one user that may wait or run at a time."""
 
 
-def init_transfer() -> None:
+def init_files() -> None:
     """Follow accounts that end."""
     account_deleted.connect(_account_deleted)
 

@@ -67,6 +67,7 @@ NEVER = {
     "memory_change_sets",
     "memory_tombstones",
     "tombstone_keys",
+    "account_deletions",
     "saved_prompts",
     "message_reasoning",  # tests/chat/test_reasoning.py
     "restored_rows",

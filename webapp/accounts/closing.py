@@ -1,0 +1,140 @@
+"""Deleting an account: closed at once, deleted after a time in which its owner can think again, and accounted for.
+
+What is much is deleted by a job, piece by piece (webapp/transfer/leaving.py); what is little, at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+from blinker import Signal
+from sqlalchemy import Select, delete, select, update
+
+from webapp.accounts import service, signals
+from webapp.accounts.models import AccountDeletion
+from webapp.database import db, now, rows_changed
+from webapp.errors import Conflict, NotFound
+from webapp.extensions import app_settings
+from webapp.queueing import enqueue_after_commit
+
+AT_ONCE = 1_000
+"""Messages, memories and the like of an account that is deleted within the request that asks for it."""
+REPORT_KEPT = timedelta(days=90)
+
+size_asked = Signal()
+"""`user_id=`: receivers answer how much there is of somebody's, as far as they care to count."""
+
+
+def close(user_id: int, password: str) -> str:
+    """Close an account that its owner wants deleted: it cannot be used, and is deleted when its time has come.
+
+    The secret under which the report can be seen. Raises Invalid for a wrong password, Conflict for the last admin.
+    """
+    service.prove_password(user_id, password)
+    service.keep_an_admin(user_id)
+    days = app_settings().account_grace_days
+    user = service.get_user(user_id)
+    user.is_active = False
+    user.auth_version += 1
+    secret = _add(user_id, now() + timedelta(days=days))
+    signals.note(user_id, "deletion_asked", f"in {days} day{'' if days == 1 else 's'}" if days else "")
+    return secret
+
+
+def keep(user_id: int) -> None:
+    """Take the account back as it was; its owner signs in anew. Raises Conflict once deleting has begun."""
+    waiting = delete(AccountDeletion).where(
+        AccountDeletion.user_id == user_id, AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
+    )
+    if not rows_changed(waiting):
+        raise Conflict("This account is being deleted already.")
+    user = service.get_user(user_id)
+    user.is_active = True
+    user.auth_version += 1
+    signals.note(user_id, "deletion_withdrawn")
+    db.session.flush()
+
+
+def delete_account(user_id: int, password: str) -> None:
+    """Delete the account and all that is theirs, for good. Raises Invalid, and Conflict for the last admin."""
+    service.prove_password(user_id, password)
+    end(user_id)
+
+
+def end(user_id: int) -> None:
+    """Delete an account without a time to think again: here, or, where there is much of it, by a job.
+
+    Either way it cannot be used from now on, and its address is free. Raises Conflict for the last admin, NotFound.
+    """
+    if sum(count for _, count in size_asked.send(None, user_id=user_id)) <= AT_ONCE:
+        service.delete_user(user_id)
+        db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+        return
+    service.keep_an_admin(user_id)
+    user = service.get_user(user_id)
+    user.is_active, user.auth_version = False, user.auth_version + 1
+    user.email, user.name, user.password_hash = f"deleted-{user_id}@deleted.invalid", "", "!"
+    db.session.execute(delete(AccountDeletion).where(AccountDeletion.user_id == user_id))
+    _add(user_id, now())
+
+
+def pending(user_id: int) -> AccountDeletion | None:
+    """The deletion that an account waits for."""
+    return db.session.scalar(_pending(user_id))
+
+
+def begin(user_id: int) -> bool:
+    """Begin to delete an account whose time has come, so that it cannot be taken back; whether it is to be done."""
+    row = db.session.scalar(_pending(user_id).with_for_update())
+    if row is None or row.due_at > now():
+        return False
+    row.begun_at = row.begun_at or now()
+    return True
+
+
+def concluded(user_id: int, report: dict[str, Any]) -> None:
+    """Keep what was found when everything was deleted; it names no one."""
+    db.session.execute(
+        update(AccountDeletion)
+        .where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
+        .values(done_at=now(), report=report)
+    )
+
+
+def by_secret(secret: str) -> AccountDeletion:
+    """What became of a deletion, for whoever asked for it. Raises NotFound."""
+    row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
+    if row is None:
+        raise NotFound("There is no such report, or it is past its time.")
+    return row
+
+
+def owed(limit: int = 50) -> list[int]:
+    """Accounts whose time has come."""
+    due = select(AccountDeletion.user_id).where(AccountDeletion.done_at.is_(None), AccountDeletion.due_at <= now())
+    return list(db.session.scalars(due.order_by(AccountDeletion.due_at).limit(limit)))
+
+
+def purge(at: datetime) -> int:
+    """Delete reports past their time; how many."""
+    return rows_changed(delete(AccountDeletion).where(AccountDeletion.done_at < at - REPORT_KEPT))
+
+
+def _add(user_id: int, due_at: datetime) -> str:
+    secret = secrets.token_urlsafe(24)
+    db.session.add(AccountDeletion(user_id=user_id, secret_hash=_hashed(secret), due_at=due_at))
+    db.session.flush()
+    if due_at <= now():
+        enqueue_after_commit("delete_account", user_id=user_id)
+    return secret
+
+
+def _pending(user_id: int) -> Select[AccountDeletion]:
+    return select(AccountDeletion).where(AccountDeletion.user_id == user_id, AccountDeletion.done_at.is_(None))
+
+
+def _hashed(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

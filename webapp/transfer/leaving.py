@@ -1,0 +1,199 @@
+"""Deleting everything of an account piece by piece, and looking for what might be left of it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from sqlalchemy import Table, delete, func, inspect, or_, select, update
+from sqlalchemy.exc import NoSuchTableError
+
+from webapp.accounts import closing
+from webapp.accounts.models import AccountDeletion, User
+from webapp.accounts.service import delete_user
+from webapp.conversations.models import Conversation, Message
+from webapp.database import Base, db, now, rows_changed, write_transaction
+from webapp.extensions import redis
+from webapp.files.models import File
+from webapp.files.service import delete_file
+from webapp.files.service import path_of as path_of_file
+from webapp.journeys.models import JourneyVersion
+from webapp.memories.keeping.forgetting import drop_streams
+from webapp.memories.models import Memory
+from webapp.queueing import enqueue_after_commit
+from webapp.transfer import storage
+from webapp.transfer.models import Export, Import
+
+SECONDS = 60.0
+CONVERSATIONS = 20
+ROWS = 500
+WITH_ACCOUNT = {"users", "space_members", "conversations", "memories", "files", "imports", "exports"}
+"""Tables that are deleted from in a way of their own, or with the account at the end."""
+NAMES = {"user_id", "owner_id", "author_id", "actor_id", "admin_id", "invited_by", "created_by", "activated_by"}
+"""Columns that name somebody; others that refer to `users` are found by that."""
+
+
+def init_leaving() -> None:
+    """Say how much there is of an account that is to be deleted."""
+    closing.size_asked.connect(_size)
+
+
+def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
+    """Go on with deleting an account whose time has come: `kept`, `running` when there is more to do, or `done`.
+
+    Every piece is a transaction of its own, so a killed job goes on where it was.
+    """
+    end_at = time.monotonic() + seconds
+    with write_transaction():
+        if not closing.begin(user_id):
+            return "kept"
+    for _ in _pieces(user_id):
+        if time.monotonic() > end_at:
+            with write_transaction():
+                enqueue_after_commit("delete_account", user_id=user_id)
+            return "running"
+    stored = _stored(user_id)
+    user = db.session.get(User, user_id)
+    email = user.email if user else ""
+    with write_transaction():
+        if db.session.get(User, user_id) is not None:
+            delete_user(user_id)
+    _sweep_redis(user_id)
+    report = traces(user_id, email) | {"files_left": sum(path.exists() for path in stored)}
+    with write_transaction():
+        closing.concluded(user_id, report)
+    return "done"
+
+
+def traces(user_id: int, email: str = "") -> dict[str, Any]:
+    """What is left of a user: every column that names somebody, in every table there is, and every key in Redis."""
+    left: dict[str, int] = {}
+    tables = 0
+    for table in _tables():
+        named = [column for column in table.columns if _names_somebody(column)]
+        found = [column == user_id for column in named]
+        if email and "email" in table.columns:
+            found.append(table.columns["email"] == email)
+        if not found:
+            continue
+        tables += 1
+        count = db.session.scalar(select(func.count()).select_from(table).where(or_(*found))) or 0
+        if count:
+            left[table.name] = count
+    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
+    return {"tables": tables, "left": left, "redis_keys_left": len(keys), "searched_at": now().isoformat()}
+
+
+def _pieces(user_id: int) -> Iterator[int]:
+    """Delete a little at a time; yields after each."""
+    pieces: list[Callable[[int], int]] = [_memories, _conversations, _files, *map(_rows_of, _own_tables())]
+    for piece in pieces:
+        while True:
+            with write_transaction():
+                count = piece(user_id)
+            if not count:
+                break
+            yield count
+    with write_transaction():
+        db.session.execute(
+            update(JourneyVersion).where(JourneyVersion.author_id == user_id).values(author_id=None)
+        )  # of journeys for everyone, which stay
+
+
+def _memories(user_id: int) -> int:
+    ids = db.session.scalars(select(Memory.memory_id).where(Memory.user_id == user_id).limit(ROWS)).all()
+    return rows_changed(delete(Memory).where(Memory.memory_id.in_(ids))) if ids else 0
+
+
+def _conversations(user_id: int) -> int:
+    mine = select(Conversation.conversation_id).where(Conversation.user_id == user_id).limit(CONVERSATIONS)
+    ids = db.session.scalars(mine).all()
+    if not ids:
+        return 0
+    replies = select(Message.message_id).where(Message.conversation_id.in_(ids), Message.role == "assistant")
+    message_ids = db.session.scalars(replies.order_by(Message.message_id.desc()).limit(ROWS)).all()
+    drop_streams(message_ids)
+    return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
+
+
+def _files(user_id: int) -> int:
+    ids = db.session.scalars(select(File.file_id).where(File.user_id == user_id).limit(CONVERSATIONS)).all()
+    for file_id in ids:
+        delete_file(user_id, file_id)
+    return len(ids)
+
+
+def _rows_of(table: Table) -> Callable[[int], int]:
+    """Deletes some of a user's rows of a table."""
+    keys = list(table.primary_key.columns)
+
+    def piece(user_id: int) -> int:
+        mine = table.columns["user_id"] == user_id
+        if len(keys) > 1:
+            return 0 * rows_changed(delete(table).where(mine))
+        ids = db.session.scalars(select(keys[0]).where(mine).limit(ROWS)).all()
+        return rows_changed(delete(table).where(keys[0].in_(ids))) if ids else 0
+
+    return piece
+
+
+def _own_tables() -> list[Table]:
+    """The tables whose rows are somebody's, and go with them."""
+    return [
+        table
+        for table in Base.metadata.sorted_tables
+        if table.name not in WITH_ACCOUNT
+        and any(key.column.table.name == "users" and key.parent.name == "user_id" for key in table.foreign_keys)
+        and any(key.ondelete == "CASCADE" for key in table.foreign_keys if key.parent.name == "user_id")
+    ]
+
+
+def _tables() -> Iterator[Table]:
+    """Every table of the database, whether this version knows it or not; but the list of deletions itself."""
+    for name in inspect(db.session.connection()).get_table_names():
+        if name == AccountDeletion.__tablename__:
+            continue
+        known = Base.metadata.tables.get(name)
+        if known is not None:
+            yield known
+            continue
+        try:
+            yield Table(name, Base.metadata.__class__(), autoload_with=db.session.connection())
+        except NoSuchTableError:
+            continue
+
+
+def _names_somebody(column: Any) -> bool:
+    return column.name in NAMES or any(key.column.table.name == "users" for key in column.foreign_keys)
+
+
+def _stored(user_id: int) -> list[Any]:
+    """Where the files of an account lie that would be nobody's without it."""
+    shared = select(File.digest).where(File.user_id != user_id)
+    files = db.session.scalars(select(File).where(File.user_id == user_id, File.digest.not_in(shared)))
+    found = [path_of_file(row) for row in files]
+    for model in (Import, Export):
+        names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
+        found += [storage.path_of(name) for name in names if name]
+    return found
+
+
+def _sweep_redis(user_id: int) -> None:
+    """Delete the keys that name a user: counters of limits, marks of jobs."""
+    keys = [key for key in redis().scan_iter(count=1_000) if _is_of(key, user_id)]
+    for at in range(0, len(keys), ROWS):
+        redis().delete(*keys[at : at + ROWS])
+
+
+def _is_of(key: bytes, user_id: int) -> bool:
+    return re.search(rb"(?<![a-z])user(?:_id)?[:=]%d(?!\d)" % user_id, key) is not None
+
+
+def _size(_sender: object, *, user_id: int) -> int:
+    """How much there is, as far as it matters."""
+    most = closing.AT_ONCE + 1
+    said = select(Message.message_id).join(Conversation).where(Conversation.user_id == user_id).limit(most)
+    known = select(Memory.memory_id).where(Memory.user_id == user_id).limit(most)
+    return sum(db.session.scalar(select(func.count()).select_from(query.subquery())) or 0 for query in (said, known))

@@ -1,0 +1,105 @@
+"""The pages on which somebody deletes their account, thinks again, and sees that nothing is left."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from flask import Blueprint, flash, make_response, redirect, render_template, request, session, url_for
+from flask_babel import gettext
+
+from webapp.accounts import auth, closing, service
+from webapp.accounts.auth import current_user_id, public, signed_in
+from webapp.accounts.models import User
+from webapp.database import db, now
+from webapp.errors import Conflict, Invalid
+from webapp.extensions import app_settings
+from webapp.transfer.belongings import belongings
+from webapp.web import ViewResult
+
+blueprint = Blueprint("leaving_pages", __name__)
+
+WAY_BACK = "way_back"
+WAY_BACK_SECONDS = 600
+
+
+@blueprint.get("/settings/delete")
+@signed_in(session_only=True)
+def ask() -> ViewResult:
+    """What goes when the account is deleted, what stays, and a field for the password."""
+    return _form()
+
+
+@blueprint.post("/settings/delete")
+@signed_in(session_only=True)
+def delete_account() -> ViewResult:
+    """Close the account; it is deleted when its time has come."""
+    user_id = current_user_id()
+    auth.count_attempt("password", str(user_id))
+    try:
+        secret = closing.close(user_id, request.form.get("password", "")[:1_000])
+        db.session.commit()
+    except Invalid:
+        db.session.rollback()
+        return _form({"password": gettext("That is not your password.")}), 422
+    except Conflict as conflict:
+        db.session.rollback()
+        return _form({"": conflict.detail}), 409
+    auth.end_session()
+    return redirect(url_for(".report", secret=secret), 303)
+
+
+@blueprint.get("/deleted/<secret>")
+@public
+def report(secret: str) -> ViewResult:
+    """When an account is deleted, or that it was and that nothing is left of it."""
+    row = closing.by_secret(secret[:100])
+    answer = make_response(render_template("transfer/deleted.html", row=row, now=now()))
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+@blueprint.get("/account/keep")
+@public
+def way_back() -> ViewResult:
+    """The account that somebody signed in to is to be deleted: it can be kept."""
+    user = _returning()
+    row = closing.pending(user.user_id) if user else None
+    if user is None or row is None:
+        return redirect(url_for("accounts_pages.login"), 303)
+    return render_template("transfer/keep.html", row=row)
+
+
+@blueprint.post("/account/keep")
+@public
+def keep() -> ViewResult:
+    """Keep it; one signs in anew, with the second step where there is one."""
+    user = _returning()
+    if user is None:
+        return redirect(url_for("accounts_pages.login"), 303)
+    closing.keep(user.user_id)
+    db.session.commit()
+    session.pop(WAY_BACK, None)
+    flash(gettext("Your account stays as it was. Sign in to go on."))
+    return redirect(url_for("accounts_pages.login"), 303)
+
+
+def _returning() -> User | None:
+    """Whoever gave the right password of an account that is to be deleted, a moment ago."""
+    kept: Any = session.get(WAY_BACK)
+    if not isinstance(kept, dict) or time.time() - kept["at"] > WAY_BACK_SECONDS:
+        return None
+    user = db.session.get(User, kept["user_id"])
+    return user if user is not None and user.auth_version == kept["version"] else None
+
+
+def _form(errors: dict[str, str] | None = None) -> str:
+    user_id = current_user_id()
+    return render_template(
+        "transfer/delete.html",
+        errors=errors or {},
+        days=app_settings().account_grace_days,
+        email=service.get_user(user_id).email,
+        goes=belongings(user_id),
+    )
