@@ -164,6 +164,7 @@ def test_views_open_to_anybody_are_known(app):
         "leaving_pages.report",  # for whoever has its secret
         "leaving_pages.way_back",  # after the right password of a closed account
         "leaving_pages.keep",
+        "language_pages.choose",
         "mcp.metadata",
         "oauth.metadata",
         "oauth.register",

@@ -80,10 +80,14 @@ def greeting(now: datetime, name: str) -> str:
     return f"Good {part}, {first}" if first else f"Good {part}"
 
 
+def is_near(day: date, today: date) -> bool:
+    """Whether a day is understood without its year."""
+    return day.year == today.year or (today - day < timedelta(days=300) and day <= today)
+
+
 def _day(day: date, today: date) -> str:
-    near = today - day < timedelta(days=300) and day <= today
     said = f"{day.day} {MONTHS[day.month]}"
-    return said if near or day.year == today.year else f"{said} {day.year}"
+    return said if is_near(day, today) else f"{said} {day.year}"
 
 
 def lasting(seconds: float) -> str:

@@ -17,6 +17,7 @@ from webapp import logs, problems, rendering, security, service_endpoints
 from webapp.accounts import auth
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
+from webapp.accounts.language_pages import blueprint as language_pages
 from webapp.accounts.oidc_pages import blueprint as oidc_pages
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.accounts.pages import blueprint as accounts_pages
@@ -245,14 +246,12 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (models_pages, usage_pages, files_pages, feedback_pages):
+    for pages in (models_pages, usage_pages, files_pages, feedback_pages, mcp_pages, language_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
-    for guided_pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
-        app.register_blueprint(guided_pages)
-    for endpoint in (gateway_api, mcp_api, mcp_pages):
-        app.register_blueprint(endpoint)
+    for pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys, gateway_api, mcp_api):
+        app.register_blueprint(pages)
     init_transfer(app)
     init_gateway(app)
     init_mcp(app)

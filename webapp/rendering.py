@@ -16,7 +16,7 @@ from webapp.accounts.auth import current_identity
 from webapp.compression import read_asset, reads_gzip
 from webapp.errors import NotFound
 from webapp.extensions import this_app
-from webapp.languages import LANGUAGES
+from webapp.languages import LANGUAGES, calendar
 from webapp.languages.scripts import script_words
 from webapp.languages.speaking import FOLDER, init_speaking, language_of
 from webapp.markdown import render_stored
@@ -46,16 +46,16 @@ def when(at: datetime | None) -> Markup:
     if at is None:
         return Markup("")
     zone = reader_zone()
-    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date())
+    code = language_of(this_app()).code
+    return _when(at.replace(tzinfo=at.tzinfo or UTC), zone, datetime.now(zone).date(), code)
 
 
 @lru_cache(maxsize=8_192)
-def _when(at: datetime, zone: tzinfo, today: date) -> Markup:
+def _when(at: datetime, zone: tzinfo, today: date, code: str) -> Markup:
     local = at.astimezone(zone)
-    # Nothing in a date wants escaping, and Markup.format is slow.
     return Markup(  # noqa: S704
-        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{dates.exactly(local)}">'
-        f"{dates.said(local, today)}</time>"
+        f'<time datetime="{local.isoformat(timespec="seconds")}" title="{escape(calendar.exactly(local, code))}">'
+        f"{escape(calendar.said(local, today, code))}</time>"
     )
 
 

@@ -14,7 +14,7 @@ from jinja2 import Template, nodes, pass_environment
 from jinja2.runtime import Context as BaseContext
 from markupsafe import Markup, escape
 
-from webapp.languages import SOURCE, figures
+from webapp.languages import LANGUAGES, SOURCE, figures
 from webapp.languages.folding import Translations, fold
 from webapp.languages.marks import Sentence
 from webapp.languages.speaking import catalog, language_of
@@ -146,7 +146,7 @@ def _dollars(environment: Environment, value: float, places: int = 2) -> str:
 def init_templating(app: Flask) -> None:
     """Give templates `icon`, `csrf`, a quick `url_for`, and numbers in the reader's language."""
     app.jinja_env.filters.update(number=_number, dollars=_dollars)
-    app.jinja_env.globals.update(icon=icon, csrf=csrf, url_for=url_for)
+    app.jinja_env.globals.update(languages=LANGUAGES, icon=icon, csrf=csrf, url_for=url_for)
 
 
 def asset(filename: str) -> str:

@@ -19,6 +19,7 @@ from webapp.accounts.models import Passkey, User
 from webapp.database import db, now
 from webapp.errors import Conflict, Invalid, NotFound, Unauthenticated
 from webapp.extensions import redis
+from webapp.languages.marks import say
 
 SITE = "Commonplace"
 CHALLENGE_SECONDS = 300
@@ -49,7 +50,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
 
     held = list_passkeys(user.user_id)
     if len(held) >= MOST:
-        raise Conflict(f"There are {MOST} passkeys already. Remove one first.")
+        raise Conflict(say("There are %(most)s passkeys already. Remove one first.", most=MOST))
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
         rp_name=SITE,
@@ -84,7 +85,7 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     if db.session.scalar(select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(made.credential_id))):
         raise Invalid("This passkey is here already.")
     if count(user_id) >= MOST:
-        raise Conflict(f"There are {MOST} passkeys already. Remove one first.")
+        raise Conflict(say("There are %(most)s passkeys already. Remove one first.", most=MOST))
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),

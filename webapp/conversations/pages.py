@@ -7,17 +7,18 @@ from typing import Any
 
 from flask import Blueprint, Response, flash, make_response, redirect, render_template, request, url_for
 
-from webapp import dates
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.conversations import listing, presenting, service
 from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
 from webapp.errors import Invalid
-from webapp.extensions import app_settings
+from webapp.extensions import app_settings, this_app
 from webapp.forms import first_sentence, read_form, sentences
+from webapp.languages import calendar
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import language_of
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
@@ -68,7 +69,9 @@ def render_conversation(conversation: Conversation, **more: Any) -> str:
 def render_new(**more: Any) -> str:
     """The workspace before the first message of a new conversation."""
     identity = current_identity()
-    hello = dates.greeting(datetime.now(reader_zone()), identity.name if identity else "")
+    hello = calendar.greeting(
+        datetime.now(reader_zone()), identity.name if identity else "", language_of(this_app()).code
+    )
     first = not listing.list_conversations(current_user_id(), ConversationQuery(limit=1)).items
     shown = {"greeting": hello, "first_time": first, "show_offline_banner": first, "partial": wants_partial()}
     return render_template("conversations/new.html", **{**shown, **more})

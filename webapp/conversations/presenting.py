@@ -9,15 +9,19 @@ from typing import Any
 
 from sqlalchemy import Select, func, select, union_all
 
-from webapp import dates
 from webapp.conversations import listing, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, MessagesQuery
 from webapp.database import db, now
+from webapp.extensions import this_app
+from webapp.languages import calendar
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import language_of
 from webapp.rendering import reader_zone
 
 MESSAGES_SHOWN = 24
-PINNED = "Pinned"
+PINNED = N_("Pinned")
 MESSAGES_BEFORE = 10  # a message opened by its address has a little context above it
 
 
@@ -180,11 +184,15 @@ def sidebar(
     query = ConversationQuery(q=q or None, cursor=cursor, limit=count, space_id=space_id)
     page = listing.list_conversations(user_id, query, pinned_first=not q)
     zone = reader_zone()
-    today = datetime.now(zone).date()
+    today, code = datetime.now(zone).date(), language_of(this_app()).code
     days: list[tuple[str, list[Conversation]]] = []
     for row in page.items:
         pinned = row.is_pinned and not q
-        heading = PINNED if pinned else dates.day_heading((row.updated_at or now()).astimezone(zone).date(), today)
+        heading = (
+            _(PINNED)
+            if pinned
+            else calendar.day_heading((row.updated_at or now()).astimezone(zone).date(), today, code)
+        )
         if not days or days[-1][0] != heading:
             days.append((heading, []))
         days[-1][1].append(row)

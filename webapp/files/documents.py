@@ -8,6 +8,7 @@ from webapp.database import db
 from webapp.errors import Conflict, Invalid
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
+from webapp.languages.marks import say
 from webapp.spaces import documents
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
 
@@ -25,5 +26,5 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
     if not any(page.strip() for page in pages):
         raise Invalid.field("file_id", "There is no text in this file, only pictures.")
     if sum(map(len, pages)) > MAX_DOCUMENT:
-        raise Conflict(f"This file holds more than {MAX_DOCUMENT:,} characters. Add it in parts.")
+        raise Conflict(say("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}"))
     return documents.add_pages(user_id, space_id, title.strip()[:255] or row.name, pages)

@@ -16,6 +16,7 @@ from webapp.files.citing import Citable, cited, in_three, names_a_page
 from webapp.files.kinds import PDF
 from webapp.files.schemas import PictureQuery
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import translated
 from webapp.spaces.service import require_member
 from webapp.web import PageQuery, ViewResult
 
@@ -81,7 +82,7 @@ def add_to_space(space_id: int) -> ViewResult:
         except DomainError as error:
             db.session.rollback()
             said = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            flash(f"{file.filename[-60:]}: {said}", "error")
+            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translated(said)), "error")
     return redirect(url_for("documents_pages.index", space_id=space_id), 303)
 
 

@@ -281,7 +281,7 @@ def _past(memory_id: int) -> dict[str, Any]:
 def _done(memory_id: int, note: str) -> ViewResult:
     """The card as it is now, with what has just happened to it; or the page that shows it."""
     if not wants_partial():
-        flash(note + ".", "message")
+        flash(f"{note}.", "message")
         return redirect(url_for(".show", memory_id=memory_id), 303)
     return _fragment("memories/_card.html", card=cards.card(current_user_id(), memory_id), note=note)
 

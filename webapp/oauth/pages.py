@@ -10,6 +10,7 @@ from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
+from webapp.languages.speaking import gettext as _
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
 from webapp.security import POLICY
@@ -76,7 +77,7 @@ def disconnect(grant_id: int) -> ViewResult:
     """A program is let in no longer."""
     service.disconnect(current_user_id(), grant_id)
     db.session.commit()
-    flash("Disconnected. Its tokens stopped working.")
+    flash(_("Disconnected. Its tokens stopped working."))
     return redirect(url_for("mcp_pages.index"), 303)
 
 

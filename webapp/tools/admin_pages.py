@@ -11,6 +11,7 @@ from webapp.accounts.auth import admin_only
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.forms import sentences
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.tools.api import run_web_test
 from webapp.tools.schemas import WebAccessFields
@@ -49,7 +50,7 @@ def set_web() -> ViewResult:
         wrong = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
         return _page(errors=sentences(wrong, LABELS, otherwise="provider"), given=given), 422
     db.session.commit()
-    flash("Saved.", "message")
+    flash(_("Saved."), "message")
     return redirect(url_for(".index"), 303)
 
 

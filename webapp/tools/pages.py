@@ -13,6 +13,7 @@ from webapp.conversations.schemas import ConversationChanges
 from webapp.conversations.service import update_conversation
 from webapp.conversations.tool_records import in_short, sources_of
 from webapp.database import db
+from webapp.languages.speaking import gettext as _
 from webapp.tools.web.service import web
 from webapp.web import ViewResult, wants_partial
 
@@ -53,5 +54,5 @@ def switch() -> ViewResult:
     changes = SettingsChanges(builtin_tools_enabled="builtin_tools" in request.form)
     accounts.update_account(current_user_id(), AccountChanges(settings=changes))
     db.session.commit()
-    flash("Saved.", "message")
+    flash(_("Saved."), "message")
     return redirect(url_for(".index"), 303)

@@ -1,0 +1,44 @@
+"""Choosing the language of the interface: for the account in the settings, for this browser before signing in."""
+
+from __future__ import annotations
+
+from flask import Blueprint, redirect, request, url_for
+
+from webapp.accounts import auth, service
+from webapp.accounts.auth import current_identity, current_user_id, public
+from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.languages import LANGUAGES
+from webapp.languages.speaking import COOKIE
+from webapp.web import ViewResult
+
+blueprint = Blueprint("language_pages", __name__)
+
+COOKIE_SECONDS = 365 * 86_400
+
+
+@blueprint.post("/language")
+@public
+def choose() -> ViewResult:
+    """Speak that language from now on: to the account of whoever is signed in, else to this browser. Nothing chosen
+    leaves it to what the browser asks for."""
+    code = request.form.get("language", "")
+    if code and code not in LANGUAGES:
+        raise Invalid("There is no such language.")
+    identity = current_identity()
+    if identity is not None and identity.via == "session":
+        changes = SettingsChanges.model_validate({"language": code})
+        service.update_account(current_user_id(), AccountChanges(settings=changes))
+        db.session.commit()
+    back = (
+        url_for("accounts_pages.settings", _anchor="language")
+        if identity is not None
+        else url_for("accounts_pages.login")
+    )
+    response = redirect(auth.safe_next(request.form.get("next"), back), 303)
+    if code:
+        response.set_cookie(COOKIE, code, max_age=COOKIE_SECONDS, samesite="Lax")
+    else:
+        response.delete_cookie(COOKIE)
+    return response

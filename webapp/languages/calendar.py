@@ -1,0 +1,77 @@
+"""Dates as people say them, in the reader's language; English ones are said by webapp/dates.py."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from babel.dates import format_date, format_skeleton, get_day_names
+
+from webapp import dates
+from webapp.languages import SOURCE
+from webapp.languages.figures import locale_of
+from webapp.languages.speaking import gettext as _
+
+
+def said(at: datetime, today: date, code: str) -> str:
+    """A moment as people say it: "14:05" today, "gestern 14:05", "Dienstag 14:05", "3. Mai", "3. Mai 2024"."""
+    if code == SOURCE:
+        return dates.said(at, today)
+    days = (today - at.date()).days
+    clock = f"{at.hour:02}:{at.minute:02}"
+    if days == 0:
+        return clock
+    if days == 1:
+        return _("yesterday %(time)s", time=clock)
+    if 1 < days < 7:
+        return _("%(day)s %(time)s", day=_weekday(at.date(), code), time=clock)
+    return str(format_skeleton("MMMMd" if dates.is_near(at.date(), today) else "yMMMMd", at, locale=locale_of(code)))
+
+
+def exactly(at: datetime, code: str) -> str:
+    """A moment in full: "Samstag, 21. November 2026, 14:05:09"."""
+    if code == SOURCE:
+        return dates.exactly(at)
+    day = str(format_date(at, "full", locale=locale_of(code)))
+    return _("%(day)s, %(time)s", day=day, time=f"{at.hour:02}:{at.minute:02}:{at.second:02}")
+
+
+def in_full(day: date, code: str) -> str:
+    """A day by itself: "3. Mai 2024"."""
+    return dates.in_full(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
+
+
+def day_heading(day: date, today: date, code: str) -> str:
+    """The heading a day's conversations stand under: by day for a week, then by month."""
+    if code == SOURCE:
+        return dates.day_heading(day, today)
+    days = (today - day).days
+    if days <= 0:
+        return _("Today")
+    if days == 1:
+        return _("Yesterday")
+    if days < 7:
+        return _as_heading(_weekday(day, code))
+    if day >= today.replace(day=1):
+        return _("Earlier this month")
+    skeleton = "LLLL" if day.year == today.year else "yMMMM"
+    return _as_heading(str(format_skeleton(skeleton, day, locale=locale_of(code))))
+
+
+def greeting(now: datetime, name: str, code: str) -> str:
+    """How to say hello at that time of day."""
+    if code == SOURCE:
+        return dates.greeting(now, name)
+    first = name.split()[0] if name.split() else ""
+    if 5 <= now.hour < 12:
+        return _("Good morning, %(name)s", name=first) if first else _("Good morning")
+    if 12 <= now.hour < 18:
+        return _("Good afternoon, %(name)s", name=first) if first else _("Good afternoon")
+    return _("Good evening, %(name)s", name=first) if first else _("Good evening")
+
+
+def _weekday(day: date, code: str) -> str:
+    return str(get_day_names("wide", "stand-alone", locale_of(code))[day.weekday()])
+
+
+def _as_heading(words: str) -> str:
+    return words[:1].upper() + words[1:]
