@@ -32,13 +32,17 @@ SchemaT = TypeVar("SchemaT", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole answer; `usage` covers every request it took, `mode` is the structured mode that produced it."""
+    """A whole answer; `usage` covers every request it took, `mode` is the structured mode that produced it.
+
+    `sent` is the characters of the last request's messages, for servers that do not say what they were.
+    """
 
     text: str
     model: str
     usage: Usage
     finish_reason: str = "stop"
     mode: str = "text"
+    sent: int = 0
 
 
 class CompletionClient:
@@ -257,7 +261,8 @@ def _completion(payload: Any, request: dict[str, Any]) -> Completion:
         raise MalformedOutput("The model gave an empty answer. Try again, or choose another model.")
     model = payload.get("model")
     name = model if isinstance(model, str) and model else request["model"]
-    return Completion(text, name, usage_of(payload.get("usage")), reason)
+    sent = sum(len(str(message.get("content") or "")) for message in request["messages"])
+    return Completion(text, name, usage_of(payload.get("usage")), reason, sent=sent)
 
 
 def _validated(completion: Completion, schema: type[SchemaT]) -> SchemaT:

@@ -16,6 +16,9 @@ from webapp.usage.models import UsageRecord
 
 log = logging.getLogger(__name__)
 
+CHARACTERS = 3
+"""Of a background prompt a token, where the server does not say; rather few."""
+
 
 def record_reply(
     user_id: int,
@@ -72,7 +75,9 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
                 "kind": kind[:40],
                 "target": target,
                 "model": completion.model[:200],
-                "input_tokens": usage.prompt_tokens or 0,
+                "input_tokens": -(-completion.sent // CHARACTERS)
+                if usage.prompt_tokens is None
+                else usage.prompt_tokens,
                 "cached_tokens": usage.cached_tokens or 0,
                 "output_tokens": estimate_tokens(completion.text)
                 if usage.completion_tokens is None

@@ -13,9 +13,11 @@ from aiohttp import web
 
 from .pace import Flow, Pacer
 from .replies import reply_to
-from .script import Fault, Rule, Script, alternates, has_bare_calls, has_images
+from .script import Rule, Script
+from .script_faults import Fault, alternates, has_bare_calls, has_images
 from .tasks import run_task
 from .tasks.request import task_request
+from .temperaments import Temperament
 from .wire import CHAT_MODEL, DONE, Answer, StreamEvents, completion, error, tokens_of, usage
 
 FIRST_DELAY = 0.25  # seconds: enough to see that something is being waited for
@@ -56,9 +58,12 @@ def checked(body: Any, script: Script | None) -> dict[str, Any]:
 
 def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
     """Raise the `Refusal` that a scripted fault asks for before anything is answered."""
-    if rule is None:
-        return
-    fault = rule.fault
+    if rule is not None:
+        refuse(rule.fault, body)
+
+
+def refuse(fault: Fault, body: dict[str, Any]) -> None:
+    """Raise the `Refusal` of a request that has what a fault refuses."""
     wanted = body.get("response_format") or {}
     kinds = fault.refuse_response_format
     if fault.refuse_tools and "tools" in body:
@@ -86,8 +91,10 @@ def refuse_as_scripted(rule: Rule | None, body: dict[str, Any]) -> None:
         raise Refusal(fault.http_status, error("scripted fault") if fault.body is None else fault.body, fault.headers)
 
 
-def answer_for(body: dict[str, Any], rule: Rule | None, script: Script | None, rate: float) -> Answer:
-    """What to say, by script, by structured task or by the demonstration's rules."""
+def answer_for(
+    body: dict[str, Any], rule: Rule | None, script: Script | None, rate: float, temperament: Temperament
+) -> Answer:
+    """What to say, by script, by structured task or by the demonstration's rules, in a temperament."""
     if rule is not None:
         answer = (replace(rule, **rule.respond(body)) if rule.respond else rule).answer()
     elif (task := task_request(body)) is not None:
@@ -98,6 +105,8 @@ def answer_for(body: dict[str, Any], rule: Rule | None, script: Script | None, r
         answer = Answer(
             tokens_of(reply_to(body["messages"])), first_delay=FIRST_DELAY, token_delay=1 / rate if rate else 0
         )
+    answer.reasoning = answer.reasoning or tokens_of(temperament.reasoning)
+    answer.tells_usage = temperament.tells_usage
     limit = body.get("max_tokens") or body.get("max_completion_tokens")
     if isinstance(limit, int) and 0 < limit < len(answer.tokens):
         answer.tokens, answer.finish_reason = answer.tokens[:limit], "length"
@@ -113,7 +122,8 @@ async def send_whole(body: dict[str, Any], answer: Answer, rule: Rule | None) ->
         if rule.fault.hang_after is not None:
             await asyncio.Event().wait()  # until the client leaves
     count = len(answer.tokens)
-    return web.json_response(completion(answer, body["model"], usage(body["messages"], count)))
+    counts = usage(body["messages"], count) if answer.tells_usage else None
+    return web.json_response(completion(answer, body["model"], counts))
 
 
 async def send_stream(
@@ -162,7 +172,7 @@ def _frames(body: dict[str, Any], answer: Answer, fault: Fault) -> tuple[Sequenc
         frames = [*frames[: fault.error_after], f"data: {json.dumps({'error': fault.error})}\n\n".encode()]
     else:
         ending = [events.delta({}, answer.reason)]
-        if (body.get("stream_options") or {}).get("include_usage"):
+        if (body.get("stream_options") or {}).get("include_usage") and answer.tells_usage:
             ending.append(events.usage(usage(body["messages"], len(answer.tokens))))
         if not fault.no_done:
             ending.append(DONE)

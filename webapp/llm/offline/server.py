@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from .chat import Refusal, answer_for, checked, refuse_as_scripted, send_stream, send_whole
+from .chat import Refusal, answer_for, checked, refuse, refuse_as_scripted, send_stream, send_whole
 from .pace import Pacer
 from .script import Rule, Script
+from .temperaments import EVEN, TEMPERAMENTS, Temperament
 from .wire import CHAT_MODEL, EMBEDDING_MODEL, count_tokens, error
 
 if TYPE_CHECKING:
@@ -37,8 +38,16 @@ DEFAULT_IDLE = 600.0  # seconds without embeddings after which their model is gi
 class OfflineServer:
     """State of one server: the embedding model, the pacer and, when scripted, the script."""
 
-    def __init__(self, *, script: Script | None = None, rate: float = DEFAULT_RATE, idle: float = DEFAULT_IDLE) -> None:
+    def __init__(
+        self,
+        *,
+        script: Script | None = None,
+        rate: float = DEFAULT_RATE,
+        idle: float = DEFAULT_IDLE,
+        temperament: Temperament = EVEN,
+    ) -> None:
         self.script = script
+        self._temperament = temperament
         self._rate = rate
         self._idle = idle
         self._pacer: Pacer | None = None
@@ -98,8 +107,10 @@ class OfflineServer:
             call = self.script.record("chat", body) if self.script else {}
             if request.transport is not None:
                 call["connection"] = request.transport.get_extra_info("peername")[1]
+            temperament = self.script.temperament if self.script else self._temperament
+            refuse(temperament.fault, body)
             refuse_as_scripted(rule, body)
-            answer = answer_for(body, rule, self.script, self._rate)
+            answer = answer_for(body, rule, self.script, self._rate, temperament)
             if body.get("stream"):
                 response = await send_stream(request, body, answer, rule, self._pacer, call)
             else:
@@ -205,9 +216,13 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument(
         "--idle", type=float, default=DEFAULT_IDLE, help="seconds until an unused embedding model is unloaded"
     )
+    parser.add_argument(
+        "--temperament", choices=TEMPERAMENTS, help="play what providers of one kind refuse, tell or do not tell"
+    )
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    server = OfflineServer(script=Script() if options.scripted else None, rate=options.rate, idle=options.idle)
+    script, temperament = (Script() if options.scripted else None), TEMPERAMENTS.get(options.temperament, EVEN)
+    server = OfflineServer(script=script, rate=options.rate, idle=options.idle, temperament=temperament)
     asyncio.run(_serve(server, options.host, options.port))
 
 

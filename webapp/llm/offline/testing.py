@@ -11,6 +11,7 @@ from typing import Any
 
 from .script import Rule, Script
 from .server import OfflineServer, start
+from .temperaments import TEMPERAMENTS
 
 
 class ServerHandle:
@@ -23,6 +24,10 @@ class ServerHandle:
     def script(self, **rule: Any) -> None:
         """Add a rule (see `script.Rule`), which is used before those already there."""
         self._scripted().add(Rule.parse(rule))
+
+    def play(self, temperament: str) -> None:
+        """Answer from now on as providers of a kind do (see `temperaments.TEMPERAMENTS`)."""
+        self._scripted().temperament = TEMPERAMENTS[temperament]
 
     def calls(self) -> list[dict[str, Any]]:
         """What was asked, oldest first."""

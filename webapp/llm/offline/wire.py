@@ -29,6 +29,7 @@ class Answer:
     finish_reason: str = ""
     stamp: bool = False
     reasoning: list[str] = field(default_factory=list)
+    tells_usage: bool = True
 
     @property
     def text(self) -> str:
@@ -70,21 +71,21 @@ def usage(messages: Sequence[dict[str, Any]], completion_tokens: int) -> dict[st
     }
 
 
-def completion(answer: Answer, model: str, usage_object: dict[str, int]) -> dict[str, Any]:
+def completion(answer: Answer, model: str, usage_object: dict[str, int] | None) -> dict[str, Any]:
     """The object of a request without streaming."""
     message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
     if answer.reasoning:
         message["reasoning_content"] = "".join(answer.reasoning)
     if answer.tool_calls:
         message["tool_calls"] = answer.tool_calls
-    return {
+    found = {
         "id": f"chatcmpl-{next(_numbers)}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": answer.reason, "logprobs": None}],
-        "usage": usage_object,
     }
+    return found if usage_object is None else {**found, "usage": usage_object}
 
 
 class StreamEvents:

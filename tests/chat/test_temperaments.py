@@ -1,0 +1,99 @@
+"""One conversation with memory, a journey, an attachment and a tool, on providers of seven temperaments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from tests.files.test_files import _send
+from tests.journeys.conftest import garden  # noqa: F401 - a fixture
+from tests.journeys.rows import begin, points, wait
+from tests.support.people import ApiClient
+from webapp.database import db
+from webapp.llm.offline.script_faults import alternates
+from webapp.llm.offline.temperaments import TEMPERAMENTS
+from webapp.llm.offline.testing import ServerHandle
+from webapp.model_clients import completions
+from webapp.usage.models import UsageRecord
+
+
+@pytest.fixture
+def provider(request: pytest.FixtureRequest, app: Flask, model: ServerHandle) -> Iterator[str]:
+    """The model server in a temperament; what was found out about it is forgotten before and after."""
+    known = completions.of(app).capabilities._known
+    known.clear()
+    model.play(request.param)
+    yield request.param
+    known.clear()
+
+
+def using_a_tool(body: dict[str, Any]) -> dict[str, Any]:
+    """A model that remembers by its tool where it is offered one."""
+    if "tools" not in body or any(message["role"] == "tool" for message in body["messages"]):
+        return {"reply": "Noted, Ada."}
+    wanted = {"content": "The user grows sorrel.", "quote": "I grow sorrel", "category": "hobby"}
+    return {"tool_calls": [{"name": "remember", "arguments": wanted}], "reply": "One moment."}
+
+
+@pytest.mark.parametrize("provider", TEMPERAMENTS, indirect=True)
+def test_a_conversation_passes_on_every_temperament(
+    provider: str,
+    garden: Path,  # noqa: F811 - the fixture
+    app: Flask,
+    client: ApiClient,
+    model: ServerHandle,
+    run_jobs: Callable[..., Any],
+) -> None:
+    model.script(match="sorrel", respond=using_a_tool)
+    conversation_id = begin(client)
+    file = _send(client, b"# Balcony\n\nThe railing faces south-west.", "balcony.md").get_json()
+
+    def say(words: str, *file_ids: int) -> dict[str, Any]:
+        body = {"content": words, "file_ids": list(file_ids)}
+        sent = client.post(f"/api/conversations/{conversation_id}/messages", json=body)
+        assert sent.status_code == 202, sent.text
+        reply = wait(client, sent.get_json()["response_id"])
+        run_jobs()
+        return reply
+
+    first = say("My name is Ada Quill. Please read this.", file["file_id"])
+    assert (first["status"], first["content"][:6]) == ("complete", "token0")
+    second = say("I grow sorrel on the balcony. Remember that.")
+    assert (second["status"], second["content"].endswith("Noted, Ada.")) == ("complete", True)
+    third = say("What do you know of me by now?")
+    assert third["status"] == "complete"
+
+    # Memory: learned in the background, and known in the next prompt; the file and the guide are there as well.
+    memories = client.get("/api/memories").get_json()["memories"]
+    assert any("Ada Quill" in memory["content"] for memory in memories)
+    answered = [call for call in model.calls() if call["path"] == "chat" and call["status"] == 200]
+    last = str([call for call in answered if call["stream"]][-1]["messages"])
+    for part in ("Ada Quill", "The railing faces south-west.", "<guide>"):
+        assert part in last
+    assert points(client, conversation_id)["by"]
+    if provider == "no tools":
+        assert not second["tool_calls"]
+    else:
+        assert [call["tool_name"] for call in second["tool_calls"]] == ["remember"]
+    if provider in ("alternating roles", "no system role"):
+        assert all(alternates(call) for call in answered)
+    if provider == "no system role":
+        assert all(message["role"] != "system" for call in answered for message in call["messages"])
+    if provider == "JSON mode only":
+        assert {call["response_format"] for call in answered} <= {None, "json_object"}
+    if provider == "reasoning fields":
+        assert client.get(f"/api/messages/{third['message_id']}/reasoning").status_code == 200
+        assert "Let me think" not in third["content"]
+    # What was refused is asked for once: the third turn is not refused anything.
+    refused = [call for call in model.calls() if call["status"] == 400]
+    assert len(refused) <= 6
+    with app.app_context():
+        records = db.session.scalars(select(UsageRecord)).all()
+    assert len(records) >= 3
+    assert all(record.input_tokens > 0 for record in records)
+    assert any(record.is_estimated for record in records) == (provider == "usage missing")

@@ -1,0 +1,77 @@
+"""How a scripted answer goes wrong, and whether a request has what a fault refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Fault:
+    """How a scripted answer goes wrong; counts are in tokens."""
+
+    http_status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    cut_after: int | None = None  # the connection is dropped
+    hang_after: int | None = None  # nothing more comes, the connection stays
+    error: dict[str, Any] | None = None  # an error object in the stream ...
+    error_after: int = 0  # ... after that many tokens
+    no_done: bool = False  # the stream ends properly but without its end mark
+    split_bytes: int | None = None  # the stream's bytes are sent that many at a time
+    raw: str | None = None  # sent as the whole body of the stream
+    refuse_tools: bool = False
+    refuse_stream_options: bool = False
+    refuse_response_format: bool | list[str] = False  # or the types refused
+    refuse_max_tokens: bool = False
+    refuse_base64: bool = False
+    refuse_system: bool = False  # as Gemma's template does
+    strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
+    refuse_images: bool = False
+    refuse_bare_calls: bool = False  # as DeepSeek does: calls of tools must come back with what was thought before them
+
+    def applies_only_to(self, body: dict[str, Any]) -> bool | None:
+        """None for faults that always apply; otherwise whether the request has what this fault refuses."""
+        wanted = body.get("response_format") or {}
+        kinds = self.refuse_response_format
+        found = [present for asked, present in _pairs(self, body) if asked]
+        if kinds:
+            found.append(bool(wanted) and (kinds is True or wanted.get("type") in kinds))
+        return any(found) if found else None
+
+
+def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
+    return [
+        (fault.refuse_tools, "tools" in body),
+        (fault.refuse_stream_options, "stream_options" in body),
+        (fault.refuse_max_tokens, "max_tokens" in body),
+        (fault.refuse_base64, body.get("encoding_format") == "base64"),
+        (fault.refuse_system, "system" in _roles(body)),
+        (fault.strict_roles, not alternates(body)),
+        (fault.refuse_images, has_images(body)),
+        (fault.refuse_bare_calls, has_bare_calls(body)),
+    ]
+
+
+def alternates(body: dict[str, Any]) -> bool:
+    """Whether user and assistant speak in turn, the user first, after one system message at most."""
+    spoken = [role for role in _roles(body) if role != "tool"]
+    spoken = spoken[1:] if spoken[:1] == ["system"] else spoken
+    has_tools = "tool" in _roles(body)
+    return has_tools or spoken == [("user", "assistant")[place % 2] for place in range(len(spoken))]
+
+
+def has_images(body: dict[str, Any]) -> bool:
+    """Whether a message carries a picture."""
+    contents = [message.get("content") for message in body.get("messages") or ()]
+    return any(part.get("type") == "image_url" for parts in contents if isinstance(parts, list) for part in parts)
+
+
+def has_bare_calls(body: dict[str, Any]) -> bool:
+    """Whether a call of a tool comes back without what was thought before it."""
+    asked = [message for message in body.get("messages") or () if message.get("tool_calls")]
+    return any(not message.get("reasoning_content") for message in asked)
+
+
+def _roles(body: dict[str, Any]) -> list[str]:
+    return [message["role"] for message in body.get("messages") or ()]
