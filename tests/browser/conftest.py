@@ -91,7 +91,7 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
             page = tab.go("/login")
             page.get_by_label("E-mail address").fill(person.email)
             page.get_by_label("Password").fill(person.password)
-            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("button", name="Sign in", exact=True).click()
             expect(page.get_by_label("Message", exact=True)).to_be_visible()
         return tab
 

@@ -58,7 +58,7 @@ def test_pages_before_signing_in_are_accessible(open_tab, user, colour):
     page = tab.go("/login")
     page.get_by_label("E-mail address").fill("nobody@example.org")
     page.get_by_label("Password").fill("not the password")
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("is wrong")
     expect(page.get_by_label("E-mail address")).to_have_value("nobody@example.org")
     assert serious_findings(page) == []

@@ -87,7 +87,7 @@ def test_without_scripts(open_tab, planted, model):
     page = open_tab(scripts=False).go("/login")
     page.get_by_label("E-mail address").fill(admin.email)
     page.get_by_label("Password").fill(admin.password)
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     site = "/".join(page.url.split("/")[:3])
     page.goto(f"{site}/c/{conversation_id}")
     page.get_by_label("Digest of this conversation").click()

@@ -15,6 +15,7 @@ from webapp.chat.follow import follow
 from webapp.chat.gate import starts_turn
 from webapp.chat.runtime import runtime
 from webapp.chat.schemas import (
+    Again,
     AttachedFile,
     ChatRequest,
     EditedMessage,
@@ -138,9 +139,10 @@ def retry(path: TurnPath) -> ViewResult:
 @signed_in
 @limit_turns
 @idempotency.idempotent
-def regenerate(path: TurnPath) -> ViewResult:
-    """Write another version of a reply; the earlier one is kept."""
-    return _accepted(service.regenerate(current_user_id(), path.turn_id))
+def regenerate(path: TurnPath, body: Again) -> ViewResult:
+    """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
+    wished = {"instruction": body.instruction, "model": body.model}
+    return _accepted(service.regenerate(current_user_id(), path.turn_id, **wished))
 
 
 @blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})

@@ -15,6 +15,7 @@ from webapp.conversations.pages import render_conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
 from webapp.languages.speaking import gettext as _
+from webapp.models.choosing import choices
 from webapp.web import wants_partial
 
 blueprint = Blueprint("branches", __name__)
@@ -48,6 +49,16 @@ def branch(message_id: int) -> Any:
     db.session.commit()
     flash(_("This is a new branch. The conversation it came from is unchanged."))
     return redirect(url_for("conversations_pages.show", conversation_id=made.conversation_id), 303)
+
+
+@blueprint.get("/turns/<int:message_id>/models")
+@signed_in
+def models(message_id: int) -> Any:
+    """The models that could write a reply again; for HTMX as lines of its menu, nothing where there is only one."""
+    message = messages.get_message(current_user_id(), message_id)
+    template = "_again_models.html" if wants_partial() else "again.html"
+    offered = [] if message.role != "assistant" else choices()
+    return render_template(f"chat/{template}", id=message_id, message=message, models=offered)
 
 
 @blueprint.post("/turns/<int:message_id>/continue")

@@ -193,9 +193,11 @@ def retry(message_id: int) -> ViewResult:
 @signed_in
 @limit_turns
 def regenerate(message_id: int) -> ViewResult:
-    """Write another version of a reply, with an `instruction` if one is given."""
+    """Write another version of a reply, with an `instruction` and by a `model` if they are given."""
     instruction = request.form.get("instruction", "").replace("\x00", "").strip()[:500]
-    return launched(service.regenerate(current_user_id(), message_id, instruction=instruction), redraw=True)
+    model = request.form.get("model", "").strip()[:220] or None
+    started = service.regenerate(current_user_id(), message_id, instruction=instruction, model=model)
+    return launched(started, redraw=True)
 
 
 @blueprint.get("/messages/<int:message_id>")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from webapp.conversations.schemas import MessageOut
 from webapp.retrieval.schemas import ReceiptLine
@@ -48,6 +48,19 @@ class ChatRequest(BaseModel):
 
 class EditedMessage(BaseModel):
     content: MessageText
+
+
+class Again(BaseModel):
+    """What is wished of another version of a reply."""
+
+    instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")
+    model: Line | None = Field(None, max_length=220, description="The model that writes this version.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nothing_wished(cls, value: Any) -> Any:
+        """A request without a body wishes nothing."""
+        return {} if value is None else value
 
 
 class FollowQuery(BaseModel):

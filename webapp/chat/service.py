@@ -110,18 +110,21 @@ def retry_turn(user_id: int, reply_id: int) -> Started:
     return _answer_again(conversation, reply)
 
 
-def regenerate(user_id: int, reply_id: int, *, instruction: str = "") -> Started:
-    """A new version of a finished reply, by an `instruction` such as "shorter"; the old one and what followed are kept.
+def regenerate(user_id: int, reply_id: int, *, instruction: str = "", model: str | None = None) -> Started:
+    """A new version of a finished reply, by an `instruction` such as "shorter" or another `model`; the old one and what
+    followed are kept.
 
-    Raises NotFound, Conflict.
+    Raises NotFound, Conflict, Invalid for a model that cannot be chosen.
     """
+    check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     started = _answer_again(conversation, reply)
     if instruction:
         started.reply.custom_payload = {**(started.reply.custom_payload or {}), "instruction": instruction}
-        db.session.flush()
+    started.reply.model = model or None
+    db.session.flush()
     return started
 
 

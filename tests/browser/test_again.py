@@ -1,0 +1,48 @@
+"""Another reply by another model, and both side by side."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.people import api_client
+from webapp.models.catalogue import catalogue
+
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, serious_findings
+
+
+@pytest.fixture
+def other_model(app, make_user, model_server):
+    """A second model that everybody may choose."""
+    catalogue.forget()
+    models = [{"model": "other-chat", "label": "Other chat"}]
+    body = {"name": "Other", "base_url": model_server.base_url, "api_key": "sk-x", "models": models}
+    assert api_client(app, make_user(is_admin=True)).post("/api/connections", json=body).status_code == 201
+    yield
+    catalogue.forget()
+
+
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_another_model_answers_and_both_stand_side_by_side(open_tab, user, model, other_model, device):
+    model.script(reply="The first answer.")
+    tab = open_tab(user, device)
+    page = tab.page
+    page.get_by_label("Message", exact=True).fill("Tell me")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    page.get_by_label("More for this reply").click()
+    choice = page.get_by_role("button", name="Other chat")
+    expect(choice).to_be_visible()
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    model.script(reply="The other answer.")
+    choice.click()
+    expect(page.locator(".message-assistant[data-status] .prose")).to_have_text("The other answer.")
+    expect(page.locator(".message-assistant .model")).to_have_text("other-chat")
+    page.get_by_label("More for this reply").click()
+    page.get_by_role("link", name="Compare versions").click()
+    expect(page.locator(".version")).to_have_count(2)
+    expect(page.locator(".side-by-side")).to_contain_text("The first answer.")
+    expect(page.locator(".side-by-side")).to_contain_text("The other answer.")
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)

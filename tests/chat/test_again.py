@@ -1,0 +1,95 @@
+"""Another version of a reply: by an instruction, by another model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.people import browser_client, post_form
+from webapp.models.catalogue import catalogue
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    catalogue.forget()
+    yield
+    catalogue.forget()
+
+
+@pytest.fixture
+def other_model(api, make_user, model_server):
+    """The id of a second model that everybody may choose."""
+    body = {
+        "name": "Other",
+        "base_url": model_server.base_url,
+        "api_key": "sk-x",
+        "models": [{"model": "other-chat", "label": "Other chat"}],
+    }
+    admin = api(make_user(is_admin=True))
+    assert admin.post("/api/connections", json=body).status_code == 201
+    (found,) = [model["id"] for model in admin.get("/api/models").get_json()["models"] if "other-chat" in model["id"]]
+    return found
+
+
+@pytest.fixture
+def reply(client, model):
+    """A finished reply."""
+    model.script(reply="The first one.")
+    started = client.post("/api/chat/stream", json={"message": "Say something"})
+    assert started.status_code == 200
+    started.get_data()
+    (talk,) = client.get("/api/conversations").get_json()["conversations"]
+    return client.get(f"/api/conversations/{talk['conversation_id']}/messages").get_json()["messages"][-1]
+
+
+def _again(client, reply, **wishes):
+    answer = client.post(f"/api/chat/turns/{reply['message_id']}/regenerate", **wishes)
+    assert answer.status_code == 202, answer.text
+    made = answer.get_json()["response_id"]
+    return client.get(f"/api/messages/{made}/response?wait=20").get_json()
+
+
+def test_without_wishes_no_body_is_needed(client, model, reply):
+    model.script(reply="The second one.")
+    assert _again(client, reply)["content"] == "The second one."
+
+
+def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, model, other_model, reply):
+    model.script(reply="By another.")
+    again = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
+    assert (again["content"], again["model"]) == ("By another.", "other-chat")
+    assert "Shorter" in str(model.calls()[-1])
+    versions = client.get(f"/api/messages/{again['message_id']}/versions").get_json()["versions"]
+    assert [(version["model"], version["is_current"]) for version in versions] == [
+        (reply["model"], False),
+        ("other-chat", True),
+    ]
+    talk = client.get(f"/api/conversations/{again['conversation_id']}").get_json()
+    assert talk["model"] is None
+
+
+def test_a_model_that_is_not_offered_is_422(client, api, make_user, reply, other_model):
+    gone = other_model.rpartition("/")[0] + "/gone"
+    for wish in (gone, "x" * 221):
+        place = f"/api/chat/turns/{reply['message_id']}/regenerate"
+        assert client.post(place, json={"model": wish}).status_code == 422
+    stranger = api(make_user())
+    assert stranger.post(place, json={"model": other_model}).status_code == 404
+
+
+def test_the_menu_offers_models_only_where_there_are_several(app, user, client, model, reply, other_model):
+    browser = browser_client(app, user)
+    place = f"/turns/{reply['message_id']}/models"
+    partial = browser.get(place, headers={"HX-Request": "true"}).text
+    assert "Other chat" in partial and "<html" not in partial
+    model.script(reply="By another.")
+    page = browser.get(place).text
+    assert "Write it again" in page
+    sent = post_form(browser, f"/turns/{reply['message_id']}/regenerate", page=place, model=other_model, instruction="")
+    assert sent.status_code == 303
+    said = client.get(f"/api/conversations/{reply['conversation_id']}/messages").get_json()["messages"]
+    assert (said[-1]["content"], said[-1]["model"]) == ("By another.", "other-chat")
+
+
+def test_with_one_model_the_menu_offers_none(app, user, reply):
+    answer = browser_client(app, user).get(f"/turns/{reply['message_id']}/models", headers={"HX-Request": "true"})
+    assert answer.text.strip() == ""
