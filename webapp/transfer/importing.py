@@ -10,6 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -22,6 +23,7 @@ from webapp.errors import DomainError
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer import storage
+from webapp.transfer.assets import Brought, bring
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS, recognise
@@ -81,6 +83,7 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
         return row.status if row else "gone"
     stored, filename, name, position = row.stored_as or "", row.filename, row.format or "", row.position
     user_id, is_whole = row.user_id, bool((row.options or {}).get("restore"))
+    options = dict(row.options or {})
     db.session.rollback()
     end = time.monotonic() + seconds
     try:
@@ -90,7 +93,8 @@ def run(import_id: int, *, seconds: float = SLICE_SECONDS) -> str:
                 return _end(import_id, "done") if status == "done" else status
             parts = islice(READERS[name].read(upload), position, None)
             while batch := list(islice(parts, BATCH)):
-                if _take(import_id, batch) != "running":
+                brought = _bring(import_id, user_id, upload, batch, options)
+                if _take(import_id, batch, brought) != "running":
                     return "stopped"
                 if time.monotonic() > end:
                     with write_transaction():
@@ -108,7 +112,22 @@ def owed(status: str, limit: int = 50) -> list[int]:
     return list(db.session.scalars(still.limit(limit)))
 
 
-def _take(import_id: int, batch: list[Part]) -> str:
+def _bring(
+    import_id: int, user_id: int, upload: Upload, batch: list[Part], options: dict[str, Any]
+) -> dict[int, Brought]:
+    """Take in the files of the conversations that are wanted, by the place in the batch."""
+    if "conversations" not in options.get("take", TAKES.values()):
+        return {}
+    return {
+        number: bring(import_id, user_id, upload, part)
+        for number, part in enumerate(batch)
+        if isinstance(part, ReadConversation)
+        and _is_wanted(part, options.get("between"))
+        and any(message.files for message in part.messages)
+    }
+
+
+def _take(import_id: int, batch: list[Part], brought: dict[int, Brought]) -> str:
     """Write a batch, its reports and the new position in one transaction; the import's status."""
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
@@ -117,13 +136,13 @@ def _take(import_id: int, batch: list[Part]) -> str:
         counts = Counter(row.counts)
         options = row.options or {}
         memories: list[tuple[ReadMemory, int | None]] = []
-        for part in batch:
+        for number, part in enumerate(batch):
             if TAKES[type(part)] and TAKES[type(part)] not in options.get("take", TAKES.values()):
                 continue
             if isinstance(part, ReadMemory):
                 memories.append((part, _place(row, part, options)))
                 continue
-            written = _written(row, part, options)
+            written = _written(row, part, options, brought.get(number, Brought()))
             counts[f"{KINDS[type(part)]}s {written.outcome}"] += 1
             counts["messages"] += written.messages
             db.session.add(_item(row, part, written))
@@ -134,7 +153,7 @@ def _take(import_id: int, batch: list[Part]) -> str:
         return row.status
 
 
-def _written(row: Import, part: Part, options: dict[str, Any]) -> Written:
+def _written(row: Import, part: Part, options: dict[str, Any], brought: Brought) -> Written:
     if isinstance(part, Unreadable):
         return Written("skipped", part.reason)
     if isinstance(part, ReadConversation) and not _is_wanted(part, options.get("between")):
@@ -145,7 +164,10 @@ def _written(row: Import, part: Part, options: dict[str, Any]) -> Written:
                 return write_project(row.user_id, row.format or "", part)
             assert isinstance(part, ReadConversation)
             space_id = options.get("space_id")
-            return write_conversation(row.user_id, row.format or "", row.import_id, part, space_id=space_id)
+            written = write_conversation(
+                row.user_id, row.format or "", row.import_id, part, space_id=space_id, files=brought.by_message
+            )
+            return replace(written, reason=written.reason or brought.reason)
     except DomainError as error:
         return Written("skipped", error.detail[:255])
     except DBAPIError as error:

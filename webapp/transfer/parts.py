@@ -15,6 +15,15 @@ EARLIEST, LATEST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo
 
 
 @dataclass(slots=True)
+class ReadFile:
+    """A file of a message: a member of the upload, or its bytes."""
+
+    name: str
+    member: str | None = None
+    data: bytes | None = field(default=None, repr=False)
+
+
+@dataclass(slots=True)
 class ReadMessage:
     """One visible message; `source_id` is unique within its conversation and the same in every export of it."""
 
@@ -23,6 +32,7 @@ class ReadMessage:
     content: str
     at: datetime | None = None
     model: str | None = None
+    files: list[ReadFile] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from webapp.languages.marks import say
 from webapp.memories import change_sets
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.service import require_member
-from webapp.transfer import storage
+from webapp.transfer import assets, storage
 from webapp.transfer.models import Export, Import, ImportedMessage, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restoring import running as restoring
@@ -170,6 +170,7 @@ def undo(user_id: int, import_id: int) -> Import:
                 change_sets.undo(user_id, change_set_id)
         except (Conflict, NotFound):  # some of it was changed since, and stays
             kept += 1
+    assets.take_back(user_id, import_id)
     return _undone(row, kept)
 
 

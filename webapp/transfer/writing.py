@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,6 +19,7 @@ from webapp.spaces.documents import add_document
 from webapp.spaces.models import Space
 from webapp.spaces.schemas import MAX_INSTRUCTIONS, NewDocument, NewSpace
 from webapp.spaces.service import create_space
+from webapp.transfer import assets
 from webapp.transfer.models import ImportedMessage, ImportSource
 from webapp.transfer.parts import ReadConversation, ReadMessage, ReadProject
 from webapp.validation import MAX_TEXT_BYTES
@@ -38,7 +39,13 @@ class Written:
 
 
 def write_conversation(
-    user_id: int, source: str, import_id: int, part: ReadConversation, *, space_id: int | None
+    user_id: int,
+    source: str,
+    import_id: int,
+    part: ReadConversation,
+    *,
+    space_id: int | None,
+    files: Mapping[str, dict[int, str]] | None = None,
 ) -> Written:
     """Take a conversation in, or what is new of one that was taken in before."""
     if not part.messages:
@@ -47,7 +54,7 @@ def write_conversation(
     known = db.session.get(ImportSource, (user_id, origin))
     row = _conversation(user_id, known.target_id) if known else None
     if row is not None:
-        return _continue(row, import_id, part)
+        return _continue(row, import_id, part, files or {})
     at = _span(part)
     row = Conversation(
         user_id=user_id,
@@ -68,7 +75,7 @@ def write_conversation(
         known.target_id = row.conversation_id
     else:
         db.session.add(ImportSource(user_id=user_id, origin=origin, target_id=row.conversation_id))
-    _append(row, import_id, part.messages, at[0], parent_id=None)
+    _append(row, import_id, part.messages, at[0], parent_id=None, files=files or {})
     return Written("imported", target_id=row.conversation_id, messages=len(part.messages))
 
 
@@ -114,7 +121,9 @@ def clean(text: str) -> str:
     return encoded[: MAX_TEXT_BYTES - len(CUT.encode())].decode("utf-8", "ignore") + CUT
 
 
-def _continue(row: Conversation, import_id: int, part: ReadConversation) -> Written:
+def _continue(
+    row: Conversation, import_id: int, part: ReadConversation, files: Mapping[str, dict[int, str]]
+) -> Written:
     """Append what is new to a conversation that was taken in before; an edit takes the place of what it edited."""
     there = db.session.execute(
         select(Message.message_id, ImportedMessage.source_id)
@@ -131,7 +140,7 @@ def _continue(row: Conversation, import_id: int, part: ReadConversation) -> Writ
     if same == len(wanted):
         return Written("unchanged", "It is there already.", row.conversation_id)
     parent = there[same - 1].message_id if same else None
-    new = _append(row, import_id, part.messages[same:], _span(part)[0], parent_id=parent)
+    new = _append(row, import_id, part.messages[same:], _span(part)[0], parent_id=parent, files=files)
     if same < len(there):
         supersede_from(row, there[same].message_id, new[0], keep=[message.message_id for message in new])
     row.updated_at = _span(part)[1]
@@ -140,7 +149,13 @@ def _continue(row: Conversation, import_id: int, part: ReadConversation) -> Writ
 
 
 def _append(
-    row: Conversation, import_id: int, messages: Sequence[ReadMessage], fallback: datetime, *, parent_id: int | None
+    row: Conversation,
+    import_id: int,
+    messages: Sequence[ReadMessage],
+    fallback: datetime,
+    *,
+    parent_id: int | None,
+    files: Mapping[str, dict[int, str]],
 ) -> list[Message]:
     """Add messages behind one. Nothing of them is owed to a model: not a title, not memories."""
     made: list[Message] = []
@@ -176,6 +191,9 @@ def _append(
     ]
     db.session.flush()
     db.session.execute(insert(ImportedMessage), sources)
+    for new, read in zip(made, messages, strict=True):
+        if read.source_id in files:
+            assets.attach(row, new, files[read.source_id])
     row.message_count += len(made)
     row.extracted_through = made[-1].message_id
     messages_changed.send(None, conversation=row, first_id=made[0].message_id)

@@ -22,11 +22,14 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
+from webapp.transfer.readers.attached import Assets
 from webapp.transfer.sources import Refused, Upload
 
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
 _CITATION = re.compile("\ue200.*?\ue201|[\ue200-\ue206]|【\\d+[†:][^】]*】", re.DOTALL)
 _REMEMBERED = re.compile(r"^\s*\d+\.\s*\[(\d{4}-\d\d-\d\d)\]\.?\s*(.+?)\s*$", re.MULTILINE)
+IMAGE = "[image]"
+"""What stands in a text where a picture is."""
 _SHOWN = {"text", "multimodal_text", "code"}
 
 
@@ -41,12 +44,12 @@ class ChatGPT:
 
     def read(self, upload: Upload) -> Iterator[Part]:
         """Conversations, then memories."""
-        known = _Known()
+        known, assets = _Known(), Assets(upload)
         for name in _files(upload):
             try:
                 for number, item in enumerate(upload.items(name), 1):
                     try:
-                        yield _conversation(item, known)
+                        yield _conversation(item, known, assets)
                     except Exception as error:  # whatever is wrong with one, the others are read
                         yield Unreadable(_place(item, name, number), _reason(error))
             except Refused:
@@ -98,7 +101,7 @@ def _is_conversation(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("mapping"), dict)
 
 
-def _conversation(item: Any, known: _Known) -> ReadConversation:
+def _conversation(item: Any, known: _Known, assets: Assets) -> ReadConversation:
     if not isinstance(item, dict):
         raise ValueError("it is not a conversation")
     nodes = item.get("mapping")
@@ -121,13 +124,16 @@ def _conversation(item: Any, known: _Known) -> ReadConversation:
             if remembers:
                 known.note(message, at)
             continue
-        text = _CITATION.sub("", _text(message.get("content") or {})).strip()
+        content, metadata = message.get("content") or {}, message.get("metadata") or {}
+        files = assets.of(content, metadata)
+        text = _CITATION.sub("", _text(content)).strip()
+        if files and text != IMAGE:
+            text = text.replace(IMAGE, "").strip() or IMAGE
         if not text:
             continue
         role = "user" if (message.get("author") or {}).get("role") == "user" else "assistant"
-        metadata = message.get("metadata") or {}
         model = metadata.get("model_slug") or item.get("default_model_slug") if role == "assistant" else None
-        messages.append(ReadMessage(str(message.get("id") or key), role, text, at, text_or_none(model)))  # type: ignore[arg-type]  # one of two words
+        messages.append(ReadMessage(str(message.get("id") or key), role, text, at, text_or_none(model), files))  # type: ignore[arg-type]  # one of two words
     elsewhere = sum(isinstance(node.get("message"), dict) for key, node in nodes.items() if key not in set(path))
     return ReadConversation(
         source_id=str(item.get("conversation_id") or item.get("id") or item.get("current_node") or next(iter(nodes))),
@@ -175,7 +181,7 @@ def _part(part: Any) -> str:
     if kind == "audio_transcription":
         return part.get("text") or ""
     if kind == "image_asset_pointer":
-        return "[image]"
+        return IMAGE
     return part.get("text") if isinstance(part.get("text"), str) else ""  # type: ignore[return-value]  # just checked
 
 

@@ -22,6 +22,7 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
+from webapp.transfer.readers.attached import of_text
 from webapp.transfer.sources import Refused, Upload
 
 _CONVERSATIONS = re.compile(r"(?:^|/)conversations\.json$")
@@ -29,7 +30,7 @@ _PROJECTS = re.compile(r"(?:^|/)projects(?:\.json|/[^/]+\.json)$")
 _MEMORIES = re.compile(r"(?:^|/)memories\.json$")
 _LARGE = 256 * 1024**2
 _ATTACHED = 20_000
-"""Characters of an attachment's text that stay in the message it came with."""
+"""Characters of an attachment's text that stay in the message it came with; a longer one is attached as a text file."""
 
 
 class Claude:
@@ -109,18 +110,21 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     blocks = row.get("content") if isinstance(row.get("content"), list) else []
     texts = [block["text"] for block in blocks or [] if isinstance(block, dict) and _is_text(block)]
     text = "\n\n".join(texts).strip() or text_or_none(row.get("text")) or ""
+    files = []
     for attached in row.get("attachments") or []:
         content = text_or_none(attached.get("extracted_content")) if isinstance(attached, dict) else None
         if content:
             title = attached.get("file_name") or "attachment"
-            text += f"\n\n[{title}]\n\n{content[:_ATTACHED]}" + ("…" if len(content) > _ATTACHED else "")
+            whole = of_text(content, title) if len(content) > _ATTACHED else None
+            files += [whole] if whole else []
+            text += f"\n\n[{title}]" if whole else f"\n\n[{title}]\n\n{content}"
     for file in row.get("files") or []:
         if isinstance(file, dict) and file.get("file_name"):
             text += f"\n\n[{file['file_name']}]"
     if not text.strip():
         return None
     role = "user" if row.get("sender") == "human" else "assistant"
-    return ReadMessage(key, role, text.strip(), instant(row.get("created_at")))  # type: ignore[arg-type]  # one of two words
+    return ReadMessage(key, role, text.strip(), instant(row.get("created_at")), None, files)  # type: ignore[arg-type]  # one of two words
 
 
 def _is_text(block: dict[str, Any]) -> bool:

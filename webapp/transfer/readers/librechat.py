@@ -8,6 +8,7 @@ from typing import Any
 from webapp.transfer.parts import (
     Part,
     ReadConversation,
+    ReadFile,
     ReadMessage,
     Unreadable,
     branch,
@@ -15,6 +16,7 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
+from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
 from webapp.transfer.sources import Upload
 
 
@@ -85,7 +87,20 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
         return None
     is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
-    return ReadMessage(key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model)
+    return ReadMessage(
+        key, "user" if is_user else "assistant", text, instant(row.get("createdAt")), model, list(_attached(row))
+    )
+
+
+def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
+    """Pictures in data URLs, and the text that was read of documents; other bytes are in no export."""
+    for part in map(mapped, listed(row.get("content"))):
+        image = part.get("image_url")
+        if found := of_url(mapped(image).get("url") if isinstance(image, dict) else image):
+            yield found
+    for item in map(mapped, listed(row.get("files"))):
+        if found := of_text(item.get("text"), item.get("filename")):
+            yield found
 
 
 def _parts(content: Any) -> Iterator[str]:

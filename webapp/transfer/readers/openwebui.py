@@ -9,6 +9,7 @@ from typing import Any
 from webapp.transfer.parts import (
     Part,
     ReadConversation,
+    ReadFile,
     ReadMessage,
     Unreadable,
     branch,
@@ -16,6 +17,7 @@ from webapp.transfer.parts import (
     newest_leaf,
     text_or_none,
 )
+from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
 from webapp.transfer.sources import Refused, Upload
 
 _HIDDEN = re.compile(r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?</details>", re.DOTALL)
@@ -97,7 +99,20 @@ def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     if not text or row.get("role") not in ("user", "assistant"):
         return None
     model = text_or_none(row.get("model")) if row["role"] == "assistant" else None
-    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model)
+    return ReadMessage(key, row["role"], text, instant(row.get("timestamp")), model, list(_attached(row)))
+
+
+def _attached(row: dict[str, Any]) -> Iterator[ReadFile]:
+    """Pictures in data URLs, and the text that was read of documents; other bytes are in no export."""
+    for part in listed(row.get("content")):
+        if found := of_url(mapped(mapped(part).get("image_url")).get("url")):
+            yield found
+    for item in map(mapped, listed(row.get("files"))):
+        inner = mapped(item.get("file"))
+        name = item.get("name") or inner.get("filename")
+        said = mapped(inner.get("data")).get("content") or item.get("content")
+        if found := of_url(item.get("url"), name) or of_text(said, name):
+            yield found
 
 
 def _output(items: Any) -> Iterator[str]:

@@ -1,0 +1,228 @@
+"""Files of imported conversations: found in each export, attached to their message, within the limits of uploads."""
+
+from __future__ import annotations
+
+import base64
+import io
+import zlib
+from struct import pack
+
+import pytest
+
+from tests.transfer.exports import chatgpt_conversation, claude_conversation, zipped
+from tests.transfer.test_imports import _bring, _said, _talks, _upload
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db
+from webapp.files import service as files
+from webapp.files.models import File, MessageFile
+from webapp.transfer import importing
+
+
+def png(shade: int = 0) -> bytes:
+    """A picture of one dot."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
+
+    head = chunk(b"IHDR", pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes([0, shade]))) + chunk(b"IEND", b"")
+
+
+def talk_with(number: int, *pointers: str, **metadata: object) -> dict:
+    """A ChatGPT conversation whose question shows pictures or carries files."""
+    talk = chatgpt_conversation(number)
+    message = talk["mapping"]["q1"]["message"]
+    pictures = [{"content_type": "image_asset_pointer", "asset_pointer": pointer} for pointer in pointers]
+    message["content"] = {"content_type": "multimodal_text", "parts": [*pictures, f"Question {number}"]}
+    message["metadata"] = metadata
+    return talk
+
+
+@pytest.fixture
+def export() -> bytes:
+    """An export with a picture under either kind of pointer, one called .dat, a document, and one that is missing."""
+    rows = [
+        talk_with(1, "file-service://file-AbC123", "sediment://file_00ff"),
+        talk_with(
+            2,
+            "file-service://file-Gone9",
+            attachments=[{"id": "file-Doc7", "name": "plan.md", "mime_type": "text/markdown"}, {"id": 7}, "x"],
+        ),
+    ]
+    return zipped(
+        {
+            "conversations.json": rows,
+            "file-AbC123-hive.png": png(1),
+            "user-x/file_00ff-1.dat": png(2),
+            "file-Doc7-plan.md": b"# Plan\nKeep bees.",
+            "file-Unused1-other.png": png(3),
+        }
+    )
+
+
+def _files_of(client, title):
+    talk = next(talk for talk in _talks(client) if talk["title"] == title)
+    page = client.get(f"/api/conversations/{talk['conversation_id']}").get_json()
+    return [
+        (message["content"], [file["name"] for file in (message["custom_payload"] or {}).get("files", ())])
+        for message in page["messages"]
+    ]
+
+
+def test_pictures_and_documents_of_chatgpt_are_attached_to_their_message(app, client, run_jobs, export):
+    done = _bring(client, run_jobs, export)
+    assert done["counts"]["conversations imported"] == 2
+    assert _files_of(client, "Talk 1")[0] == ("Question 1", ["hive.png", "1.png"])
+    assert _files_of(client, "Talk 2")[0] == ("Question 2", ["plan.md"])
+    with app.app_context():
+        rows = {row.name: row for row in db.session.query(File)}
+        assert rows.keys() == {"hive.png", "1.png", "plan.md"}
+        assert rows["1.png"].media_type == "image/png" and rows["plan.md"].pages == 1
+        assert db.session.query(Conversation).filter_by(has_files=True).count() == 2
+
+
+def test_a_picture_that_is_not_in_the_export_leaves_its_mark(client, run_jobs):
+    _bring(client, run_jobs, zipped({"conversations.json": [talk_with(1, "file-service://file-Gone9")]}))
+    (talk,) = _talks(client)
+    assert _said(client, talk["conversation_id"])[0] == ("user", "[image]\n\nQuestion 1")
+
+
+def test_a_picture_alone_is_a_message(client, run_jobs):
+    talk = talk_with(1, "sediment://file_00ff")
+    talk["mapping"]["q1"]["message"]["content"]["parts"].pop()
+    _bring(client, run_jobs, zipped({"conversations.json": [talk], "file_00ff-bee.png": png()}))
+    assert _files_of(client, "Talk 1")[0] == ("[image]", ["bee.png"])
+
+
+def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
+    monkeypatch.setattr(files, "MOST_FILES", 2)
+    done = _bring(client, run_jobs, export)
+    items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
+    reasons = [item["reason"] for item in items if item["kind"] == "conversation"]
+    assert reasons[0] is None and reasons[1].startswith("1 file was left out: plan.md: You have 2 files already.")
+    assert _files_of(client, "Talk 2")[0] == ("Question 2", [])
+
+
+def test_too_large_or_unreadable_files_are_left_out(app, client, run_jobs, monkeypatch):
+    settings = app.extensions["settings"]
+    monkeypatch.setitem(app.extensions, "settings", settings.model_copy(update={"max_file_bytes": 100_000}))
+    talk = talk_with(1, "file-service://file-Big1", "file-service://file-Odd2", "file-service://file-Zip3")
+    export = zipped(
+        {
+            "conversations.json": [talk],
+            "file-Big1-a.png": png() + bytes(100_000),
+            "file-Odd2-b.bin": b"\x00\x01\x02" * 50,
+            "file-Zip3-c.zip": b"PK\x03\x04 broken",
+        }
+    )
+    done = _bring(client, run_jobs, export)
+    (item,) = [
+        row
+        for row in client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
+        if row["kind"] == "conversation"
+    ]
+    assert item["outcome"] == "imported" and item["reason"].startswith("3 files were left out")
+    with app.app_context():
+        assert db.session.query(File).count() == 0
+
+
+def test_run_again_or_killed_between_nothing_is_doubled(app, client, run_jobs, monkeypatch, export):
+    made = _upload(client, export).get_json()
+    run_jobs()
+    client.post(f"/api/imports/{made['import_id']}/start", json={})
+    take = importing._take
+
+    def killed(*_args):
+        raise SystemExit
+
+    monkeypatch.setattr(importing, "_take", killed)
+    with app.app_context(), pytest.raises(SystemExit):
+        importing.run(made["import_id"])
+    monkeypatch.setattr(importing, "_take", take)
+    with app.app_context():
+        assert db.session.query(File).count() == 3
+        assert importing.run(made["import_id"]) == "done"
+        assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
+    _bring(client, run_jobs, export)
+    with app.app_context():
+        assert db.session.query(File).count() == db.session.query(MessageFile).count() == 3
+
+
+def test_what_is_not_taken_brings_no_files(app, client, run_jobs, export):
+    _bring(client, run_jobs, export, take=["memories"])
+    _bring(client, run_jobs, export, take=["conversations"], between={"from": "2030-01-01T00:00:00Z"})
+    with app.app_context():
+        assert db.session.query(File).count() == 0
+
+
+def test_undoing_takes_the_files_back_but_those_that_are_used(app, client, run_jobs, export):
+    mine = {"file": (io.BytesIO(png(1)), "hive.png")}
+    assert client.post("/api/files", data=mine, content_type="multipart/form-data").status_code == 201
+    done = _bring(client, run_jobs, export)
+    client.post(f"/api/imports/{done['import_id']}/undo", json={})
+    with app.app_context():
+        assert [row.name for row in db.session.query(File)] == ["hive.png"], "it was there before"
+
+
+def test_long_attachments_of_claude_are_attached_as_text(app, client, run_jobs):
+    talk = claude_conversation(1)
+    asked = next(row for row in talk["chat_messages"] if row["sender"] == "human")
+    asked["attachments"] = [
+        {"file_name": "short.txt", "extracted_content": "A short one."},
+        {"file_name": "report.pdf", "extracted_content": "Bees dance. " * 5_000},
+        {"file_name": "empty.pdf", "extracted_content": ""},
+        "nonsense",
+    ]
+    _bring(client, run_jobs, zipped({"conversations.json": [talk]}))
+    with app.app_context():
+        (row,) = db.session.query(File)
+        assert (row.name, row.status) == ("report.pdf.txt", "ready")
+        message = db.session.get(Message, db.session.query(MessageFile).one().message_id)
+        assert "A short one." in message.content and "[report.pdf]" in message.content
+        assert "Bees dance" not in message.content
+        assert db.session.query(MessageFile).one().mode == "search"
+
+
+def test_open_webui_and_librechat_bring_what_their_export_holds(app, client, run_jobs):
+    url = "data:image/png;base64," + base64.b64encode(png(9)).decode()
+    webui = [
+        {
+            "id": "w",
+            "title": "Web",
+            "chat": {
+                "history": {
+                    "currentId": "a",
+                    "messages": {
+                        "a": {
+                            "id": "a",
+                            "role": "user",
+                            "content": [{"type": "text", "text": "Look"}, {"image_url": {"url": url}}],
+                            "timestamp": 1_700_000_000,
+                            "files": [
+                                {"type": "file", "file": {"filename": "n.md", "data": {"content": "Notes on bees"}}},
+                                {"type": "image", "url": "https://elsewhere.example/x.png"},
+                                {"type": "image", "url": "data:image/png;base64,@@"},
+                                None,
+                            ],
+                        }
+                    },
+                }
+            },
+        }
+    ]
+    _bring(client, run_jobs, zipped({"chats.json": webui}))
+    assert _files_of(client, "Web") == [("Look", ["picture.png", "n.md"])]
+    libre = {
+        "conversationId": "l",
+        "title": "Libre",
+        "messages": [
+            {
+                "messageId": "m",
+                "isCreatedByUser": True,
+                "content": [{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {"url": url}}],
+                "files": [{"filename": "t.docx", "text": "What it said"}, {"filename": "none.bin"}],
+            }
+        ],
+    }
+    _bring(client, run_jobs, zipped({"libre.json": libre}))
+    assert _files_of(client, "Libre") == [("See", ["picture.png", "t.docx.txt"])]

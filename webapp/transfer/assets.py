@@ -1,0 +1,111 @@
+"""Files that come in with conversations: taken in as uploads are, within the same limits, and attached to messages."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.errors import DomainError
+from webapp.extensions import app_settings
+from webapp.files import service as files
+from webapp.files.kinds import safe_name
+from webapp.files.models import File, MessageFile
+from webapp.transfer.models import RestoredRow
+from webapp.transfer.parts import ReadConversation, ReadFile
+from webapp.transfer.sources import Refused, Upload
+
+BROUGHT = "file"
+WHOLE_TOKENS = 2_000
+"""A document of more is searched for each question, not put whole into prompts."""
+_ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
+
+
+@dataclass
+class Brought:
+    """The files of a conversation by the source id of their message, with how they are used; and what was left out."""
+
+    by_message: dict[str, dict[int, str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def reason(self) -> str:
+        """What was left out, in words; nothing where nothing was."""
+        if not self.left_out:
+            return ""
+        many = f"{len(self.left_out)} files were" if len(self.left_out) > 1 else "1 file was"
+        return f"{many} left out: {self.left_out[0]}"[:255]
+
+
+def bring(import_id: int, user_id: int, upload: Upload, part: ReadConversation) -> Brought:
+    """Take in the files of a conversation, each in a transaction of its own; one that is there already is used again,
+    so that nothing is doubled when a job is run twice."""
+    found = Brought()
+    for message in part.messages:
+        for file in message.files[: files.MOST_ATTACHED]:
+            try:
+                file_id, mode = _taken(import_id, user_id, upload, file)
+            except DomainError as error:
+                said = error.detail or (error.errors or [{}])[0].get("msg") or "It cannot be attached."
+                found.left_out.append(f"{file.name}: {said}")
+                continue
+            except (Refused, OSError, KeyError) as error:
+                found.left_out.append(f"{file.name}: {error}")
+                continue
+            found.by_message.setdefault(message.source_id, {})[file_id] = mode
+    return found
+
+
+def attach(conversation: Conversation, message: Message, wanted: dict[int, str]) -> None:
+    """Attach files to a message that was just written."""
+    names = files.attach(conversation.user_id, conversation.conversation_id, message.message_id, wanted)
+    message.custom_payload = {**(message.custom_payload or {}), "files": names}
+    conversation.has_files = True
+
+
+def take_back(user_id: int, import_id: int) -> None:
+    """Delete the files that an import brought and no message has any more."""
+    brought = select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == BROUGHT)
+    unused = select(File.file_id).where(
+        File.user_id == user_id, File.file_id.in_(brought), File.file_id.not_in(select(MessageFile.file_id))
+    )
+    for file_id in db.session.scalars(unused).all():
+        files.delete_file(user_id, file_id)
+
+
+def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tuple[int, str]:
+    """The id of a file, and whether prompts hold it whole. Raises DomainError, Refused."""
+    data = file.data
+    if data is None:
+        with upload.open(file.member or "") as member:
+            data = member.read(app_settings().max_file_bytes + 1)
+    name = _named(file.name, data)
+    with write_transaction():
+        there = db.session.scalar(
+            select(File)
+            .where(File.user_id == user_id, File.digest == hashlib.sha256(data).hexdigest(), File.name == name)
+            .limit(1)
+        )
+        row = there or files.take_in(user_id, name, data)
+        if there is None:
+            db.session.add(RestoredRow(import_id=import_id, kind=BROUGHT, old_id=row.file_id, new_id=row.file_id))
+        return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"
+
+
+def _named(name: str, data: bytes) -> str:
+    """A name that a file can have; ChatGPT calls some pictures .dat."""
+    safe = safe_name(name)
+    suffix = PurePosixPath(safe).suffix.lower()
+    if suffix in ("", ".dat"):
+        ending = next((ending for kind, ending in _ENDINGS.items() if _looks(kind, data)), "")
+        return safe.removesuffix(PurePosixPath(safe).suffix) + ending if ending else safe
+    return safe
+
+
+def _looks(kind: str, data: bytes) -> bool:
+    marks = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
+    return data[8:12] == b"WEBP" if kind == "image/webp" else data.startswith(marks[kind])
