@@ -11,7 +11,7 @@ import sys
 from bench.report import machine
 
 PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long")
-WITH_DATA = ("recall", "languages", "extraction")
+WITH_DATA = ("recall", "languages", "extraction", "duplicates")
 
 
 def main(names: list[str]) -> int:

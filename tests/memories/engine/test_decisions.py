@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.memories.worlds import NAME, NOON, QUOTES, VALUES, after, batches, current, fact, op, say, stored, worlds
@@ -433,6 +433,7 @@ def test_every_operation_has_exactly_one_outcome(state, batch):
     assert touched <= named | stale
 
 
+@example([("Oslo", 0.7), ("Lima", 0.6), ("Rome", 0.6), ("Rome", 0.7), ("Lima", 0.7)])
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(

@@ -119,7 +119,10 @@ def _contest(
     """Another value for a fact that is known: the person's later word wins if it is sure enough, and it shows."""
     standing = standing_of(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
-        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=current)
+        # It may have waited beside a value that was replaced since: what it disputes is the fact, not that value.
+        disputed = board.get(same.contradicts)
+        against = disputed if disputed is not None and disputed.slot == same.slot and same.slot else current
+        promoted = standing is Standing.REPLACES and may_leave_review(same, claim, policy, against=against)
         if promoted:
             board.supersede(current, same, claim)
         board.add_evidence(same, claim, clears_review=promoted)

@@ -12,6 +12,7 @@ import numpy as np
 
 from webapp.memories.engine.lifetimes import ask_again_on
 from webapp.memories.engine.likeness import Likeness, compare
+from webapp.memories.engine.policy import SAME_AT
 from webapp.text.canonical import canonical_statement
 
 
@@ -53,7 +54,7 @@ class HealthPolicy:
 
     stale_after: timedelta = timedelta(days=365)
     unused_after: timedelta = timedelta(days=60)
-    duplicate_similarity: float = 0.93
+    duplicate_similarity: float = SAME_AT
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from difflib import SequenceMatcher
 from enum import StrEnum
 
 import numpy as np
+
+from webapp.text.words import stems, words
 
 _NEGATION_WORDS = (
     "not no never without cannot cant dont doesnt didnt isnt arent wasnt wont wouldnt havent hasnt stopped quit "
@@ -17,6 +20,14 @@ _NEGATIONS = frozenset(_NEGATION_WORDS.split())
 _DISLIKES = frozenset(_DISLIKE_WORDS.split())
 _CJK_NEGATION = re.compile(r"不|没|沒|ない|ません|안 |않")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+_ALIKE = (
+    "like likes liked love loves loved enjoy enjoys enjoyed adore adores " + _DISLIKE_WORDS,
+    "live lives living reside resides",
+    "has have had own owns",
+)
+_SYNONYMS = {word: group.split()[0] for group in _ALIKE for word in group.split()}
 
 
 class Likeness(StrEnum):
@@ -39,13 +50,36 @@ def compare(left: str, right: str, similarity: float, same_at: float, opposed_at
     """Judge two statements by the similarity of their vectors and by what vectors are blind to.
 
     Vectors hardly see a "not", a number or a name, so those decide: the same but for a negation is a contradiction,
-    the same but for a name or number is another statement.
+    the same but for a name or number is another statement, and so is one with another word in the place of one.
     """
     if similarity < min(same_at, opposed_at) or _particulars(left) != _particulars(right):
         return Likeness.DIFFERENT
     if is_negative(left) != is_negative(right):
         return Likeness.OPPOSED if similarity >= opposed_at else Likeness.DIFFERENT
-    return Likeness.SAME if similarity >= same_at else Likeness.DIFFERENT
+    if similarity < same_at or swaps_a_word(left, right):
+        return Likeness.DIFFERENT
+    return Likeness.SAME
+
+
+def may_be_same(left: str, right: str, similarity: float, maybe_at: float) -> bool:
+    """Whether two statements may say the same in other words, which somebody has to read to tell."""
+    alike = similarity >= maybe_at and _particulars(left) == _particulars(right)
+    return alike and is_negative(left) == is_negative(right)
+
+
+def swaps_a_word(left: str, right: str) -> bool:
+    """Whether one statement has another word where the other has one: "bought a house", "sold a house".
+
+    Where words are not set apart, another character.
+    """
+    changes = SequenceMatcher(None, _terms(left), _terms(right), autojunk=False).get_opcodes()
+    return any(kind == "replace" for kind, *_ in changes)
+
+
+def _terms(statement: str) -> list[str]:
+    """The telling words, stemmed, without what turns them round; of words for liking and having one stands for all."""
+    plain = [word for word in words(statement) if word.replace("'", "") not in _NEGATIONS]
+    return stems([_SYNONYMS.get(word, word) for word in plain]) or plain
 
 
 def is_negative(statement: str) -> bool:

@@ -11,6 +11,14 @@ from webapp.memories.engine.state import KnownMemory, Moment
 _TOLERANCE = 1e-6
 
 
+SAME_AT = 0.84
+"""Cosine from which on two statements are one, if no word of one stands in the place of another (`likeness`). Fitted
+by `bench duplicates` on labelled pairs in 14 languages: of 68 that differ none is merged, of 61 that say the same 10.
+Without the rule about words no threshold will do: at .93, as it was, "lives in Busan" became "lives in Seoul"."""
+MAYBE_SAME_AT = 0.70
+"""Cosine from which on a pair is put before the model at night: 32 of the 61, and 29 others."""
+
+
 class Standing(StrEnum):
     """A later statement against the current one: it replaces it, waits for the user beside it, or yields to it."""
 
@@ -27,7 +35,7 @@ class Policy:
     min_importance: float = 0.2
     review_below: float = 0.6
     correction_at: float = 0.8
-    merge_similarity: float = 0.93
+    merge_similarity: float = SAME_AT
     contradiction_similarity: float = 0.85
     related_similarity: float = 0.35
     about_the_user: bool = True
