@@ -20,6 +20,10 @@ class ConfigError(RuntimeError):
     """A setting in the environment is missing or malformed; the message names it."""
 
 
+LOCAL_SERVERS = "Ollama=http://127.0.0.1:11434/v1,llama.cpp=http://127.0.0.1:8080/v1,LM Studio=http://127.0.0.1:1234/v1"
+"""Where these listen unless they are told otherwise."""
+
+
 class Settings(BaseModel):
     """Everything an installation can set; each field is read from the environment variable of its name in capitals."""
 
@@ -84,6 +88,9 @@ class Settings(BaseModel):
     model_request_timeout: float = Field(120.0, gt=0)
     model_retries: int = Field(2, ge=0, le=10)
     offline_model: bool = False
+    # Servers on this machine, name=address with commas between, offered to an admin while no model is connected
+    find_local_models: bool = True
+    local_model_servers: str = LOCAL_SERVERS
 
     # Embeddings: from the model server, from one of their own, or made in this process (about 200 MB of memory)
     embedder: Literal["server", "local", "multilingual"] = "server"
@@ -129,6 +136,14 @@ class Settings(BaseModel):
         if value and any(len(key.strip()) < MIN_SECRET for key in keys):
             raise ValueError(f"is shorter than {MIN_SECRET} characters; `openssl rand -hex 32` makes a good one")
         return value
+
+    @property
+    def local_servers(self) -> dict[str, str]:
+        """Model servers on this machine by name, as far as they are to be looked for."""
+        pairs = (item.partition("=") for item in self.local_model_servers.split(",") if "=" in item)
+        return (
+            {name.strip(): address.strip().rstrip("/") for name, _, address in pairs} if self.find_local_models else {}
+        )
 
     @property
     def sqlalchemy_url(self) -> str:

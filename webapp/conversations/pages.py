@@ -13,12 +13,13 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery
 from webapp.database import db
 from webapp.errors import Invalid
-from webapp.extensions import app_settings, this_app
+from webapp.extensions import this_app
 from webapp.forms import first_sentence, read_form, sentences
 from webapp.languages import calendar
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import language_of
+from webapp.models.catalogue import is_demonstration
 from webapp.rendering import reader_zone
 from webapp.spaces.choosing import chosen_space, remember_choice
 from webapp.validation import MAX_ID, MAX_TEXT_BYTES, parse_id
@@ -40,7 +41,7 @@ def _workspace() -> dict[str, Any]:
         "load_sidebar": lambda: presenting.sidebar(current_user_id(), count=LIST_LENGTH, space_id=_space_id()),
         "current_conversation_id": (request.view_args or {}).get("conversation_id"),
         "message_limit": MAX_TEXT_BYTES,
-        "offline_model": app_settings().offline_model,
+        "offline_model": is_demonstration(),
     }
 
 

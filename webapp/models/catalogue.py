@@ -66,6 +66,11 @@ def home_wins(settings: Settings) -> bool:
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
 
 
+def is_demonstration() -> bool:
+    """Whether replies come from the built-in rules, since no real model is there."""
+    return app_settings().offline_model and not catalogue.all()
+
+
 def offered_to(*, is_admin: bool) -> list[Offered]:
     """The models that somebody may choose, the one that is taken without a choice marked as the default."""
     settings = app_settings()

@@ -14,9 +14,9 @@ from webapp.extensions import app_settings
 from webapp.forms import first_sentence, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
-from webapp.models import service
+from webapp.models import nearby, service
 from webapp.models.api import run_test
-from webapp.models.catalogue import home_wins
+from webapp.models.catalogue import home_wins, is_demonstration
 from webapp.models.choosing import choices
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
 from webapp.problems import field_errors
@@ -25,11 +25,6 @@ from webapp.web import PageQuery, ViewResult
 blueprint = Blueprint("models_pages", __name__)
 
 LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})
-LOCAL = {
-    "Ollama": "http://127.0.0.1:11434/v1",
-    "llama.cpp": "http://127.0.0.1:8080/v1",
-    "LM Studio": "http://127.0.0.1:1234/v1",
-}
 
 
 @blueprint.app_context_processor
@@ -59,6 +54,33 @@ def create() -> ViewResult:
     db.session.commit()
     run_test(row.connection_id)
     return redirect(url_for(".show", connection_id=row.connection_id), 303)
+
+
+@blueprint.get("/admin/models/nearby")
+@admin_only
+def look_around() -> ViewResult:
+    """The servers on this machine that could be used; nothing where there is a model already. Fetched by the page."""
+    if not is_demonstration() or service.list_connections(PageQuery(limit=1)).items:
+        return ""
+    db.session.remove()  # nothing is held while they are asked
+    return render_template("models/_nearby.html", servers=nearby.look_around(app_settings().local_servers))
+
+
+@blueprint.post("/admin/models/nearby")
+@admin_only
+def use_nearby() -> ViewResult:
+    """Connect a server on this machine."""
+    places = app_settings().local_servers
+    try:
+        row = nearby.connect(places, request.form.get("name", ""), request.form.get("model", "")[:200])
+    except DomainError as error:
+        db.session.rollback()
+        flash(first_sentence(_said(error).values()) if isinstance(error, Invalid) else error.detail, "error")
+        return redirect(url_for("conversations_pages.new"), 303)
+    db.session.commit()
+    run_test(row.connection_id)
+    flash(_("Connected. Replies come from %(name)s now.", name=row.name), "message")
+    return redirect(url_for("conversations_pages.new"), 303)
 
 
 @blueprint.get("/admin/models/<int:connection_id>")
@@ -164,7 +186,7 @@ def _page(*, errors: dict[str, str] | None = None, values: dict[str, str] | None
         "models/index.html",
         connections=[(row, len(service.offers_of(row.connection_id))) for row in rows],
         home=app_settings() if home_wins(app_settings()) else None,
-        local=LOCAL,
+        local=app_settings().local_servers,
         errors=errors or {},
         values=values or {},
     )

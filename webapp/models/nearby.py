@@ -1,0 +1,71 @@
+"""Model servers that answer on their usual ports here, offered to an admin while no model is connected."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+
+from webapp.errors import Invalid, NotFound
+from webapp.models import service
+from webapp.models.models import ModelConnection
+from webapp.models.schemas import NewConnection, OfferFields
+
+SECONDS = 0.8
+MOST_BYTES = 1_000_000
+MOST_OFFERED = 20
+_NO_CHAT = ("embed", "rerank", "whisper", "tts", "bge-", "clip")
+"""In the names of models that cannot be talked to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """A server that answers, and its models for chat, as it names them."""
+
+    name: str
+    base_url: str
+    models: list[str]
+
+
+def look_around(places: Mapping[str, str]) -> list[Nearby]:
+    """The servers that answer within SECONDS, of these addresses by name; nothing may be open meanwhile."""
+    if not places:
+        return []
+    with ThreadPoolExecutor(len(places), thread_name_prefix="nearby") as pool:
+        answers = list(pool.map(_models_at, places.values()))
+    found = zip(places.items(), answers, strict=True)
+    return [Nearby(name, address, models) for (name, address), models in found if models is not None]
+
+
+def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection:
+    """Connect a server near by with its models for chat, this one as the default.
+
+    Raises NotFound for one that is not among these places or does not answer, Invalid for a model it does not have.
+    """
+    if name not in places:
+        raise NotFound("There is no such server.")
+    models = _models_at(places[name])
+    if models is None:
+        raise NotFound("The server does not answer any more.")
+    if model not in models:
+        raise Invalid.field("model", "is not one of this server's models")
+    others = [other for other in models if other != model][: MOST_OFFERED - 1]
+    offers = [OfferFields(model=model, is_default=True), *(OfferFields(model=other) for other in others)]
+    return service.create_connection(NewConnection(name=name, base_url=places[name], models=offers))
+
+
+def _models_at(address: str) -> list[str] | None:
+    """The models for chat of a server; None where none answers as one."""
+    # No proxy of the environment: this is about this machine.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{address}/models", timeout=SECONDS) as answer:
+            found: Any = json.loads(answer.read(MOST_BYTES))
+        names = [str(row["id"]) for row in found["data"]]
+    except (OSError, ValueError, KeyError, TypeError, HTTPException):
+        return None
+    return [name for name in names if name and len(name) <= 200 and not any(part in name.lower() for part in _NO_CHAT)]
