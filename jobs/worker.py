@@ -25,7 +25,7 @@ from flask import Flask
 from rq.serializers import JSONSerializer
 
 # Loaded before the fork. jobs.journeys is not: setting a PDF takes 20 MB of libraries, and is rare.
-from jobs import digests, documents, indexing, memories, schedule, summaries, titles, upkeep  # noqa: F401
+from jobs import digests, documents, indexing, mails, memories, schedule, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
 from jobs.working import PatientWorker
 from webapp.cli.launch.processes import take_forks_along

@@ -50,6 +50,14 @@ class Settings(BaseModel):
     oidc_groups_claim: str = "groups"
     oidc_admin_group: str = ""
     oidc_create: bool = True
+    # E-mail about accounts, and the address that links in it lead to
+    smtp_host: str = ""
+    smtp_port: int = Field(587, ge=1, le=65_535)
+    smtp_user: str = ""
+    smtp_password: str = ""
+    smtp_from: str = ""
+    smtp_tls: Literal["starttls", "tls", "none"] = "starttls"
+    site_url: str = ""
     session_max_days: int = Field(90, ge=1)
     # Hosts and networks within this one that webhooks and descriptions of programs may be at: 10.0.0.0/8, hooks.lan
     outbound_allow: str = ""

@@ -14,15 +14,10 @@ from flask_openapi3 import Info, OpenAPI
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from webapp import logs, problems, rendering, security, service_endpoints
-from webapp.accounts import auth
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
-from webapp.accounts.language_pages import blueprint as language_pages
-from webapp.accounts.oidc_pages import blueprint as oidc_pages
-from webapp.accounts.oidc_pages import init_oidc
-from webapp.accounts.pages import blueprint as accounts_pages
-from webapp.accounts.passkey_pages import blueprint as passkey_pages
-from webapp.accounts.proving_pages import blueprint as proving_pages
+from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
+from webapp.accounts.setup import init_accounts
 from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.feedback import blueprint as admin_feedback
 from webapp.admin.jobs_pages import blueprint as admin_jobs
@@ -200,9 +195,8 @@ def _extend(app: Flask, settings: Settings) -> None:
     logs.init_logs(app, settings)
     problems.init_errors(app)
     security.init_security(app)
-    auth.init_auth(app)
+    init_accounts(app, settings)
     init_audit()
-    init_oidc(app, settings)
     rendering.init_rendering(app)
     init_compression(app)
     init_chat(app, settings)
@@ -215,10 +209,7 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     init_digests(app)
     for pages in (
-        accounts_pages,
-        proving_pages,
-        passkey_pages,
-        oidc_pages,
+        *ACCOUNT_PAGES,
         audit_pages,
         conversations_pages,
         chat_pages,
@@ -246,7 +237,7 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (models_pages, usage_pages, files_pages, feedback_pages, mcp_pages, language_pages):
+    for pages in (models_pages, usage_pages, files_pages, feedback_pages, mcp_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)

@@ -55,6 +55,7 @@ class JobSpec:
 
 JOBS: dict[str, JobSpec] = {
     "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
+    "mail": JobSpec("jobs.mails.send_mail", Queue.TURN, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
     "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
     "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
     "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlalchemy import delete
 
-from webapp.accounts import closing, sessions
+from webapp.accounts import closing, mails, sessions
 from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
 from webapp.chat.recovery import recover_all
@@ -47,6 +47,7 @@ def sweep() -> dict[str, int]:
         "import": importing.owed("running"),
         "export": exporting.owed(),
         "delete_account": closing.owed(),
+        "mail": mails.owed(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
@@ -73,6 +74,7 @@ def purge() -> dict[str, int]:
         exporting.purge(at)
         closing.purge(at)
         sessions.purge()
+        mails.purge()
         oauth.purge(at)
         audit.purge(app_settings().audit_days)
         keys = rows_changed(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Boolean, ForeignKey, Index, LargeBinary, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
@@ -27,6 +27,28 @@ class User(Base):
     settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class AccountMail(Base):
+    """An e-mail about an account: asked for, sent, its link used. What the link holds follows from the row."""
+
+    __tablename__ = "account_mails"
+    __table_args__ = (
+        Index("ix_account_mails_email_kind", "email", "kind"),
+        {"mysql_charset": "utf8mb4", "mysql_engine": "InnoDB"},
+    )
+
+    mail_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    kind: Mapped[str] = mapped_column(Key(20))
+    email: Mapped[str] = mapped_column(Key(254))
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    auth_version: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
+    is_refused: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    used_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class UserSession(Base):

@@ -26,6 +26,7 @@ from webapp.accounts.scopes import WORDS as SCOPE_WORDS
 from webapp.accounts.site import has_users, registration_is_open
 from webapp.database import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
+from webapp.extensions import app_settings
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
@@ -95,6 +96,8 @@ def make_account() -> ViewResult:
     first = first_account()
     if first.asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
         return _register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
+    if app_settings().smtp_host and has_users():
+        raise Forbidden("Accounts are made by a link that is sent to you.")
     try:
         user = service.register(read_form(Registration))
         db.session.commit()
@@ -262,6 +265,9 @@ def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str
 
 
 def _register_form(errors: dict[str, str] | None = None) -> str:
+    if app_settings().smtp_host and has_users() and registration_is_open():
+        # Whether there is an account with an address is said to that address only.
+        return render_template("accounts/mail/register_mail.html", errors={}, values={})
     typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",
@@ -291,5 +297,6 @@ def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = 
         sessions=sessions.list_sessions(account.user_id, PageQuery(limit=SESSIONS_SHOWN)).items,
         this_session=_this_session(),
         two_step=second_factor.is_on(account.user_id),
+        verified=account.email_verified_at is not None,
         describe_agent=describe_agent,
     )

@@ -145,7 +145,7 @@ def change_email(user_id: int, data: EmailChange) -> User:
     user = _prove(user_id, data.password, "password")
     try:
         with db.session.begin_nested():
-            user.email = data.email
+            user.email, user.email_verified_at = data.email, None
             user.auth_version += 1
             db.session.flush()
     except IntegrityError:

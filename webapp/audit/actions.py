@@ -20,6 +20,7 @@ class Action(StrEnum):
     TWO_FACTOR_ON = "two_factor_on"
     TWO_FACTOR_OFF = "two_factor_off"
     RECOVERY_CODE_USED = "recovery_code_used"
+    EMAIL_VERIFIED = "email_verified"
     PASSKEY_ADDED = "passkey_added"
     PASSKEY_REMOVED = "passkey_removed"
     TOKEN_CREATED = "token_created"  # noqa: S105
@@ -56,6 +57,7 @@ WORDS: dict[str, str] = N_(
         Action.TWO_FACTOR_ON: "Turned on two-step sign-in",
         Action.TWO_FACTOR_OFF: "Turned off two-step sign-in",
         Action.RECOVERY_CODE_USED: "Used a recovery code",
+        Action.EMAIL_VERIFIED: "Confirmed the e-mail address",
         Action.PASSKEY_ADDED: "Added a passkey",
         Action.PASSKEY_REMOVED: "Removed a passkey",
         Action.TOKEN_CREATED: "Created a token",

@@ -53,6 +53,7 @@ NEVER = {
     "user_second_factors",
     "user_identities",
     "user_passkeys",
+    "account_mails",
     "audit_events",
     "site_settings",
     "spaces",

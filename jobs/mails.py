@@ -1,0 +1,12 @@
+"""E-mail about accounts, after the request that asked for it was committed."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp.accounts import mails
+
+
+@job("mail")
+def send_mail(mail_id: int) -> str:
+    """Send it, unless it was sent; how that ended."""
+    return mails.send(mail_id)

@@ -1,0 +1,311 @@
+"""E-mail about accounts against a real SMTP server: joining, a new password, a confirmed address, an invitation."""
+
+from __future__ import annotations
+
+import email
+import re
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from email.message import Message
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from flask import Flask
+from flask.testing import FlaskClient
+from sqlalchemy import select, text, update
+
+from tests.support.people import Person, csrf_token, post_form
+from tests.support.processes import free_port
+from webapp import upkeep
+from webapp.accounts import mails
+from webapp.accounts.mail_pages import init_mail
+from webapp.accounts.mail_texts import KINDS, compose
+from webapp.accounts.models import AccountMail, User
+from webapp.audit.models import AuditEvent
+from webapp.config import ConfigError, Settings
+from webapp.database import db, now, write_transaction
+from webapp.mailing import MailAway, send
+
+GOOD = "a heron on the tide mill"
+SITE = "https://chat.example.org"
+Jobs = Callable[..., Any]
+
+
+class Postman:
+    """What an SMTP server does with a message: keeps it, or answers something else."""
+
+    def __init__(self) -> None:
+        self.letters: list[Message] = []
+        self.answer = ""
+
+    async def handle_RCPT(self, _server: Any, _session: Any, envelope: Any, address: str, _options: Any) -> str:
+        if self.answer:
+            return self.answer
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Any) -> str:
+        self.letters.append(email.message_from_bytes(envelope.content))
+        return "250 OK"
+
+
+@pytest.fixture
+def postman(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postman]:
+    """A mail server, and an application that uses it."""
+    found = Postman()
+    controller = Controller(found, hostname="127.0.0.1", port=free_port())
+    controller.start()
+    given = {"smtp_host": "127.0.0.1", "smtp_port": controller.port, "smtp_tls": "none", "site_url": SITE}
+    settings = app.extensions["settings"].model_copy(update={**given, "smtp_from": "Commonplace <chat@example.org>"})
+    monkeypatch.setitem(app.extensions, "settings", settings)
+    init_mail(app, settings)
+    _forget_templates(app)
+    yield found
+    controller.stop()
+    app.jinja_env.globals["sends_mail"] = False
+    _forget_templates(app)
+
+
+def _forget_templates(app: Flask) -> None:
+    if app.jinja_env.cache is not None:
+        app.jinja_env.cache.clear()
+
+
+def link(letter: Message) -> str:
+    """The path of the link in a letter."""
+    found = re.search(rf"^{SITE}(/\S*)\s*$", str(letter.get_payload(decode=True), "utf-8"), re.MULTILINE)
+    assert found, letter
+    return found[1]
+
+
+def wait(run_jobs: Jobs, postman: Postman, count: int = 1) -> Message:
+    run_jobs()
+    assert len(postman.letters) == count
+    return postman.letters[-1]
+
+
+def ask(browser: FlaskClient, address: str, path: str = "/register/mail", page: str = "/register") -> Any:
+    return post_form(browser, path, page, email=address)
+
+
+def test_without_mail_everything_is_as_it_was(anonymous: FlaskClient, user: Person) -> None:
+    assert 'name="password"' in anonymous.get("/register").text
+    assert "Forgot" not in anonymous.get("/login").text
+    for path in ("/forgot-password", "/join", "/reset-password", "/verify-email"):
+        assert anonymous.get(path).status_code == 404
+
+
+def test_the_first_account_is_made_as_before(postman: Postman, anonymous: FlaskClient) -> None:
+    form = {"name": "Ada", "email": "ada@example.org", "password": GOOD}
+    assert post_form(anonymous, "/register", "/register", **form).status_code == 303
+
+
+def test_joining_by_a_link(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person], app: Flask
+) -> None:
+    make_user(is_admin=True)
+    assert 'name="password"' not in anonymous.get("/register").text
+    sent = ask(anonymous, "New@Example.org")
+    assert sent.status_code == 200 and "Look at your mail" in sent.text
+    letter = wait(run_jobs, postman)
+    assert letter["To"] == "new@example.org" and letter["Auto-Submitted"] == "auto-generated"
+    path = link(letter)
+    assert "new@example.org" in anonymous.get(path).text
+    weak = post_form(anonymous, path, path, name="New", password="password1")
+    assert weak.status_code == 422 and "too common" in weak.text
+    assert post_form(anonymous, path, path, name="New", password=GOOD).status_code == 303
+    assert "new@example.org" in anonymous.get("/settings").text
+    assert app.test_client().get(path).status_code == 410
+    with app.app_context():
+        user = db.session.scalars(select(User).where(User.email == "new@example.org")).one()
+        assert user.email_verified_at is not None and not user.is_admin
+
+
+def test_registering_reveals_no_account(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
+) -> None:
+    there, free = ask(anonymous, user.email), ask(anonymous, "free@example.org")
+    assert there.status_code == free.status_code == 200
+    assert _bare(there.text) == _bare(free.text)
+    run_jobs()
+    told = {letter["To"]: letter["Subject"] for letter in postman.letters}
+    assert told == {
+        user.email: "You already have an account on Commonplace",
+        "free@example.org": "Your account on Commonplace",
+    }
+    # Nor does the form that makes accounts where no mail is sent.
+    token = csrf_token(anonymous.get("/register").text)
+    form = {"name": "x", "email": user.email, "password": GOOD, "csrf_token": token}
+    assert anonymous.post("/register", data=form).status_code == 403
+    unknown = ask(anonymous, "nobody@example.org", "/forgot-password", "/forgot-password")
+    known = ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    assert _bare(unknown.text) == _bare(known.text)
+
+
+def _bare(page: str) -> str:
+    return re.sub(r'(csrf_token" value|X-CSRFToken": )="?[^"]*|"X-CSRFToken": "[^"]*"', "", page)
+
+
+def test_closed_registration_sends_nothing(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, login: Callable[..., FlaskClient], make_user: Any
+) -> None:
+    admin = login(make_user(is_admin=True))
+    post_form(admin, "/admin/registration", "/admin", open="0")
+    token = csrf_token(anonymous.get("/login").text)
+    refused = anonymous.post("/register/mail", data={"email": "a@example.org", "csrf_token": token})
+    assert refused.status_code == 403
+    run_jobs()
+    assert postman.letters == []
+
+
+def test_a_forgotten_password(
+    postman: Postman,
+    anonymous: FlaskClient,
+    run_jobs: Jobs,
+    user: Person,
+    login: Callable[..., FlaskClient],
+    app: Flask,
+) -> None:
+    elsewhere = login(user)
+    ask(anonymous, user.email.upper(), "/forgot-password", "/forgot-password")
+    path = link(wait(run_jobs, postman))
+    done = post_form(anonymous, path, path, password="quite another long one")
+    assert done.status_code == 303 and done.location == "/login"
+    assert elsewhere.get("/settings").status_code == 303, "every session ends"
+    signed_in = post_form(anonymous, "/login", "/login", email=user.email, password="quite another long one")
+    assert signed_in.status_code == 303
+    assert post_form(anonymous, path, "/settings", password="and a third long one").status_code == 410
+
+
+def test_a_link_dies_with_a_new_password_its_time_and_any_change(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
+) -> None:
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    path = link(wait(run_jobs, postman))
+    assert anonymous.get(path).status_code == 200
+    for spoiled in (
+        path[:-1] + ("0" if path[-1] != "0" else "1"),
+        "/reset-password",
+        path + "0",
+        "/reset-password?token=é.x",
+    ):
+        assert anonymous.get(spoiled).status_code == 410
+    assert anonymous.get(path.replace("/reset-password", "/join")).status_code == 410
+    with app.app_context(), write_transaction():
+        db.session.execute(update(User).values(auth_version=User.auth_version + 1))
+    assert anonymous.get(path).status_code == 410
+    with app.app_context(), write_transaction():
+        db.session.execute(update(User).values(auth_version=User.auth_version - 1))
+        db.session.execute(update(AccountMail).values(created_at=now() - timedelta(hours=2)))
+    assert anonymous.get(path).status_code == 410
+
+
+def test_confirming_an_address(
+    postman: Postman, run_jobs: Jobs, user: Person, login: Callable[..., FlaskClient], app: Flask
+) -> None:
+    browser = login(user)
+    assert "confirm this address" in browser.get("/settings").text
+    assert post_form(browser, "/settings/verify-email", "/settings").status_code == 303
+    path = link(wait(run_jobs, postman))
+    assert app.test_client().get(path).status_code == 200
+    assert "confirm this address" in browser.get("/settings").text, "looking at it is not enough"
+    assert post_form(app.test_client(), path, path).status_code == 303
+    assert "confirm this address" not in browser.get("/settings").text
+    with app.app_context():
+        events = db.session.scalars(select(AuditEvent.action).where(AuditEvent.user_id == user.user_id)).all()
+    assert "email_verified" in events
+
+
+def test_inviting_while_registration_is_closed(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, login: Any, make_user: Callable[..., Person]
+) -> None:
+    boss, friend = make_user(is_admin=True, name="Ada"), make_user()
+    admin = login(boss)
+    post_form(admin, "/admin/registration", "/admin", open="0")
+    assert post_form(login(friend), "/admin/invitations", "/settings", email="x@example.org").status_code == 403
+    assert post_form(admin, "/admin/invitations", "/admin/users", email=friend.email).status_code == 303
+    assert "already has an account" in admin.get("/admin/users").text
+    assert post_form(admin, "/admin/invitations", "/admin/users", email="guest@example.org").status_code == 303
+    letter = wait(run_jobs, postman)
+    assert "Ada invites you" in str(letter.get_payload(decode=True), "utf-8")
+    path = link(letter)
+    assert post_form(anonymous, path, path, name="Guest", password=GOOD).status_code == 303
+
+
+def test_nobody_is_flooded(postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person) -> None:
+    for _ in range(mails.PER_HOUR + 3):
+        assert ask(anonymous, user.email, "/forgot-password", "/forgot-password").status_code == 200
+    wait(run_jobs, postman, mails.PER_HOUR)
+
+
+def test_a_server_that_is_away_gets_it_later_and_once(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
+) -> None:
+    postman.answer = "451 try later"
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    run_jobs(failures=True)
+    assert postman.letters == []
+    postman.answer = ""
+    with app.app_context():
+        (mail_id,) = db.session.scalars(select(AccountMail.mail_id)).all()
+        with write_transaction():
+            db.session.execute(update(AccountMail).values(created_at=AccountMail.created_at))
+        for ended in ("sent", "nothing to do"):
+            with write_transaction():
+                assert mails.send(mail_id) == ended
+    assert len(postman.letters) == 1
+
+
+def test_a_job_that_was_lost_is_found_by_the_sweep(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
+) -> None:
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    app.extensions["redis"].flushdb()
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(update(AccountMail).values(created_at=now() - timedelta(minutes=5)))
+        upkeep.sweep()
+    wait(run_jobs, postman)
+
+
+def test_an_address_that_is_refused_for_good_is_not_tried_again(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, user: Person, app: Flask
+) -> None:
+    postman.answer = "550 no such user"
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    run_jobs()
+    with app.app_context():
+        mail = db.session.scalars(select(AccountMail)).one()
+        assert mail.is_refused and mail.sent_at is not None and mails.owed() == []
+
+
+def test_old_rows_are_purged(postman: Postman, anonymous: FlaskClient, user: Person, app: Flask) -> None:
+    ask(anonymous, user.email, "/forgot-password", "/forgot-password")
+    with app.app_context():
+        with write_transaction():
+            db.session.execute(update(AccountMail).values(created_at=now() - timedelta(days=31)))
+        upkeep.purge()
+        assert db.session.scalar(text("SELECT COUNT(*) FROM account_mails")) == 0
+
+
+@pytest.mark.parametrize("lacking", ["smtp_from", "site_url"])
+def test_what_is_missing_to_send_mail_is_said_at_the_start(app: Flask, lacking: str) -> None:
+    given = {"smtp_host": "mail", "smtp_from": "a@example.org", "site_url": SITE, lacking: ""}
+    with pytest.raises(ConfigError, match=lacking.upper()):
+        init_mail(app, Settings(**given))
+    app.jinja_env.globals["sends_mail"] = False
+
+
+def test_a_server_that_is_not_there() -> None:
+    settings = Settings(smtp_host="127.0.0.1", smtp_port=9, smtp_from="a@example.org", smtp_tls="none")
+    with pytest.raises(MailAway) as raised:
+        send(settings, "secret@example.org", "s", "t")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_mail_is_plain_and_says_what_to_do(kind: str) -> None:
+    written = compose(kind, SITE + "/", "1.token")
+    assert f"{SITE}/" in written.body and "\n" not in written.subject and "nothing" in written.body
+    assert ("1.token" in written.body) == (kind != "known")

@@ -1,0 +1,233 @@
+"""Pages that e-mail about accounts leads to: joining, a new password, a confirmed address. None without SMTP."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from flask import Blueprint, Flask, flash, redirect, render_template, request, url_for
+from pydantic import BaseModel, ConfigDict
+
+from webapp.accounts import auth, mails
+from webapp.accounts.access import admin_only
+from webapp.accounts.auth import current_user_id, public, recently_proved, signed_in
+from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
+from webapp.accounts.mails import LinkGone
+from webapp.accounts.passwords import complaint
+from webapp.accounts.schemas import Email, Password, PersonName
+from webapp.accounts.site import registration_is_open
+from webapp.config import ConfigError, Settings
+from webapp.database import db
+from webapp.errors import Forbidden, Invalid, NotFound, TooMany
+from webapp.forms import read_form, sentences
+from webapp.languages.speaking import gettext as _
+from webapp.web import ViewResult
+
+blueprint = Blueprint("mail_pages", __name__)
+
+LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
+
+
+class Address(BaseModel):
+    """Where a mail is to go."""
+
+    model_config = ConfigDict(extra="forbid")
+    email: Email
+
+
+class Choice(BaseModel):
+    """What somebody who followed a link chooses."""
+
+    model_config = ConfigDict(extra="forbid")
+    password: Password
+    name: PersonName = ""
+
+
+def init_mail(app: Flask, settings: Settings) -> None:
+    """Say to templates whether mail is sent. Raises ConfigError for what is missing to send it."""
+    app.jinja_env.globals["sends_mail"] = bool(settings.smtp_host)
+    if not settings.smtp_host:
+        return
+    if "@" not in settings.smtp_from:
+        raise ConfigError("SMTP_FROM: is to be the address that mail comes from, as SMTP_HOST is set")
+    if not settings.site_url.startswith(("http://", "https://")):
+        # From a request anybody could choose the address that a link with a secret leads to.
+        raise ConfigError(
+            "SITE_URL: is to be the address of the site, for links in mail, such as https://chat.example.org"
+        )
+
+
+@blueprint.before_request
+def _only_with_mail() -> None:
+    if not mails.is_set_up():
+        raise NotFound("There is nothing at this address.")
+
+
+@blueprint.post("/register/mail")
+@public
+def ask_to_join() -> ViewResult:
+    """Send a link for a new account, or the news that there is one, to the address; the answer is the same."""
+    auth.count_attempt("mail", request.form.get("email", ""))
+    if not registration_is_open():
+        raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
+    try:
+        mails.ask_to_join(read_form(Address).email)
+    except Invalid as error:
+        return _render("register_mail", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
+    db.session.commit()
+    return _render("mail_sent", what=JOIN)
+
+
+@blueprint.get("/forgot-password")
+@public
+def forgot() -> ViewResult:
+    """The form for a forgotten password."""
+    return _render("forgot", errors={}, values={})
+
+
+@blueprint.post("/forgot-password")
+@public
+def ask_for_reset() -> ViewResult:
+    """Send a link if there is such an account; the answer is the same if there is none."""
+    auth.count_attempt("mail", request.form.get("email", ""))
+    try:
+        mails.ask_for_reset(read_form(Address).email)
+    except Invalid as error:
+        return _render("forgot", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
+    db.session.commit()
+    return _render("mail_sent", what=RESET)
+
+
+@blueprint.get("/join")
+@public
+def join() -> ViewResult:
+    """The form for the account that was asked for."""
+    return _form(JOIN)
+
+
+@blueprint.post("/join")
+@public
+def make_account() -> ViewResult:
+    """Make the account and sign in."""
+    auth.count_attempt("link", "")
+    try:
+        choice = _choice(JOIN)
+        user = mails.join(_token(), choice.name, choice.password)
+    except Invalid as error:
+        db.session.rollback()
+        return _choose(JOIN, sentences(error, LABELS, otherwise="password")), 422
+    except LinkGone as error:
+        return _gone(error)
+    db.session.commit()
+    auth.start_session(user)
+    return redirect(url_for("conversations_pages.new"), 303)
+
+
+@blueprint.get("/reset-password")
+@public
+def reset_form() -> ViewResult:
+    """The form for a new password."""
+    return _form(RESET)
+
+
+@blueprint.post("/reset-password")
+@public
+def reset() -> ViewResult:
+    """Set the password; one signs in with it, and with the second step where that is on."""
+    auth.count_attempt("link", "")
+    try:
+        mails.reset(_token(), _choice(RESET).password)
+    except Invalid as error:
+        db.session.rollback()
+        return _choose(RESET, sentences(error, LABELS, otherwise="password")), 422
+    except LinkGone as error:
+        return _gone(error)
+    db.session.commit()
+    flash(_("The password is changed. Sign in with it."))
+    return redirect(url_for("accounts_pages.login"), 303)
+
+
+@blueprint.get("/verify-email")
+@public
+def verify_form() -> ViewResult:
+    """A button rather than a link that does it: programs that look through mail follow links."""
+    return _form(VERIFY)
+
+
+@blueprint.post("/verify-email")
+@public
+def verify() -> ViewResult:
+    """The address is confirmed."""
+    auth.count_attempt("link", "")
+    try:
+        mails.verify(_token())
+    except LinkGone as error:
+        return _gone(error)
+    db.session.commit()
+    flash(_("Your e-mail address is confirmed."))
+    return redirect(url_for("accounts_pages.settings"), 303)
+
+
+@blueprint.post("/settings/verify-email")
+@signed_in(session_only=True)
+def ask_to_verify() -> ViewResult:
+    """Send the link that confirms one's address."""
+    try:
+        mails.ask_to_verify(current_user_id())
+        db.session.commit()
+        flash(_("A link is on its way to your address."))
+    except TooMany as error:
+        db.session.rollback()
+        flash(error.detail)
+    return redirect(url_for("accounts_pages.settings"), 303)
+
+
+@blueprint.post("/admin/invitations")
+@admin_only
+@recently_proved
+def invite() -> ViewResult:
+    """Invite somebody by mail."""
+    try:
+        email = read_form(Address).email
+        mails.invite(current_user_id(), email)
+        db.session.commit()
+        flash(_("An invitation is on its way to %(email)s.", email=email))
+    except (Invalid, TooMany) as error:
+        db.session.rollback()
+        said = sentences(error, LABELS, otherwise="email").get("email") if isinstance(error, Invalid) else error.detail
+        flash(str(said))
+    return redirect(url_for("admin_pages.users"), 303)
+
+
+def _token() -> str:
+    return request.args.get("token", "")[:200]
+
+
+def _choice(kind: str) -> Choice:
+    """What was chosen, if the link is good and the password good enough. Raises Invalid, LinkGone."""
+    email = mails.check(kind, _token()).email
+    choice = read_form(Choice)
+    if found := complaint(choice.password, email):
+        raise Invalid.field("password", found)
+    return choice
+
+
+def _form(kind: str) -> ViewResult:
+    try:
+        return _choose(kind)
+    except LinkGone as error:
+        return _gone(error)
+
+
+def _choose(kind: str, errors: dict[str, str] | None = None) -> str:
+    mail = mails.check(kind, _token())
+    values = SimpleNamespace(name=request.form.get("name", ""))
+    return _render("choose", kind=kind, email=mail.email, errors=errors or {}, values=values, token=_token())
+
+
+def _gone(error: LinkGone) -> ViewResult:
+    db.session.rollback()
+    return _render("link_gone", said=_(error.detail)), 410
+
+
+def _render(name: str, **shown: object) -> str:
+    return render_template(f"accounts/mail/{name}.html", **shown)

@@ -1,0 +1,204 @@
+"""E-mail about accounts: asked for inside a transaction, sent by a job after it, and what the links in them allow.
+
+A link's token follows from its row and SECRET_KEY: nothing in the database opens anything, and a mail that is sent
+again carries the same link. It works once, for a time, and not after the password has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+from datetime import timedelta
+
+from flask import current_app
+from sqlalchemy import delete, func, select
+
+from webapp import mailing
+from webapp.accounts import service, signals
+from webapp.accounts.mail_texts import HOURS, JOIN, KNOWN, RESET, VERIFY, compose
+from webapp.accounts.models import AccountMail, User
+from webapp.accounts.schemas import Registration
+from webapp.database import db, get_or_raise, now, rows_changed
+from webapp.errors import DomainError, Invalid, NotFound, TooMany
+from webapp.extensions import app_settings
+from webapp.languages.marks import N_
+from webapp.queueing import enqueue_after_commit
+
+log = logging.getLogger(__name__)
+
+PER_HOUR = 5
+"""Mails of one kind that an address gets at most in an hour, whoever asks for them."""
+KEPT_DAYS = 30
+OWED_HOURS = 24
+
+
+class LinkGone(DomainError):
+    """A link in a mail opens nothing: it was used, is too old, or never was."""
+
+    status, title = 410, N_("This link does not work any more")
+
+    def __init__(self) -> None:
+        super().__init__(N_("This link was used already or is too old. Ask for a new one."))
+
+
+def is_set_up() -> bool:
+    """Whether this installation sends mail."""
+    return bool(app_settings().smtp_host)
+
+
+def ask_to_join(email: str) -> None:
+    """Somebody wants an account with this address: the answer goes there, and says nothing here."""
+    _request(KNOWN if _account(email) else JOIN, email, None)
+
+
+def invite(admin_id: int, email: str) -> None:
+    """Invite somebody to an account, whether or not registration is open. Raises Invalid, TooMany."""
+    if _account(email):
+        raise Invalid.field("email", "already has an account")
+    if _request(JOIN, email, None, invited_by=admin_id) is None:
+        raise TooMany("This address has had enough mail for now. Try again in an hour.", retry_after=3_600)
+
+
+def ask_for_reset(email: str) -> None:
+    """Somebody forgot their password: if there is such an account, its address gets a link."""
+    if (user := _account(email)) is not None and user.is_active:
+        _request(RESET, user.email, user)
+
+
+def ask_to_verify(user_id: int) -> None:
+    """Send the user a link that shows that their address is theirs. Raises TooMany."""
+    user = service.get_user(user_id)
+    if user.email_verified_at is None and _request(VERIFY, user.email, user) is None:
+        raise TooMany("You have had several of these mails. Try again in an hour.", retry_after=3_600)
+
+
+def send(mail_id: int) -> str:
+    """Send a mail unless it was sent; how that ended. Nothing is open meanwhile. Raises MailAway."""
+    mail = get_or_raise(AccountMail, mail_id)
+    if mail.sent_at is not None or mail.used_at is not None or _is_late(mail):
+        return "nothing to do"
+    settings = app_settings()
+    inviter = db.session.get(User, mail.invited_by) if mail.invited_by else None
+    name = (inviter.name or inviter.email) if inviter else ""
+    text = compose(mail.kind, settings.site_url, token_of(mail), name)
+    to = mail.email
+    db.session.rollback()
+    try:
+        mailing.send(settings, to, text.subject, text.body)
+        ended = "sent"
+    except mailing.MailRefused as error:
+        log.warning("mail refused", extra={"mail_id": mail_id, "error": str(error)})
+        ended = "refused"
+    mail = get_or_raise(AccountMail, mail_id)
+    mail.sent_at, mail.is_refused = now(), ended == "refused"
+    db.session.flush()
+    return ended
+
+
+def owed() -> list[int]:
+    """Mails that were asked for a while ago and not sent."""
+    at = now()
+    statement = select(AccountMail.mail_id).where(
+        AccountMail.sent_at.is_(None),
+        AccountMail.created_at > at - timedelta(hours=OWED_HOURS),
+        AccountMail.created_at < at - timedelta(seconds=30),
+    )
+    return list(db.session.scalars(statement.limit(1_000)))
+
+
+def purge() -> int:
+    """Delete what was asked for long ago; how many."""
+    return rows_changed(delete(AccountMail).where(AccountMail.created_at < now() - timedelta(days=KEPT_DAYS)))
+
+
+def check(kind: str, token: str) -> AccountMail:
+    """The mail whose link was followed. Raises LinkGone for one that was used, is too old, or never was."""
+    number, _, _ = token.partition(".")
+    mail = (
+        db.session.get(AccountMail, int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    )
+    right = mail is not None and hmac.compare_digest(token_of(mail).encode(), token.encode("utf-8", "replace"))
+    if mail is None or not right or mail.kind != kind or mail.used_at is not None or _is_late(mail):
+        raise LinkGone()
+    if mail.user_id is not None:
+        user = db.session.get(User, mail.user_id)
+        if user is None or not user.is_active or user.auth_version != mail.auth_version or user.email != mail.email:
+            raise LinkGone()
+    return mail
+
+
+def join(token: str, name: str, password: str) -> User:
+    """The account that was asked for, with a verified address. Raises LinkGone, Invalid."""
+    mail = _use(JOIN, token)
+    user = service.create_user(Registration(email=mail.email, name=name, password=password))
+    user.email_verified_at = now()
+    db.session.flush()
+    return user
+
+
+def reset(token: str, password: str) -> User:
+    """A new password for whoever can read the mail; every session of theirs ends. Raises LinkGone, Invalid."""
+    mail = _use(RESET, token)
+    if mail.user_id is None:
+        raise NotFound("There is no such account.")
+    user = service.reset_password(mail.user_id, password)
+    user.email_verified_at = now()
+    db.session.flush()
+    return user
+
+
+def verify(token: str) -> User:
+    """The address is the user's. Raises LinkGone."""
+    mail = _use(VERIFY, token)
+    user = service.get_user(mail.user_id or 0)
+    user.email_verified_at = now()
+    signals.note(user.user_id, "email_verified")
+    db.session.flush()
+    return user
+
+
+def token_of(mail: AccountMail) -> str:
+    """The token in the link of a mail."""
+    said = f"{mail.mail_id}|{mail.kind}|{mail.email}|{mail.auth_version}|{mail.created_at.isoformat()}"
+    digest = hmac.new(str(current_app.config["SECRET_KEY"]).encode(), b"mail|" + said.encode(), hashlib.sha256)
+    return f"{mail.mail_id}.{digest.hexdigest()[:43]}"
+
+
+def _use(kind: str, token: str) -> AccountMail:
+    """The mail, used up; of two who use it at once one comes too late."""
+    mail = check(kind, token)
+    db.session.refresh(mail, with_for_update=True)
+    if mail.used_at is not None:
+        raise LinkGone()
+    mail.used_at = now()
+    db.session.flush()
+    return mail
+
+
+def _request(kind: str, email: str, user: User | None, *, invited_by: int | None = None) -> int | None:
+    """Ask for a mail, sent after the commit; None where the address has had enough."""
+    lately = select(func.count()).where(
+        AccountMail.email == email, AccountMail.kind == kind, AccountMail.created_at > now() - timedelta(hours=1)
+    )
+    if (db.session.scalar(lately) or 0) >= PER_HOUR:
+        return None
+    mail = AccountMail(
+        kind=kind,
+        email=email,
+        user_id=user.user_id if user else None,
+        auth_version=user.auth_version if user else 0,
+        invited_by=invited_by,
+    )
+    db.session.add(mail)
+    db.session.flush()
+    enqueue_after_commit("mail", mail_id=mail.mail_id)
+    return mail.mail_id
+
+
+def _is_late(mail: AccountMail) -> bool:
+    return mail.created_at < now() - timedelta(hours=HOURS[mail.kind])
+
+
+def _account(email: str) -> User | None:
+    return db.session.scalar(select(User).where(User.email == email))
