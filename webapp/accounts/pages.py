@@ -93,8 +93,7 @@ def register() -> ViewResult:
 def make_account() -> ViewResult:
     """Create an account and sign in with it."""
     auth.count_attempt("register", request.form.get("email", ""))
-    first = first_account()
-    if first.asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
+    if (first := first_account()).asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
         return _register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
     if app_settings().smtp_host and has_users():
         raise Forbidden("Accounts are made by a link that is sent to you.")
@@ -171,8 +170,9 @@ def appearance() -> ViewResult:
         raise Invalid("There is no such theme.")
     service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
     db.session.commit()
-    done = ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
-    response = make_response(done)
+    response = make_response(
+        ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
+    )
     response.set_cookie("theme", theme, max_age=THEME_COOKIE_SECONDS, samesite="Lax")
     return response
 
