@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from webapp.accounts import auth, second_factor, service, sessions, tokens
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
+from webapp.accounts.entrance import login_form, register_form
 from webapp.accounts.first import first_account
 from webapp.accounts.proving_pages import ask_for_code
 from webapp.accounts.schemas import (
@@ -23,7 +24,7 @@ from webapp.accounts.schemas import (
     SettingsChanges,
 )
 from webapp.accounts.scopes import WORDS as SCOPE_WORDS
-from webapp.accounts.site import has_users, registration_is_open
+from webapp.accounts.site import has_users
 from webapp.database import db
 from webapp.errors import Forbidden, Invalid, Unauthenticated
 from webapp.extensions import app_settings
@@ -52,7 +53,7 @@ def login() -> ViewResult:
         return redirect(auth.safe_next(request.args.get("next")), 303)
     if not has_users():
         return redirect(url_for(".register"), 303)
-    return _login_form()
+    return login_form()
 
 
 @blueprint.post("/login")
@@ -70,7 +71,7 @@ def sign_in() -> ViewResult:
         return redirect(url_for("leaving_pages.way_back"), 303)
     except (Unauthenticated, Invalid) as error:
         said = {"": _("The e-mail address or the password is wrong.")}
-        return _login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
+        return login_form(said, email=email), (422 if isinstance(error, Invalid) else 401)
     db.session.commit()
     auth.forgive_attempts("login", email)
     if second_factor.is_on(user.user_id):
@@ -85,7 +86,7 @@ def register() -> ViewResult:
     """The form for a new account."""
     if current_identity() is not None:
         return redirect("/", 303)
-    return _register_form()
+    return register_form()
 
 
 @blueprint.post("/register")
@@ -94,7 +95,7 @@ def make_account() -> ViewResult:
     """Create an account and sign in with it."""
     auth.count_attempt("register", request.form.get("email", ""))
     if (first := first_account()).asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
-        return _register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
+        return register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
     if app_settings().smtp_host and has_users():
         raise Forbidden("Accounts are made by a link that is sent to you.")
     try:
@@ -102,11 +103,11 @@ def make_account() -> ViewResult:
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
-        return _register_form({"": error.detail}), 403
+        return register_form({"": error.detail}), 403
     except Invalid as error:
         db.session.rollback()
         # What is about the form as a whole is about the password: how it relates to the address.
-        return _register_form(sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
+        return register_form(sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
     auth.start_session(user)
     return redirect(url_for("conversations_pages.new"), 303)
 
@@ -170,9 +171,8 @@ def appearance() -> ViewResult:
         raise Invalid("There is no such theme.")
     service.update_account(current_user_id(), AccountChanges(settings=SettingsChanges(theme=theme)))
     db.session.commit()
-    response = make_response(
-        ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
-    )
+    done = ("", 204) if wants_partial() else redirect(url_for(".settings", _anchor="appearance"), 303)
+    response = make_response(done)
     response.set_cookie("theme", theme, max_age=THEME_COOKIE_SECONDS, samesite="Lax")
     return response
 
@@ -252,31 +252,6 @@ def _new_token() -> NewToken:
 def _this_session() -> int | None:
     identity = current_identity()
     return identity.session_id if identity else None
-
-
-def _login_form(errors: dict[str, str] | None = None, *, email: str = "") -> str:
-    return render_template(
-        "accounts/login.html",
-        errors=errors or {},
-        values=SimpleNamespace(email=email),
-        registration_open=registration_is_open(),
-        next=request.args.get("next", ""),
-    )
-
-
-def _register_form(errors: dict[str, str] | None = None) -> str:
-    if app_settings().smtp_host and has_users() and registration_is_open():
-        # Whether there is an account with an address is said to that address only.
-        return render_template("accounts/mail/register_mail.html", errors={}, values={})
-    typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
-    return render_template(
-        "accounts/register.html",
-        errors=errors or {},
-        values=typed,
-        registration_open=registration_is_open(),
-        first_account=not has_users(),
-        asks_for_token=first_account().asks(),
-    )
 
 
 def _settings(errors: dict[str, dict[str, str]] | None = None, *, values: Any = None, new_token: Any = None) -> str:
