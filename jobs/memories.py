@@ -1,11 +1,12 @@
-"""Memories from a conversation, after its turns or at the user's request."""
+"""Memories from a conversation, after its turns or at the user's request; and at night, what says the same twice."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from jobs.runner import follow_with, job, report
-from webapp.memories.learning import extraction, requests
+from webapp.memories.learning import extraction, requests, tidying
+from webapp.queueing import enqueue
 
 
 @job("extract")
@@ -23,3 +24,18 @@ def extract_memories(conversation_id: int, from_start: bool = False, after: int 
     if result.summary_due:
         follow_with("journey_report", conversation_id=conversation_id)
     return told
+
+
+@job("tidy")
+def tidy_memories(user_id: int) -> int:
+    """Set aside what says the same as another memory of a user."""
+    return tidying.tidy(user_id)
+
+
+@job("tidying")
+def request_tidying() -> int:
+    """Queue it for everybody whose memories changed; how many people."""
+    people = tidying.people_to_tidy()
+    for user_id in people:
+        enqueue("tidy", user_id=user_id)
+    return len(people)

@@ -51,6 +51,7 @@ _CAUSES = N_(
         "review_both": "You said both are true",
         "review_until": "You set an end date",
         "tool": "During a reply",
+        "tidied": "Kept twice in other words",
         "import": "From an import",
         "mcp": "From another program",
     }
@@ -65,6 +66,7 @@ _COUNTS = N_(
         "merged": "%(n)s confirmed",
         "in_review": "%(n)s to review",
         "overruled": "%(n)s not taken",
+        "tidied": "%(n)s set aside",
         "forgotten": "%(n)s forgotten",
         "removed": "%(n)s removed",
         "restored": "%(n)s restored",
@@ -84,6 +86,7 @@ _REVISIONS = N_(
         "undo": "A change was undone",
         "profile": "From your profile",
         "tool": "Noted during a reply",
+        "tidied": "Set aside: another one says the same",
         "import": "Imported",
         "mcp": "From another program",
         "review_accept": "Accepted by you",
