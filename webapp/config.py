@@ -93,6 +93,8 @@ class Settings(BaseModel):
     model_first_token_timeout: float = Field(90.0, gt=0)
     model_idle_timeout: float = Field(45.0, gt=0)
     model_tools: bool = True
+    # Whether MCP servers that people add for themselves may be inside the network
+    tool_servers_inside: bool = False
     model_request_timeout: float = Field(120.0, gt=0)
     model_retries: int = Field(2, ge=0, le=10)
     offline_model: bool = False

@@ -28,6 +28,7 @@ from webapp.audit.api import blueprint as audit_api
 from webapp.audit.pages import blueprint as audit_pages
 from webapp.audit.setup import init_audit
 from webapp.chat.api import blueprint as chat_api
+from webapp.chat.asking_pages import blueprint as asking_pages
 from webapp.chat.branch_pages import blueprint as branch_pages
 from webapp.chat.frames import blueprint as frames
 from webapp.chat.gate import init_gate
@@ -222,6 +223,7 @@ def _register(app: OpenAPI) -> None:
         inspector_pages,
         frames,
         branch_pages,
+        asking_pages,
         start_pages,
         admin_pages,
         admin_jobs,

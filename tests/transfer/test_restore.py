@@ -576,6 +576,8 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "admin_access_log": "in the audit",
         "quotas": "the admins'",
         "gateway_threads": "fingerprints, of use where they were made",
+        "tool_servers": "addresses and secrets, to be allowed anew elsewhere",
+        "tool_grants": "what was allowed here, not elsewhere",
         "imports": "reports of what was brought in",
         "exports": "files for a day",
     }

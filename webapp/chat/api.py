@@ -11,6 +11,7 @@ from webapp import idempotency
 from webapp.accounts.access import View
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.chat import service, sse, turnlog
+from webapp.chat.answering import answer, pass_on
 from webapp.chat.follow import follow
 from webapp.chat.gate import starts_turn
 from webapp.chat.runtime import runtime
@@ -29,6 +30,8 @@ from webapp.chat.schemas import (
     ResponseStarted,
     Restored,
     StillWriting,
+    ToolCallPath,
+    ToolDecision,
     TurnPath,
     Version,
     VersionPath,
@@ -124,6 +127,16 @@ def stop(path: TurnPath) -> ViewResult:
     """Stop a reply; what has arrived is kept."""
     reply = service.stop_turn(current_user_id(), path.turn_id)
     return {"response_id": reply.message_id}, 202
+
+
+@blueprint.post("/chat/turns/<int:turn_id>/tools/<int:number>", responses={204: None})
+@signed_in
+def decide_tool(path: ToolCallPath, body: ToolDecision) -> ViewResult:
+    """Say whether a call that a running turn asks about may be made."""
+    answer(current_user_id(), path.turn_id, path.number, body.decision)
+    db.session.commit()
+    pass_on(path.turn_id, path.number, body.decision)
+    return "", 204
 
 
 @blueprint.post("/chat/turns/<int:turn_id>/retry", responses={202: ResponseStarted})

@@ -85,7 +85,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     found = db.session.execute(beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
         raise TurnGone
-    reply, conversation, owner, asked, request, memory_version, *active = found
+    reply, conversation, owner, asked, request, memory_version, tool_servers, *active = found
     # A summary closes a batch of messages, which still count: there is none where fewer have been said.
     has_chunks = conversation.message_count >= settings.summary_batch
     chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
@@ -102,19 +102,31 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
     window = targets[0].context_window if targets else None
-    toolset = Toolset()
+    toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:
         toolset = toolset_for(
             UserSettings.of(owner.settings),
             remembers=remembers,
             builtin=not targets or targets[0].builtin_tools,
             web=conversation.uses_web,
+            servers_for=owner.user_id if tool_servers else 0,
+            window=size,
         )
-    reserved = toolset.tokens(window or settings.context_tokens)
+    tool_tokens = toolset.result_tokens(size)
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
     made = compose(
-        conversation, owner, history, chunks, prompt.text, settings, opening, request, instruction, window, reserved
+        conversation,
+        owner,
+        history,
+        chunks,
+        prompt.text,
+        settings,
+        opening,
+        request,
+        instruction,
+        window,
+        tool_tokens + toolset.definition_tokens,
     )
     label = made.place.label or prompt.label
     return Assembled(
@@ -127,7 +139,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
         toolset=toolset if made.place.has_tools else Toolset(),
-        tool_tokens=reserved,
+        tool_tokens=tool_tokens,
         receipt=made.context.receipt,
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),

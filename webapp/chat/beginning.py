@@ -5,24 +5,34 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Select, bindparam, func, select, true
 from sqlalchemy.orm import aliased, load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
 from webapp.memories.models import MemoryVersion
 from webapp.prompts import service as prompts
+from webapp.tools.models import ToolServer
 
 PROMPT = "chat"
 
 
 @cache
 def beginning() -> Select[*tuple[Any, ...]]:
-    """All that a prompt starts from, in one statement: reply, conversation, owner, question, and the prompt's version
-    and text."""
+    """All that a prompt starts from, in one statement: reply, conversation, owner, question, how many
+    servers of tools there are for the owner, and the prompt's version and text."""
     asked = aliased(Message)
     memory_version = (
         select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
+    )
+    tool_servers = (
+        select(func.count())
+        .select_from(ToolServer)
+        .where(
+            (ToolServer.user_id == Conversation.user_id) | ToolServer.user_id.is_(None), ToolServer.is_enabled == true()
+        )
+        .correlate(Conversation)
+        .scalar_subquery()
     )
     return (
         select(
@@ -32,6 +42,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
             asked.content,
             asked.custom_payload,
             memory_version,
+            tool_servers,
             *prompts.active_columns(PROMPT),
         )
         .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))

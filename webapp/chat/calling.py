@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from webapp.chat.asking import AWAY, SILENCE, Ask, nobody
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
 from webapp.conversations.tool_records import heard
@@ -24,6 +25,11 @@ TOO_MANY = '{"status": "error", "detail": "Too many calls at once."}'
 NO_TIME = "The time for tools is used up in this reply. Answer with what there is."
 NO_ROOM = "There is no room for more results in this reply. Answer with what there is."
 LEAST_TOKENS = 100
+_DECLINED = {
+    "never": "The user did not allow this call. It was not made.",
+    SILENCE: "Nobody said whether this call may be made. It was not made.",
+    AWAY: "The user could not be asked whether this call may be made. It was not made.",
+}
 STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran."}
 
 
@@ -35,7 +41,7 @@ class ToolTables(Protocol):
 
 class Calling:
     """The calls of one turn. `tokens` is what all results from outside may take, `words` those an address may be taken
-    from: what the user wrote."""
+    from: what the user wrote; `ask` asks the person about a call that writes."""
 
     def __init__(
         self,
@@ -47,6 +53,7 @@ class Calling:
         *,
         tokens: int = 0,
         words: Sequence[str] = (),
+        ask: Ask = nobody,
     ) -> None:
         self.turn_id = turn_id
         self.toolset = toolset
@@ -55,6 +62,8 @@ class Calling:
         self._progress = progress
         self._tokens = tokens
         self._seconds = FAR_SECONDS
+        self._ask = ask
+        self._said: dict[str, str] = {}
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
@@ -99,10 +108,12 @@ class Calling:
         about: dict[str, Any] = {"number": len(self._progress.tool_calls)}
         about |= {"server": tool.server} if tool.server else {}
         about |= {"title": tool.title} if tool.title else {}
+        about |= {"server_id": tool.server_id} if tool.server_id else {}
         starts = recorded(call, given, {}, **about).record
-        self._writer.entry(self.turn_id, "tool_start", starts)
         try:
-            output = await self._within_bounds(tool, given)
+            refusal = await self._permission(tool, starts)
+            self._writer.entry(self.turn_id, "tool_start", starts)
+            output = await self._within_bounds(tool, given) if refusal is None else refusal
         except asyncio.CancelledError:
             self._note(recorded(call, given, STOPPED, **about).record, begun)
             raise
@@ -110,6 +121,16 @@ class Calling:
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         said = str(output.get("text") or output.get("detail") or "")
         return ToolRun(run.record, marked(said, tool.server or tool.name))
+
+    async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:
+        """Nothing where a call may be made; why not, where the person does not allow it. Asks where it has to."""
+        said = self._said.get(tool.name, "once" if not tool.asks else "")
+        if not said:
+            self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
+            said = await self._ask(self.turn_id, starts["number"])
+            if said != "once":
+                self._said[tool.name] = said
+        return None if said in ("once", "always") else {"status": "declined", "detail": _DECLINED[said]}
 
     async def _within_bounds(self, tool: Tool, given: dict[str, Any]) -> Output:
         """The output of a call that reaches out, in the time and of the size that are left."""

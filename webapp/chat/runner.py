@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.chat import turnlog
+from webapp.chat.asking import Asker
 from webapp.chat.durable import Left
 from webapp.chat.hub import Hub
 from webapp.chat.leases import Leases
@@ -130,7 +131,7 @@ class TurnRunner:
             may_write=self._leases.ensure,
         )
         self._chat = self._make_chat()
-        self._shop = Workshop(self._tables, self._chat, self._writer, settings.reply_tokens)
+        self._shop = Workshop(self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask)
         self._upkeep = [
             asyncio.create_task(self._leases.keep(), name="turn-leases"),
             asyncio.create_task(self._honour_stops(), name="turn-stops"),

@@ -15,6 +15,17 @@ class TurnPath(BaseModel):
     turn_id: Id = Field(description="The assistant message being written.")
 
 
+class ToolCallPath(BaseModel):
+    turn_id: Id = Field(description="The assistant message being written.")
+    number: int = Field(ge=0, le=200, description="Of the call, as `tool_start` says it.")
+
+
+class ToolDecision(BaseModel):
+    decision: Literal["once", "always", "never"] = Field(
+        description="Allow this call, allow the tool for good, or not."
+    )
+
+
 class VersionPath(BaseModel):
     message_id: Id
     version_id: Id

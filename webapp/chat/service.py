@@ -239,6 +239,11 @@ def stop_turn(user_id: int, reply_id: int) -> Message:
     return reply
 
 
+def reply_of(user_id: int, reply_id: int) -> Message:
+    """A reply in one of the user's conversations. Raises NotFound."""
+    return _reply(user_id, reply_id, lock=False)[0]
+
+
 def reply_to(user_id: int, message_id: int) -> Message:
     """The current reply to a user message; a reply is its own. Raises NotFound."""
     message = messages.get_message(user_id, message_id)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp.chat.asking import Ask, nobody
 from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.calling import Calling
@@ -67,6 +68,7 @@ class Workshop:
     chat: ChatPool
     writer: TurnWriter
     max_tokens: int
+    ask: Ask = nobody
 
 
 @dataclass(slots=True)
@@ -171,6 +173,7 @@ class Turn:
             self.shop.writer,
             self.progress,
             tokens=assembled.tool_tokens,
+            ask=self.shop.ask,
             words=[said(message["content"]) for message in prompt if message["role"] == "user"],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):

@@ -48,6 +48,11 @@ def owed_key(turn_id: int) -> str:
     return f"{{turn:{turn_id}}}:owed"
 
 
+def allowed_key(turn_id: int, number: int) -> str:
+    """What the person said to a call of the turn that they were asked about."""
+    return f"{{turn:{turn_id}}}:allowed:{number}"
+
+
 def suspect_key(turn_id: int) -> str:
     """Set by whoever first saw the turn without a lease."""
     return f"{{turn:{turn_id}}}:suspect"

@@ -1,15 +1,29 @@
-"""JSON endpoints of tools: what admins set up of the web."""
+"""JSON endpoints of tools: what admins set up of the web, and MCP servers."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from webapp.accounts.auth import admin_only
+from webapp import idempotency
+from webapp.accounts.auth import admin_only, current_user_id, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
-from webapp.tools.schemas import WebAccessFields, WebAccessOut, WebTest
+from webapp.tools import servers
+from webapp.tools.models import ToolServer
+from webapp.tools.schemas import (
+    NewToolServer,
+    ToolServerChanges,
+    ToolServerList,
+    ToolServerOut,
+    ToolServerPath,
+    WebAccessFields,
+    WebAccessOut,
+    WebTest,
+)
+from webapp.tools.server_pages import is_admin
 from webapp.tools.toolset import ToolFailed
+from webapp.tools.trying import try_server
 from webapp.tools.web import service as web
 from webapp.web import api_blueprint
 
@@ -50,3 +64,59 @@ def run_web_test() -> WebTest:
         return WebTest(ok=True, detail=asyncio.run(web.try_out(engine)))
     except ToolFailed as error:
         return WebTest(ok=False, detail=str(error))
+
+
+@blueprint.get("/tool-servers", responses={200: ToolServerList})
+@signed_in
+def list_tool_servers() -> dict[str, Any]:
+    """Your own MCP servers, and, for admins, everybody's."""
+    rows = servers.servers_of(current_user_id()) + (servers.servers_of(None) if is_admin() else [])
+    return ToolServerList(servers=[ToolServerOut.of(row) for row in rows]).model_dump(mode="json")
+
+
+@blueprint.post("/tool-servers", responses={201: ToolServerOut})
+@signed_in
+@idempotency.idempotent
+def create_tool_server(body: NewToolServer) -> tuple[Any, int]:
+    """Add an MCP server. Its token goes in and never comes out; its tools are known once it is tested, and off."""
+    row = servers.create_server(current_user_id(), body, is_admin=is_admin())
+    return idempotency.commit(ToolServerOut.of(row).model_dump(mode="json"), 201), 201
+
+
+@blueprint.get("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
+@signed_in
+def get_tool_server(path: ToolServerPath) -> dict[str, Any]:
+    """One server with its tools."""
+    return ToolServerOut.of(_row(path)).model_dump(mode="json")
+
+
+@blueprint.patch("/tool-servers/<int:server_id>", responses={200: ToolServerOut})
+@signed_in
+def change_tool_server(path: ToolServerPath, body: ToolServerChanges) -> dict[str, Any]:
+    """Change a server, or which of its tools are on."""
+    row = _row(path)
+    servers.update_server(row, body)
+    answer = ToolServerOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/tool-servers/<int:server_id>", responses={204: None})
+@signed_in
+def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
+    """Delete a server with what was allowed on it."""
+    servers.delete_server(_row(path))
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/tool-servers/<int:server_id>/test", responses={200: ToolServerOut})
+@signed_in
+@limiter.limit("30 per minute")
+def try_tool_server(path: ToolServerPath) -> dict[str, Any]:
+    """Ask a server which tools it has."""
+    return ToolServerOut.of(try_server(_row(path))).model_dump(mode="json")
+
+
+def _row(path: ToolServerPath) -> ToolServer:
+    return servers.get_server(current_user_id(), path.server_id, is_admin=is_admin())

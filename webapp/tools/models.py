@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Boolean, String, Text, text
+from sqlalchemy import JSON, Boolean, ForeignKey, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from webapp.database import Base, Key, Timestamp, current_timestamp, now
@@ -24,3 +25,39 @@ class WebAccess(Base):
     key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     is_enabled: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ToolServer(Base):
+    """An MCP server: somebody's own, or, without a user, everybody's.
+
+    `tools` are those it listed when it was last tried, each with `name`, `title`, `description`, `schema`, `reads_only`
+    and `is_on`; `age` the revision of the protocol it spoke then.
+    """
+
+    __tablename__ = "tool_servers"
+
+    server_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    name: Mapped[str] = mapped_column(String(60))
+    url: Mapped[str] = mapped_column(String(500))
+    secrets: Mapped[str | None] = mapped_column(Text)
+    key_set: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    is_enabled: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    age: Mapped[str | None] = mapped_column(String(20))
+    tools: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    error: Mapped[str | None] = mapped_column(String(500))
+    tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class ToolGrant(Base):
+    """What somebody allowed a tool that writes for good: not to be asked before its calls any more."""
+
+    __tablename__ = "tool_grants"
+    __table_args__ = (UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"), Base.__table_args__)
+
+    grant_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"))
+    server_id: Mapped[int] = mapped_column(ForeignKey("tool_servers.server_id", ondelete="CASCADE"), index=True)
+    tool: Mapped[str] = mapped_column(Key(128))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

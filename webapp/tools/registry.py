@@ -7,22 +7,41 @@ from datetime import datetime
 from webapp import dates
 from webapp.accounts.schemas import UserSettings
 from webapp.tools.memory import DEFINITIONS
+from webapp.tools.servers import tools_for
 from webapp.tools.toolset import BUILT_IN, Tool, Toolset
 from webapp.tools.web.offered import web_tools
 from webapp.tools.web.service import web as kept_web
 
+LEAST_WINDOW = 4_096
+"""Tokens of a model's window below which results from outside would leave no prompt."""
+DEFINITIONS_SHARE = 0.15
+
 _MEMORY = tuple(Tool(definition, "memory") for definition in DEFINITIONS)
 
 
-def toolset_for(wished: UserSettings, *, remembers: bool, builtin: bool = True, web: bool = False) -> Toolset:
+def toolset_for(
+    wished: UserSettings,
+    *,
+    remembers: bool,
+    builtin: bool = True,
+    web: bool = False,
+    servers_for: int = 0,
+    window: int = 16_000,
+) -> Toolset:
     """The tools of a turn of somebody with these settings; `builtin`: the model is to be offered arithmetic and dates.
 
     `web`: the conversation is to look on the web, if that is set up. Costs no statement for somebody without tools of
     servers.
+
+    `servers_for`: the user whose servers' tools, and everybody's, are to be offered. In a small `window` there is no
+    room for tools that reach out.
     """
     tools = [*(_MEMORY if remembers else ())]
     if builtin and wished.builtin_tools_enabled:
         tools += BUILT_IN
-    if web and (found := kept_web.get()) is not None:
+    roomy = window >= LEAST_WINDOW
+    if roomy and web and (found := kept_web.get()) is not None:
         tools += web_tools(found.engine)
+    if roomy and servers_for:
+        tools += tools_for(servers_for, int(window * DEFINITIONS_SHARE))
     return Toolset(tools, datetime.now(dates.zone(wished.timezone)))

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.models.schemas import server_address
-from webapp.tools.models import WebAccess
-from webapp.validation import Flag, Line
+from webapp.tools.models import ToolServer, WebAccess
+from webapp.validation import Flag, Id, Instant, Line
 
 
 def _address(value: str) -> str:
@@ -39,6 +39,79 @@ class WebAccessOut(BaseModel):
         if row is None:
             return cls(provider=None, address="", key_set=False, is_enabled=False)
         return cls(provider=row.provider, address=row.address, key_set=row.key_set, is_enabled=row.is_enabled)
+
+
+ServerName = Annotated[Line, Field(min_length=1, max_length=60)]
+ServerUrl = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(server_address)]
+
+
+class ToolServerPath(BaseModel):
+    server_id: Id
+
+
+class NewToolServer(BaseModel):
+    """An MCP server that speaks streamable HTTP."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: ServerName
+    url: ServerUrl = Field(description="Of its endpoint, such as https://example.org/mcp.")
+    token: Line = Field("", max_length=4_000, description="Sent as a bearer token; goes in and never comes out.")
+    for_everyone: Flag = Field(False, description="Offer its tools to everybody; for admins.")
+
+
+class ToolServerChanges(BaseModel):
+    """Only the fields that are given are changed. An empty token removes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: ServerName | None = None
+    url: ServerUrl | None = None
+    token: Line | None = Field(None, max_length=4_000)
+    is_enabled: Flag | None = None
+    tools_on: list[Line] | None = Field(None, max_length=200, description="The names of all tools that are on.")
+
+
+class ServerTool(BaseModel):
+    name: str
+    title: str
+    description: str
+    reads_only: bool = Field(
+        description="The server says that it changes nothing; others are asked about before a call."
+    )
+    is_on: bool
+
+
+class ToolServerOut(BaseModel):
+    server_id: int
+    name: str
+    url: str
+    key_set: bool
+    for_everyone: bool
+    is_enabled: bool
+    protocol: str | None
+    tools: list[ServerTool]
+    error: str | None = Field(description="Why it could not be tried the last time.")
+    tested_at: Instant | None
+
+    @classmethod
+    def of(cls, row: ToolServer) -> ToolServerOut:
+        return cls(
+            server_id=row.server_id,
+            name=row.name,
+            url=row.url,
+            key_set=row.key_set,
+            for_everyone=row.user_id is None,
+            is_enabled=row.is_enabled,
+            protocol=row.age,
+            tools=[ServerTool(**{name: tool[name] for name in ServerTool.model_fields}) for tool in row.tools],
+            error=row.error,
+            tested_at=row.tested_at,
+        )
+
+
+class ToolServerList(BaseModel):
+    servers: list[ToolServerOut]
 
 
 class WebTest(BaseModel):

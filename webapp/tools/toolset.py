@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from webapp.text.tokens import estimate_tokens
 from webapp.tools.calculator import Unanswerable, calculate
 from webapp.tools.calls import failure
 from webapp.tools.days import Unclear, reckon
@@ -93,7 +94,12 @@ class Toolset:
         """How often the model may ask for tools."""
         return FAR_ROUNDS if self.reaches_out else ROUNDS
 
-    def tokens(self, window: int) -> int:
+    @property
+    def definition_tokens(self) -> int:
+        """What the definitions of those take that were added: it has to stay free of the model's window, too."""
+        return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind == "far")
+
+    def result_tokens(self, window: int) -> int:
         """What has to stay free of the model's window for their results."""
         return min(FAR_TOKENS, int(window * FAR_SHARE)) if self.reaches_out else 0
 

@@ -1,0 +1,35 @@
+"""What the person says to a call that a running turn asks about."""
+
+from __future__ import annotations
+
+from webapp.chat import turnlog
+from webapp.chat.asking import ASK_SECONDS, Decision
+from webapp.chat.service import reply_of
+from webapp.database import db
+from webapp.errors import Conflict
+from webapp.extensions import redis
+from webapp.tools import servers
+
+
+def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
+    """Say whether a call may be made; `always` is kept. Raises NotFound, and Conflict for what is not asked any more.
+
+    What is allowed is what the turn's stream says was asked about, whatever a page showed. The caller commits, and then
+    calls `pass_on`.
+    """
+    reply = reply_of(user_id, turn_id)
+    asked = None
+    if reply.status == "streaming":
+        db.session.rollback()
+        for item in turnlog.read(redis(), turn_id):
+            if item.kind in ("tool_start", "tool") and item.data.get("number") == number:
+                asked = item.data if item.data.get("asks") else None
+    if asked is None:
+        raise Conflict("This is not being asked any more.")
+    if decision == "always":
+        servers.grant(user_id, int(asked["server_id"]), str(asked["title"]))
+
+
+def pass_on(turn_id: int, number: int, decision: Decision) -> None:
+    """Let the turn know."""
+    redis().set(turnlog.allowed_key(turn_id, number), decision.encode(), ex=int(ASK_SECONDS))

@@ -1,0 +1,27 @@
+"""The buttons under a call that a turn asks about."""
+
+from __future__ import annotations
+
+from flask import Blueprint, redirect, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat.answering import answer, pass_on
+from webapp.chat.schemas import ToolDecision
+from webapp.database import db
+from webapp.forms import read_form
+from webapp.web import ViewResult, wants_partial
+
+blueprint = Blueprint("asking_pages", __name__)
+
+
+@blueprint.post("/turns/<int:message_id>/tools/<int:number>")
+@signed_in
+def decide(message_id: int, number: int) -> ViewResult:
+    """Allow a call, allow the tool for good, or don't."""
+    decision = read_form(ToolDecision).decision
+    answer(current_user_id(), message_id, number, decision)
+    db.session.commit()
+    pass_on(message_id, number, decision)
+    if wants_partial():
+        return "", 204
+    return redirect(request.referrer or url_for("conversations_pages.new"), 303)

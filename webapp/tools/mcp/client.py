@@ -1,0 +1,169 @@
+"""Asks an MCP server over HTTP: which tools it has, and to carry one out. Nothing of it outlives a call."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.tools.mcp import wire
+from webapp.tools.mcp.wire import HANDSHAKE, STATELESS, Listed
+from webapp.tools.reaching import Wish, reach
+from webapp.tools.toolset import Output, ToolFailed
+
+MOST_PAGES = 5
+LIST_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An MCP server: its name for sentences, where it is, and the revision it was found to speak, if that is known."""
+
+    name: str
+    url: str
+    token: str = field(default="", repr=False)
+    inside: bool = False
+    age: str = ""
+
+
+class _Older(Exception):
+    """The server does not take requests that stand alone."""
+
+
+@dataclass(slots=True)
+class _Talk:
+    """What has been agreed with a server for one call."""
+
+    server: Server
+    age: str
+    session: str = ""
+    number: int = 0
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of a request. Raises ToolFailed, and _Older."""
+        self.number += 1
+        body = wire.request(self.number, method, params, self.age)
+        headers = wire.headers(method, params, self.age, self.server.token, self.session)
+        wish = Wish(self.server.url, "POST", headers, body, self.server.inside)
+        async with reach(wish) as opened:
+            if opened.status in (401, 403):
+                raise ToolFailed(f"{self.server.name} did not accept the token.")
+            if opened.status >= 300 and self.age == STATELESS:
+                raise _Older
+            if opened.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
+            session = opened.headers.get("mcp-session-id", "")
+            if session.isascii() and session.isprintable() and len(session) <= 500:
+                self.session = session or self.session
+            answer = await self._answer(opened.kind, opened.pieces)
+        if self.age == STATELESS and method == "tools/list" and "error" in answer:
+            raise _Older
+        return wire.result_of(answer, self.server.name)
+
+    async def tell(self, method: str) -> None:
+        """Send a notification."""
+        headers = wire.headers(method, {}, self.age, self.server.token, self.session)
+        body = wire.request(None, method, {}, self.age)
+        async with reach(Wish(self.server.url, "POST", headers, body, self.server.inside)) as opened:
+            if opened.status >= 300:
+                raise ToolFailed(f"{self.server.name} answered with an error ({opened.status}).")
+
+    async def leave(self) -> None:
+        """End a session, if there is one; what the server says to that is nothing to anybody."""
+        if not self.session:
+            return
+        headers = wire.headers("", {}, self.age, self.server.token, self.session)
+        with suppress(ToolFailed, TimeoutError):
+            async with asyncio.timeout(2), reach(Wish(self.server.url, "DELETE", headers, None, self.server.inside)):
+                pass
+
+    async def _answer(self, kind: str, pieces: Any) -> dict[str, Any]:
+        """The answer, as soon as it is there: a stream may stay open behind it."""
+        data = bytearray()
+        streams = kind == "text/event-stream"
+        try:
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    data += piece.replace(b"\r", b"") if streams else piece
+                    if streams and (end := data.rfind(b"\n\n")) >= 0:
+                        found = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
+                        if found is not None:
+                            return found
+                        del data[: end + 2]  # each event is looked at once
+            answer = await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number)
+        except (ValueError, RecursionError):
+            answer = None
+        if answer is None:
+            raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
+        return answer
+
+
+async def tools(server: Server) -> tuple[str, list[Listed]]:
+    """The revision a server speaks, and its tools. Raises ToolFailed."""
+    try:
+        async with asyncio.timeout(LIST_SECONDS):
+            talk = _Talk(server, STATELESS)
+            try:
+                return STATELESS, await _listed(talk)
+            except _Older:
+                talk = await _shaken(server)
+            try:
+                return talk.age, await _listed(talk)
+            finally:
+                await talk.leave()
+    except TimeoutError:
+        raise ToolFailed(f"{server.name} did not answer in time.") from None
+
+
+async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
+    """What a tool answers. Raises ToolFailed, and TimeoutError of whoever limits it."""
+    if server.age == STATELESS:
+        try:
+            talk = _Talk(server, STATELESS)
+            return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+        except _Older:
+            raise ToolFailed(f"{server.name} speaks differently now. Test it again in the settings.") from None
+    talk = await _shaken(server)
+    try:
+        return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
+    finally:
+        await talk.leave()
+
+
+def name_for(server: str, tool: str, taken: set[str]) -> str:
+    """The name by which a model calls a tool of a server: such as every model server takes, and no other's."""
+    plain = "_".join(
+        "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in part) for part in (server, tool)
+    )
+    plain = "_".join(filter(None, plain.split("_")))[:56] or "tool"
+    if plain in taken:
+        plain = f"{plain}_{hashlib.sha256(f'{server}/{tool}'.encode()).hexdigest()[:6]}"
+    taken.add(plain)
+    return plain
+
+
+async def _shaken(server: Server) -> _Talk:
+    """A talk with a server of the older age, after the handshake."""
+    talk = _Talk(server, HANDSHAKE[0])
+    found = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
+    version = found.get("protocolVersion")
+    if version not in HANDSHAKE:
+        raise ToolFailed(f"{server.name} speaks no revision of the protocol that is known here.")
+    talk.age = str(version)
+    await talk.tell("notifications/initialized")
+    return talk
+
+
+async def _listed(talk: _Talk) -> list[Listed]:
+    found: dict[str, Listed] = {}
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        result = await talk.ask("tools/list", **({"cursor": cursor} if cursor else {}))
+        for tool in wire.tools_of(result):
+            found.setdefault(tool.name, tool)
+        cursor = result.get("nextCursor")
+        if not isinstance(cursor, str) or not cursor or len(found) >= wire.MOST_TOOLS:
+            break
+    return list(found.values())[: wire.MOST_TOOLS]

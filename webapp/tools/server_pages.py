@@ -1,0 +1,133 @@
+"""The pages of MCP servers: a person's own, and, for admins, everybody's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Conflict, Forbidden, Invalid
+from webapp.forms import sentences
+from webapp.problems import field_errors
+from webapp.tools import servers
+from webapp.tools.models import ToolServer
+from webapp.tools.schemas import NewToolServer, ToolServerChanges
+from webapp.tools.trying import try_server
+from webapp.web import ViewResult
+
+blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
+
+LABELS = {"name": "The name", "url": "The address", "token": "The token"}
+
+
+def is_admin() -> bool:
+    """Whether the caller keeps everybody's servers, too."""
+    identity = current_identity()
+    return bool(identity and identity.is_admin)
+
+
+@blueprint.app_context_processor
+def _servers() -> dict[str, Any]:
+    """What the pages of tools may ask for."""
+    return {"tool_servers_of": servers.servers_of, "tool_grants_of": servers.grants_of}
+
+
+@blueprint.post("")
+@signed_in
+def create() -> ViewResult:
+    """Add a server, and ask it at once which tools it has."""
+    given = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
+    for_everyone = "for_everyone" in request.form
+    try:
+        row = servers.create_server(
+            current_user_id(), NewToolServer(**given, for_everyone=for_everyone), is_admin=is_admin()
+        )
+    except (ValidationError, Invalid, Conflict) as error:
+        db.session.rollback()
+        back = url_for("tools_admin.index" if for_everyone else "tools_pages.index")
+        flash(_wrong(error), "error")
+        return redirect(f"{back}#servers", 303)
+    db.session.commit()
+    server_id = row.server_id
+    try_server(row)
+    return redirect(url_for(".show", server_id=server_id), 303)
+
+
+@blueprint.get("/<int:server_id>")
+@signed_in
+def show(server_id: int) -> ViewResult:
+    """A server and its tools."""
+    return _page(_row(server_id))
+
+
+@blueprint.post("/<int:server_id>")
+@signed_in
+def change(server_id: int) -> ViewResult:
+    """Change a server, or which of its tools are on."""
+    row = _row(server_id)
+    form = request.form
+    given: dict[str, Any] = {}
+    if "tools" in form:
+        given["tools_on"] = form.getlist("tool")
+    else:
+        given = {"name": form.get("name", "").strip(), "url": form.get("url", "").strip()}
+        given["is_enabled"] = "is_enabled" in form
+        if form.get("token", "").strip() or "remove_token" in form:
+            given["token"] = "" if "remove_token" in form else form["token"].strip()
+    try:
+        servers.update_server(row, ToolServerChanges(**given))
+    except (ValidationError, Invalid) as error:
+        db.session.rollback()
+        return _page(_row(server_id), error=_wrong(error)), 422
+    db.session.commit()
+    flash("Saved.", "message")
+    return redirect(url_for(".show", server_id=server_id), 303)
+
+
+@blueprint.post("/<int:server_id>/test")
+@signed_in
+def test(server_id: int) -> ViewResult:
+    """Ask a server which tools it has."""
+    try_server(_row(server_id))
+    return redirect(url_for(".show", server_id=server_id), 303)
+
+
+@blueprint.post("/<int:server_id>/delete")
+@signed_in
+def delete(server_id: int) -> ViewResult:
+    """Delete a server."""
+    row = _row(server_id)
+    back = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
+    servers.delete_server(row)
+    db.session.commit()
+    flash("Server deleted.", "message")
+    return redirect(f"{back}#servers", 303)
+
+
+@blueprint.post("/grants/<int:grant_id>/delete")
+@signed_in
+def revoke(grant_id: int) -> ViewResult:
+    """Be asked again before a tool is called."""
+    servers.revoke(current_user_id(), grant_id)
+    db.session.commit()
+    flash("You will be asked again.", "message")
+    return redirect(url_for("tools_pages.index") + "#grants", 303)
+
+
+def _row(server_id: int) -> ToolServer:
+    return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
+
+
+def _wrong(error: ValidationError | Invalid | Conflict | Forbidden) -> str:
+    if isinstance(error, ValidationError):
+        error = Invalid("", errors=field_errors(error))
+    if isinstance(error, Invalid):
+        return " ".join(sentences(error, LABELS, otherwise="url").values())
+    return error.detail
+
+
+def _page(row: ToolServer, error: str = "") -> str:
+    return render_template("tools/server.html", row=row, error=error)

@@ -1,0 +1,201 @@
+"""MCP servers and their tools as people and admins keep them, and the tools that a turn gets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import delete, select, true
+
+from webapp.database import db, now
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
+from webapp.extensions import app_settings
+from webapp.models.vault import Secrets, seal, unseal
+from webapp.text.tokens import estimate_tokens
+from webapp.tools.mcp import client
+from webapp.tools.mcp.client import Server
+from webapp.tools.mcp.wire import Listed
+from webapp.tools.models import ToolGrant, ToolServer
+from webapp.tools.schemas import NewToolServer, ToolServerChanges
+from webapp.tools.toolset import Output, Run, Surroundings, Tool
+
+MOST_SERVERS = 20
+MOST_OFFERED = 40
+CALL_SECONDS = 60.0
+_SAME = ("description", "schema", "reads_only")
+
+
+def servers_of(user_id: int | None) -> list[ToolServer]:
+    """Somebody's own servers, or, without a user, everybody's."""
+    mine = ToolServer.user_id == user_id if user_id is not None else ToolServer.user_id.is_(None)
+    return list(db.session.scalars(select(ToolServer).where(mine).order_by(ToolServer.server_id)))
+
+
+def get_server(user_id: int, server_id: int, *, is_admin: bool) -> ToolServer:
+    """A server that its caller keeps: an own one, or, for admins, one of everybody's. Raises NotFound."""
+    row = db.session.get(ToolServer, server_id)
+    if row is None or row.user_id != (None if row.user_id is None and is_admin else user_id):
+        raise NotFound("There is no such server.")
+    return row
+
+
+def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> ToolServer:
+    """A new server, its tools not known yet. Raises Forbidden, Conflict."""
+    if fields.for_everyone and not is_admin:
+        raise Forbidden("Only admins can add servers for everybody.")
+    owner = None if fields.for_everyone else user_id
+    if len(servers_of(owner)) >= MOST_SERVERS:
+        raise Conflict(f"There are {MOST_SERVERS} servers already.")
+    row = ToolServer(
+        user_id=owner,
+        name=fields.name,
+        url=fields.url,
+        secrets=seal(Secrets(fields.token)),
+        key_set=bool(fields.token),
+        is_enabled=True,
+        tools=[],
+    )
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
+    """Change what is given. Raises Invalid for another address without its token."""
+    if changes.url is not None and changes.url != row.url:
+        if row.key_set and changes.token is None:
+            raise Invalid.field("token", "must be given again when the address changes: a token belongs to one server")
+        # Another server: what was known and allowed was the one before's.
+        row.tools, row.age, row.tested_at, row.error = [], None, None, None
+        db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
+        row.url = changes.url
+    row.name = changes.name or row.name
+    row.is_enabled = row.is_enabled if changes.is_enabled is None else changes.is_enabled
+    if changes.token is not None:
+        row.secrets, row.key_set = seal(Secrets(changes.token)), bool(changes.token)
+    if changes.tools_on is not None:
+        wanted = set(changes.tools_on)
+        row.tools = [{**tool, "is_on": tool["name"] in wanted} for tool in row.tools]
+    db.session.flush()
+
+
+def delete_server(row: ToolServer) -> None:
+    """Delete a server with what was allowed on it."""
+    db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))
+    db.session.delete(row)
+    db.session.flush()
+
+
+def note_tools(row: ToolServer, age: str, listed: Sequence[Listed]) -> None:
+    """Keep the tools that a server listed. A tool stays on only as long as it is what was switched on."""
+    known = {tool["name"]: tool for tool in row.tools}
+    row.tools = [
+        {**asdict(tool), "is_on": _is_same(known.get(tool.name), tool) and known[tool.name]["is_on"]} for tool in listed
+    ]
+    changed = [name for name, tool in known.items() if not any(_is_same(tool, other) for other in listed)]
+    db.session.execute(
+        delete(ToolGrant).where(ToolGrant.server_id == row.server_id, ToolGrant.tool.in_(changed or [""]))
+    )
+    row.age, row.error, row.tested_at = age, None, now()
+    db.session.flush()
+
+
+def note_failure(row: ToolServer, why: str) -> None:
+    """Keep why a server could not be tried; what is known of its tools stays."""
+    row.error, row.tested_at = why[:500], now()
+    db.session.flush()
+
+
+def _is_same(known: dict[str, Any] | None, tool: Listed) -> bool:
+    listed = asdict(tool)
+    return known is not None and known["name"] == tool.name and all(known[name] == listed[name] for name in _SAME)
+
+
+def server_of(row: ToolServer) -> Server:
+    """How to ask a server. Those of admins may be inside the network, a person's own where a setting says so."""
+    inside = row.user_id is None or app_settings().tool_servers_inside
+    return Server(row.name, row.url, unseal(row.secrets).api_key, inside, row.age or "")
+
+
+def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
+    """What somebody allowed for good, with the names of the servers."""
+    rows = db.session.execute(
+        select(ToolGrant, ToolServer.name)
+        .join(ToolServer, ToolServer.server_id == ToolGrant.server_id)
+        .where(ToolGrant.user_id == user_id)
+        .order_by(ToolGrant.grant_id)
+    )
+    return [(grant, name) for grant, name in rows]
+
+
+def grant(user_id: int, server_id: int, tool: str) -> None:
+    """Allow a tool for good. Raises NotFound for a server that is not there for this person."""
+    row = db.session.get(ToolServer, server_id)
+    if row is None or row.user_id not in (None, user_id):
+        raise NotFound("There is no such server.")
+    mine = select(ToolGrant.grant_id).where(
+        ToolGrant.user_id == user_id, ToolGrant.server_id == server_id, ToolGrant.tool == tool
+    )
+    if db.session.scalar(mine) is None:
+        db.session.add(ToolGrant(user_id=user_id, server_id=server_id, tool=tool))
+        db.session.flush()
+
+
+def revoke(user_id: int, grant_id: int) -> None:
+    """Ask again before this tool. Raises NotFound."""
+    row = db.session.get(ToolGrant, grant_id)
+    if row is None or row.user_id != user_id:
+        raise NotFound("There is no such permission.")
+    db.session.delete(row)
+    db.session.flush()
+
+
+def tools_for(user_id: int, tokens: int) -> list[Tool]:
+    """The tools of servers in a turn of somebody: those that are on, as many as their definitions fit into so many
+    tokens."""
+    rows = db.session.scalars(
+        select(ToolServer)
+        .where(
+            ToolServer.is_enabled == true(),
+            (ToolServer.user_id == user_id) | ToolServer.user_id.is_(None),
+        )
+        .order_by(ToolServer.server_id)
+    ).all()
+    on = [(row, tool) for row in rows for tool in row.tools if tool["is_on"]]
+    allowed: set[tuple[int, str]] = set()
+    if any(not tool["reads_only"] for _, tool in on):
+        mine = select(ToolGrant.server_id, ToolGrant.tool).where(ToolGrant.user_id == user_id)
+        allowed = {(server_id, tool) for server_id, tool in db.session.execute(mine)}
+    taken: set[str] = set()
+    found: list[Tool] = []
+    for row, listed in on[:MOST_OFFERED]:
+        definition = _definition(client.name_for(row.name, listed["name"], taken), listed)
+        tokens -= estimate_tokens(str(definition))
+        if tokens < 0:
+            break
+        found.append(
+            Tool(
+                definition,
+                "far",
+                _runner(server_of(row), listed["name"]),
+                asks=not listed["reads_only"] and (row.server_id, listed["name"]) not in allowed,
+                seconds=CALL_SECONDS,
+                server=row.name,
+                server_id=row.server_id,
+                title=listed["name"],
+            )
+        )
+    return found
+
+
+def _runner(server: Server, name: str) -> Run:
+    async def run(given: dict[str, Any], _around: Surroundings) -> Output:
+        return await client.call(server, name, given)
+
+    return run
+
+
+def _definition(name: str, listed: dict[str, Any]) -> dict[str, Any]:
+    function = {"name": name, "description": listed["description"] or listed["title"], "parameters": listed["schema"]}
+    return {"type": "function", "function": function}

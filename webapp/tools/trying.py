@@ -1,0 +1,29 @@
+"""Asks a server which tools it has, from a view: with nothing held meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+from webapp.database import db, get_or_raise
+from webapp.tools import servers
+from webapp.tools.mcp import client
+from webapp.tools.models import ToolServer
+from webapp.tools.toolset import ToolFailed
+
+
+def try_server(row: ToolServer) -> ToolServer:
+    """Ask, keep what came of it, and commit; the row as it is then."""
+    server_id, server = row.server_id, servers.server_of(row)
+    db.session.rollback()
+    try:
+        age, listed = asyncio.run(client.tools(server))
+        why = ""
+    except ToolFailed as error:
+        why = str(error)
+    row = get_or_raise(ToolServer, server_id)
+    if why:
+        servers.note_failure(row, why)
+    else:
+        servers.note_tools(row, age, listed)
+    db.session.commit()
+    return row
