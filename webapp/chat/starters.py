@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from webapp.languages.marks import say
+
 MOST = 4
 LONGEST = 90
 """Characters of a memory or a title that a card has room for."""
@@ -38,7 +40,11 @@ def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tupl
         for conversation_id, title in talks[:1]
     ]
     cards += [
-        Starter("Plan the next step", short(plan), f"You remember this about me: “{plan}” What is a good next step?")
+        Starter(
+            "Plan the next step",
+            short(plan),
+            say("You remember this about me: “%(plan)s” What is a good next step?", plan=plan),
+        )
         for plan in plans[:1]
     ]
     if plans or memories:

@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 Texts = tuple[str, ...]
 
 MARKS = {"_", "gettext", "say"}
+WORDED = {"Starter": slice(0, 3), "Persona": slice(1, 3), "Definition": slice(1, 3)}
+"""Data of ours with words that pages show, and where those stand."""
 PAIRS = {"ngettext", "say_n", "NN_"}
 ERRORS = {
     "Conflict",
@@ -50,7 +52,12 @@ UNHEARD = (
     "webapp/retrieval/vectors.py",
 )
 """Where errors are for programs and logs."""
-FOR_TERMINALS = ("webapp/cli/", "webapp/admin/doctor/", "webapp/languages/")
+FOR_TERMINALS = (
+    "webapp/cli/",
+    "webapp/admin/doctor/",
+    "webapp/languages/extracting.py",
+    "webapp/languages/maintain.py",
+)
 
 
 def all_texts() -> list[Texts]:
@@ -95,6 +102,8 @@ def of_python(source: str, *, with_errors: bool = True) -> Iterator[Texts]:
             pair = [text for arg in node.args[:2] for text in _constants(arg)]
             if len(pair) == 2:
                 yield (pair[0], pair[1])
+        elif name in WORDED:
+            yield from ((text,) for arg in node.args[WORDED[name]] for text in _constants(arg))
         elif name == "N_":
             yield from ((text,) for text in _values(node.args[0]))
         elif with_errors and isinstance(node.func, ast.Name) and name in ERRORS and node.args:

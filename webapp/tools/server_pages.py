@@ -11,6 +11,7 @@ from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Conflict, Forbidden, Invalid
 from webapp.forms import sentences
+from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
@@ -83,7 +84,7 @@ def change(server_id: int) -> ViewResult:
         db.session.rollback()
         return _page(_row(server_id), error=_wrong(error)), 422
     db.session.commit()
-    flash("Saved.", "message")
+    flash(_("Saved."), "message")
     return redirect(url_for(".show", server_id=server_id), 303)
 
 
@@ -103,7 +104,7 @@ def delete(server_id: int) -> ViewResult:
     back = url_for("tools_admin.index" if row.user_id is None else "tools_pages.index")
     servers.delete_server(row)
     db.session.commit()
-    flash("Server deleted.", "message")
+    flash(_("Server deleted."), "message")
     return redirect(f"{back}#servers", 303)
 
 
@@ -113,7 +114,7 @@ def revoke(grant_id: int) -> ViewResult:
     """Be asked again before a tool is called."""
     servers.revoke(current_user_id(), grant_id)
     db.session.commit()
-    flash("You will be asked again.", "message")
+    flash(_("You will be asked again."), "message")
     return redirect(url_for("tools_pages.index") + "#grants", 303)
 
 
