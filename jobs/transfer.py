@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.transfer import exporting, importing, leaving
+from webapp.transfer import exporting, importing, learning, leaving
 
 
 @job("look_at_import")
@@ -28,3 +28,9 @@ def make_export(export_id: int) -> str:
 def delete_account(user_id: int) -> str:
     """Go on with deleting an account for a while."""
     return leaving.delete_account(user_id)
+
+
+@job("learn")
+def learn(import_id: int) -> str:
+    """Go on with learning from an import for a few calls."""
+    return learning.run(import_id)

@@ -24,7 +24,7 @@ from webapp.queueing import enqueue_owed
 from webapp.retrieval.indexing import notice_model, owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
-from webapp.transfer import exporting, importing
+from webapp.transfer import exporting, importing, learning
 
 OWED_DAYS = 7
 IDEMPOTENCY_HOURS = 24
@@ -46,6 +46,7 @@ def sweep() -> dict[str, int]:
         "look_at_import": importing.owed("reading"),
         "import": importing.owed("running"),
         "export": exporting.owed(),
+        "learn": learning.owed(),
         "delete_account": closing.owed(),
         "mail": mails.owed(),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from flask import request, send_file
@@ -13,7 +14,8 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.problems import field_errors
-from webapp.transfer import exporting, service, storage
+from webapp.transfer import exporting, learning, service, storage
+from webapp.transfer.models import Import
 from webapp.transfer.schemas import (
     ExportList,
     ExportOut,
@@ -24,6 +26,8 @@ from webapp.transfer.schemas import (
     ItemList,
     ItemOut,
     ItemQuery,
+    LearnFields,
+    LearningOut,
     NewExport,
     PastedImport,
     StartImport,
@@ -102,6 +106,34 @@ def undo_import(path: ImportPath) -> tuple[Any, int]:
     return _import(service.undo(current_user_id(), path.import_id)), 202
 
 
+@blueprint.get("/imports/<int:import_id>/learning", responses={200: LearningOut})
+@signed_in
+def get_learning(path: ImportPath) -> dict[str, Any]:
+    """What learning from the conversations of an import would cost, and how it stands."""
+    return _learning(service.get_import(current_user_id(), path.import_id))
+
+
+@blueprint.post("/imports/<int:import_id>/learning", responses={202: LearningOut})
+@signed_in
+def start_learning(path: ImportPath, body: LearnFields) -> tuple[Any, int]:
+    """Learn from the conversations of an import, or go on after a pause; what is found waits in review."""
+    return _learning(learning.begin(current_user_id(), path.import_id, body), commit=True), 202
+
+
+@blueprint.post("/imports/<int:import_id>/learning/pause", responses={202: LearningOut})
+@signed_in
+def pause_learning(path: ImportPath) -> tuple[Any, int]:
+    """Wait after the question that is being asked."""
+    return _learning(learning.pause(current_user_id(), path.import_id), commit=True), 202
+
+
+@blueprint.post("/imports/<int:import_id>/learning/stop", responses={202: LearningOut})
+@signed_in
+def stop_learning(path: ImportPath) -> tuple[Any, int]:
+    """Learn nothing more from this import."""
+    return _learning(learning.stop(current_user_id(), path.import_id), commit=True), 202
+
+
 @blueprint.post("/exports", responses={202: ExportOut})
 @signed_in
 @recently_proved
@@ -146,6 +178,14 @@ def send_export(export_id: int) -> Any:
     db.session.commit()
     db.session.remove()  # a large file takes a while, and needs no connection
     return send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
+
+
+def _learning(row: Import, *, commit: bool = False) -> dict[str, Any]:
+    status, progress, user_id, import_id = row.learn_status, row.learning, row.user_id, row.import_id
+    if commit:
+        db.session.commit()
+    found = learning.estimate(user_id, import_id)
+    return LearningOut(status=status, progress=progress, **asdict(found)).model_dump(mode="json")
 
 
 def _import(row: Any) -> dict[str, Any]:

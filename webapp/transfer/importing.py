@@ -22,12 +22,13 @@ from webapp.database import database_is_away, db, now, write_transaction
 from webapp.errors import DomainError
 from webapp.memories.keeping.proposing import Proposal, propose
 from webapp.queueing import enqueue_after_commit
-from webapp.transfer import storage
+from webapp.transfer import learning, storage
 from webapp.transfer.assets import Brought, bring
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import Part, ReadConversation, ReadMemory, ReadProject, Unreadable
 from webapp.transfer.readers import READERS, recognise
 from webapp.transfer.restoring import running as restoring
+from webapp.transfer.schemas import LearnFields
 from webapp.transfer.sources import Refused, Upload
 from webapp.transfer.writing import Written, space_of_project, write_conversation, write_project
 
@@ -241,7 +242,19 @@ def _end(import_id: int, status: str, error: str | None = None) -> str:
         if status == "done" and not any(row.counts.get(name) for name in _gains(row.counts)):
             row.error = row.error or "Nothing new was in this file; the list says why."
         _drop_file(row)
+        wish = (row.options or {}).get("learn")
+        if status == "done" and wish and not (row.options or {}).get("restore"):
+            _learn(row, wish)
         return row.status
+
+
+def _learn(row: Import, wish: Any) -> None:
+    """Begin to learn as was wished at the start; where that is not possible, the import is done all the same."""
+    try:
+        with db.session.begin_nested():
+            learning.begin(row.user_id, row.import_id, LearnFields.model_validate(wish if wish is not True else {}))
+    except DomainError:
+        log.info("nothing learned from an import", exc_info=True)
 
 
 def _gains(counts: dict[str, int]) -> list[str]:

@@ -39,6 +39,9 @@ class Import(Base):
     position: Mapped[int] = mapped_column(default=0)
     error: Mapped[str | None] = mapped_column(String(500))
     change_set_ids: Mapped[list[int]] = mapped_column(JSON, default=list)
+    # Learning from its conversations, where that is wanted: how it stands; its limits, its place and what it took.
+    learn_status: Mapped[str | None] = mapped_column(Key(10), index=True)
+    learning: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

@@ -8,15 +8,16 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
-from webapp.errors import DomainError
+from webapp.errors import DomainError, NotFound
 from webapp.forms import read_form
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.spaces.choosing import spaces_to_choose
-from webapp.transfer import exporting, service
+from webapp.transfer import exporting, learning, service
 from webapp.transfer.api import limit_transfers, send_export
+from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
-from webapp.transfer.schemas import ItemQuery, NewExport, PastedImport, StartImport
+from webapp.transfer.schemas import ItemQuery, LearnFields, NewExport, PastedImport, StartImport
 from webapp.validation import parse_id
 from webapp.web import PageQuery, ViewResult, wants_partial
 
@@ -104,6 +105,7 @@ def show_import(import_id: int) -> ViewResult:
         "next_cursor": page.next_cursor,
         "outcome": outcome,
         "spaces": spaces_to_choose(current_user_id()),
+        **_learning(row),
         "restorable": row.status == "ready" and service.is_restorable(row),
     }
     part = request.args.get("part")
@@ -135,6 +137,37 @@ def start(import_id: int) -> ViewResult:
     service.start(current_user_id(), import_id, fields)
     db.session.commit()
     return redirect(url_for(".show_import", import_id=import_id), 303)
+
+
+@blueprint.get("/imports/<int:import_id>/learning")
+@signed_in
+def show_learning(import_id: int) -> ViewResult:
+    """How far learning from an import is."""
+    row = service.get_import(current_user_id(), import_id)
+    return render_template("transfer/_learning.html", row=row, **_learning(row))
+
+
+@blueprint.post("/imports/<int:import_id>/learning/<wish>")
+@signed_in
+def change_learning(import_id: int, wish: str) -> ViewResult:
+    """Begin to learn from an import, go on, pause or stop."""
+    user_id = current_user_id()
+    if wish == "start":
+        learning.begin(user_id, import_id, LearnFields(most_tokens=parse_id(request.form.get("most_tokens", ""))))
+    elif wish in ("pause", "stop"):
+        (learning.pause if wish == "pause" else learning.stop)(user_id, import_id)
+    else:
+        raise NotFound("There is no such wish.")
+    db.session.commit()
+    return redirect(url_for(".show_import", import_id=import_id, _anchor="learning"), 303)
+
+
+def _learning(row: Import) -> dict[str, Any]:
+    """What the part about learning shows; nothing where there is nothing to learn from."""
+    found = None
+    if row.status in ("done", "cancelled") and not (row.options or {}).get("restore"):
+        found = learning.estimate(row.user_id, row.import_id)
+    return {"learnable": found is not None and bool(found.conversations), "estimate": found}
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.transfer.models import Export, Import, ImportItem
-from webapp.validation import Flag, Id, Instant, Line
+from webapp.validation import MAX_ID, Flag, Id, Instant, Line
 from webapp.web import PageQuery
 
 MAX_PASTED = 1_000_000
@@ -36,10 +36,33 @@ class Range(BaseModel):
     last: datetime | None = Field(None, alias="to")
 
 
+class LearnFields(BaseModel):
+    """Up to how much is to be learned for; both left out is as much as it takes."""
+
+    most_tokens: int | None = Field(None, ge=1_000, le=MAX_ID)
+    most_dollars: float | None = Field(None, gt=0, le=100_000, allow_inf_nan=False)
+
+
+class LearningOut(BaseModel):
+    """What learning is likely to take, how it stands, and what it has taken and found so far."""
+
+    status: str | None
+    conversations: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float | None = Field(description="Null where nobody knows the price of the model.")
+    model: str | None
+    progress: dict[str, Any] | None
+
+
 class StartImport(BaseModel):
     take: list[Literal["conversations", "memories", "projects"]] = ["conversations", "memories", "projects"]
     between: Range | None = None
     space_id: Id | None = Field(None, description="Put conversations and memories into this space.")
+    learn: LearnFields | Flag | None = Field(
+        None, description="Learn from the conversations when they are in: true, or with limits. It all lands in review."
+    )
     restore: Flag | None = Field(
         None,
         description="Whether an export of Commonplace is taken in as it was, which takes an empty account. Left out: "
@@ -58,6 +81,7 @@ class ImportOut(BaseModel):
     counts: dict[str, int]
     position: int = Field(description="Parts that are done.")
     total: int | None
+    learn_status: str | None = Field(description="running, paused, stopped or done; null where it was not asked for.")
     error: str | None
     created_at: Instant
     updated_at: Instant
@@ -75,6 +99,7 @@ class ImportOut(BaseModel):
             counts=row.counts,
             position=row.position,
             total=(row.preview or {}).get("total"),
+            learn_status=row.learn_status,
             error=row.error,
             created_at=row.created_at,
             updated_at=row.updated_at,

@@ -147,15 +147,15 @@ def _write(found: Reading, answer: Answer | None) -> Result:
             result = _apply(found, answer)
             if still_holds:  # what points say was written by the model; memories are asked for one by one
                 result = replace(result, summary_due=_store_points(conversation, found, answer))
-        reached = _reached(found, answer)
-        through = max(found.watermark or 0, reached or 0)
-        partial = found.call.is_partial or reached != found.call.covers_through
+        place = reached(found, answer)
+        through = max(found.watermark or 0, place or 0)
+        partial = found.call.is_partial or place != found.call.covers_through
         conversation.extracted_through = through or None
         conversation.extraction_due = partial or reading.has_newer(conversation, through)
-        return replace(result, more=partial, through=reached or 0)
+        return replace(result, more=partial, through=place or 0)
 
 
-def _reached(found: Reading, answer: Answer | None) -> int | None:
+def reached(found: Reading, answer: Answer | None) -> int | None:
     """The message up to which a call has read: all it covers, or, cut off, all before the one it was cut in.
 
     The first message counts as read in any case: the same call would be cut off at the same place again.
@@ -180,7 +180,7 @@ def _store_points(conversation: Conversation, found: Reading, answer: Answer) ->
 
 def _apply(found: Reading, answer: Answer) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, _state(found, answer))
+    plan = decide(operations, state_of(found, answer))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -200,7 +200,7 @@ def _apply(found: Reading, answer: Answer) -> Result:
     )
 
 
-def _state(found: Reading, answer: Answer) -> State:
+def state_of(found: Reading, answer: Answer) -> State:
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in found.call.sources]
     ids = set(found.call.numbered.values())

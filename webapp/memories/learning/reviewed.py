@@ -1,0 +1,106 @@
+"""Learning from conversations of another time: one call at a time, and everything it finds waits in review."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import select
+
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.llm.errors import CutOff
+from webapp.memories.engine.decisions import decide
+from webapp.memories.engine.proposals import for_review
+from webapp.memories.engine.state import Insert
+from webapp.memories.keeping import store, versions
+from webapp.memories.keeping.journal import Journal
+from webapp.memories.known import extracts
+from webapp.memories.learning import extraction, reading
+from webapp.memories.learning.model_call import Answer, ask
+from webapp.memories.learning.reading import Reading
+
+CAUSE = "import"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What one call found: proposals, its change set, tokens in and out; `through` is how far it has read."""
+
+    through: int
+    more: bool
+    proposed: int = 0
+    change_set_id: int | None = None
+    asked: bool = False
+    tokens: tuple[int, int] = (0, 0)
+    model: str | None = None
+
+
+@dataclass
+class Step:
+    """A call that was answered and is not yet written."""
+
+    found: Reading
+    answer: Answer | None
+    most: int | None = None
+    tokens: tuple[int, int] = field(default=(0, 0))
+
+
+def ask_about(conversation_id: int, after: int) -> Step | None:
+    """Ask about what follows a message, with nothing held; None where there is nothing to learn from.
+
+    Raises ModelError.
+    """
+    most = None
+    while True:
+        found = reading.read(conversation_id, after, most)
+        db.session.remove()
+        if found is None or not found.call.sources:
+            return None
+        found = replace(found, wants_title=False)
+        if not (found.call.is_needed and found.has_substance):
+            return Step(found, None)
+        try:
+            answer = ask(found)
+        except CutOff:
+            count = len({source.message_id for source in found.call.sources})
+            if count == 1:
+                return Step(found, None)
+            most = count // 2
+            continue
+        sent = sum(len(str(message)) for message in found.call.messages) // 3
+        return Step(found, answer, most, (answer.prompt_tokens or sent, answer.completion_tokens or 0))
+
+
+def write(step: Step) -> Learned:
+    """Put what was found into review, in the present transaction."""
+    found, answer = step.found, step.answer
+    through = extraction.reached(found, answer) or found.call.covers_through or 0
+    more = found.call.is_partial or through != found.call.covers_through
+    result = Learned(
+        through, more, asked=answer is not None, tokens=step.tokens, model=answer.model if answer else None
+    )
+    conversation = db.session.scalar(
+        select(Conversation).where(Conversation.conversation_id == found.conversation_id).with_for_update()
+    )
+    if answer is None or conversation is None or not extracts(conversation, reading.owner_of(conversation)):
+        return result
+    versions.hold(found.user_id)
+    state = extraction.state_of(found, answer)
+    plan = decide(answer.extraction.operations, state)
+    waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
+    effects = for_review(plan.effects, waiting)
+    if not effects:
+        return result
+    journal = Journal(found.user_id, CAUSE, actor="import", conversation_id=found.conversation_id)
+    store.apply_plan(
+        effects,
+        journal,
+        space_id=found.space_id,
+        embedding_model=answer.embedding_model,
+        embeddings=answer.vectors,
+    )
+    proposed = sum(isinstance(effect, Insert) for effect in effects)
+    change_set = journal.close({"added": proposed, "in_review": proposed})
+    change_set.model = answer.model
+    change_set.prompt_tokens, change_set.completion_tokens = step.tokens
+    return replace(result, proposed=proposed, change_set_id=journal.id)
