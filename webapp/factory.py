@@ -56,7 +56,6 @@ from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_red
 from webapp.files.api import blueprint as files_api
 from webapp.files.pages import blueprint as files_pages
 from webapp.files.service import init_files
-from webapp.gateway.api import blueprint as gateway_api
 from webapp.gateway.api import init_gateway
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
@@ -73,9 +72,7 @@ from webapp.legacies.wiring import init_spaces
 from webapp.library.api import blueprint as library_api
 from webapp.library.pages import blueprint as library_pages
 from webapp.library.service import init_library
-from webapp.mcp.api import blueprint as mcp_api
-from webapp.mcp.api import init_mcp
-from webapp.mcp.pages import blueprint as mcp_pages
+from webapp.mcp.setup import init_mcp
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
 from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
@@ -107,6 +104,7 @@ from webapp.transfer.setup import init_transfer
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
 from webapp.web import BoundedRequest, Problem
+from webapp.webhooks.setup import init_events
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -239,17 +237,18 @@ def _register(app: OpenAPI) -> None:
         app.register_api(api)
     for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
         app.register_blueprint(pages)
-    for pages in (models_pages, usage_pages, files_pages, feedback_pages, mcp_pages):
+    for pages in (models_pages, usage_pages, files_pages, feedback_pages):
         app.register_blueprint(pages)
     for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
         app.register_api(guided)
-    for pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys, gateway_api, mcp_api):
+    for pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
         app.register_blueprint(pages)
     init_transfer(app)
     init_gateway(app)
     init_mcp(app)
     init_tools(app)
     init_oauth(app)
+    init_events(app)
     init_docs(app)
     accounts_commands(app)
     admin_commands(app)

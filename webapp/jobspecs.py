@@ -82,6 +82,7 @@ JOBS: dict[str, JobSpec] = {
     "delete_account": JobSpec(
         "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
     ),
+    "deliver": JobSpec("jobs.webhooks.deliver", Queue.BATCH, timeout=300, retries=(30, 300), of="webhook_id"),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.BATCH, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

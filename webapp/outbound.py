@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
+WITHIN = "The address is within this server's own network."
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -88,6 +89,18 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     return parts
 
 
+def check_host(url: str, allowed: Allowed) -> None:
+    """Raise Refused for an address that is malformed, or plainly within this network; a name is not looked up."""
+    host = (check_url(url).hostname or "").lower()
+    if host in allowed.hosts:
+        return
+    try:
+        _check_address(host, allowed)
+    except ValueError:
+        if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+            raise Refused(WITHIN) from None
+
+
 def request(
     method: str,
     url: str,
@@ -138,11 +151,15 @@ def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[
         raise Failed("There is no host of this name.") from None
     if host.lower() not in allowed.hosts:
         for *_, where in found:
-            address = str(where[0])
-            plain = ipaddress.ip_address(address.partition("%")[0])
-            if not is_public(address) and not any(plain in network for network in allowed.networks):
-                raise Refused("The address is within this server's own network.")
+            _check_address(str(where[0]), allowed)
     return [(int(family), (str(where[0]), int(where[1]))) for family, _, _, _, where in found]
+
+
+def _check_address(address: str, allowed: Allowed) -> None:
+    """Raise Refused for an IP address within, ValueError for what is none."""
+    plain = ipaddress.ip_address(address.partition("%")[0])
+    if not is_public(address) and not any(plain in network for network in allowed.networks):
+        raise Refused(WITHIN)
 
 
 def _connected(addresses: list[tuple[int, tuple[str, int]]], seconds: float) -> socket.socket:

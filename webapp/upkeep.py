@@ -25,6 +25,8 @@ from webapp.retrieval.indexing import notice_model, owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
 from webapp.transfer import exporting, importing, learning
+from webapp.webhooks import delivering
+from webapp.webhooks import service as webhooks
 
 OWED_DAYS = 7
 IDEMPOTENCY_HOURS = 24
@@ -49,6 +51,7 @@ def sweep() -> dict[str, int]:
         "learn": learning.owed(),
         "delete_account": closing.owed(),
         "mail": mails.owed(),
+        "deliver": delivering.owed(),
     }
     db.session.rollback()
     queued = {name: sum(enqueue_owed(name, of) for of in ids) for name, ids in owed.items()}
@@ -77,6 +80,7 @@ def purge() -> dict[str, int]:
         sessions.purge()
         mails.purge()
         oauth.purge(at)
+        webhooks.purge()
         audit.purge(app_settings().audit_days)
         keys = rows_changed(
             delete(IdempotencyKey).where(IdempotencyKey.created_at < at - timedelta(hours=IDEMPOTENCY_HOURS))

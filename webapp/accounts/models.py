@@ -24,6 +24,7 @@ class User(Base):
     is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     auth_version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
     must_change_password: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    has_webhooks: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     settings: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)

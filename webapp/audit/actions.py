@@ -27,6 +27,10 @@ class Action(StrEnum):
     TOKEN_REVOKED = "token_revoked"  # noqa: S105
     PROGRAM_CONNECTED = "program_connected"
     PROGRAM_DISCONNECTED = "program_disconnected"
+    WEBHOOK_CREATED = "webhook_created"
+    WEBHOOK_CHANGED = "webhook_changed"
+    WEBHOOK_DELETED = "webhook_deleted"
+    WEBHOOK_DISABLED = "webhook_disabled"
     ROLE_CHANGED = "role_changed"
     ACCOUNT_STOPPED = "account_stopped"
     ACCOUNT_RESTORED = "account_restored"
@@ -64,6 +68,10 @@ WORDS: dict[str, str] = N_(
         Action.TOKEN_REVOKED: "Revoked a token",
         Action.PROGRAM_CONNECTED: "Let a program in",
         Action.PROGRAM_DISCONNECTED: "Disconnected a program",
+        Action.WEBHOOK_CREATED: "Added a webhook",
+        Action.WEBHOOK_CHANGED: "Changed a webhook",
+        Action.WEBHOOK_DELETED: "Deleted a webhook",
+        Action.WEBHOOK_DISABLED: "Switched a webhook off that did not answer",
         Action.ROLE_CHANGED: "Changed the role",
         Action.ACCOUNT_STOPPED: "Stopped the account",
         Action.ACCOUNT_RESTORED: "Restored the account",

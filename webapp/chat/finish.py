@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, insert, select, update
 from sqlalchemy.orm import load_only
 
+from webapp import happenings
 from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
@@ -21,6 +22,7 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
 from webapp.database import db, now, rows_changed, table_of
 from webapp.extensions import app_settings
+from webapp.happenings import Kind
 from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
 from webapp.memories.known import extracts
 from webapp.memories.models import MemoryVersion
@@ -31,6 +33,8 @@ from webapp.summaries import service as summaries
 from webapp.usage.recording import record_reply
 from webapp.validation import MAX_TEXT_BYTES
 
+FIRST_EXCHANGE = 2
+"""Messages of a conversation that has just begun."""
 FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
 """Codes of errors that trying again does not cure."""
 
@@ -148,11 +152,22 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         prompt_tokens=outcome.estimated_tokens,
         text=outcome.text + outcome.thoughts,
     )
+    _tell(conversation, row, owner.has_webhooks)
     kind, data = final_event(row, retryable=outcome.retryable)
     jobs = jobs_of_turn(conversation, row) if kind == "done" else []
     used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
     is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
     return Finished(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
+
+
+def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
+    if conversation.is_temporary:
+        return
+    ids = {"conversation_id": conversation.conversation_id}
+    if conversation.message_count <= FIRST_EXCHANGE:
+        happenings.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
+    state: dict[str, int | str] = {"message_id": reply.message_id, "status": reply.status}
+    happenings.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
 
 
 # To build a statement costs about as much as to send it: those of every reply are built once.
@@ -193,7 +208,7 @@ def _reply_and_owner() -> Select[Message, User]:
         select(Message, User)
         .join(User, User.user_id == bindparam("owner"))
         .where(Message.message_id == bindparam("turn"))
-        .options(load_only(User.settings))
+        .options(load_only(User.settings, User.has_webhooks))
         .execution_options(populate_existing=True)
     )
 

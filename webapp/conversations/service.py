@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Select, delete, false, or_, select, update
 
+from webapp import happenings
 from webapp.conversations.folders import get_folder
 from webapp.conversations.guided import find_journey
 from webapp.conversations.models import Conversation, Message
@@ -15,6 +16,7 @@ from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_moved, conversation_shown
 from webapp.database import db, now, rows_changed
 from webapp.errors import NotFound
+from webapp.happenings import Kind
 from webapp.spaces.service import persona_in
 
 UNDO_SECONDS = 60
@@ -149,6 +151,8 @@ def delete_conversation(user_id: int, conversation_id: int) -> None:
     """Delete a conversation and its messages, for good."""
     row = get_conversation(user_id, conversation_id, lock=True)
     conversation_shown.send(None, conversation=row)
+    if row.deleted_at is None:
+        _tell_deleted(row)
     db.session.execute(delete(Conversation).where(Conversation.conversation_id == row.conversation_id))
     db.session.expunge(row)
 
@@ -159,7 +163,13 @@ def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None
     row.deleted_at = at or now()
     db.session.flush()
     conversation_shown.send(None, conversation=row)
+    _tell_deleted(row)
     return row
+
+
+def _tell_deleted(row: Conversation) -> None:
+    if not row.is_temporary:
+        happenings.note(row.user_id, Kind.CONVERSATION_DELETED, {"conversation_id": row.conversation_id})
 
 
 def unhide_conversation(user_id: int, conversation_id: int) -> Conversation:

@@ -58,7 +58,8 @@ class End:
 
 
 def init_gateway(app: Flask) -> None:
-    """Errors under /v1 are said in OpenAI's shape."""
+    """Register the addresses; errors under /v1 are said in OpenAI's shape."""
+    app.register_blueprint(blueprint)
     problems.speak(app, "/v1/", _error)
 
 

@@ -7,9 +7,11 @@ import logging
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
+from webapp import happenings
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.extensions import redis
+from webapp.happenings import Kind
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.report_pdf import make_pdf
 from webapp.journeys.reports import Source, making_key, source_of, stored_row
@@ -77,6 +79,7 @@ def _store(conversation_id: int, source: Source, pdf: bytes) -> bool:
             )
             db.session.add(row)
             db.session.flush()
+            happenings.note(conversation.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": conversation_id})
             kept = set(
                 db.session.scalars(
                     select(PointEvidence.evidence_id)

@@ -35,7 +35,7 @@ _RUN: dict[str, Callable[[int, Any], dict[str, Any]]] = {
 }
 
 
-def init_mcp(app: Flask) -> None:
+def speak_mcp(app: Flask) -> None:
     """Errors under /mcp are said in JSON-RPC; a 401 says where to find out about tokens."""
     problems.speak(app, "/mcp", _error)
 

@@ -219,6 +219,22 @@ def test_everything_goes_out(shell: Shell, model: ServerHandle) -> None:
     assert not list(shell.home.glob(".*.part"))
 
 
+def test_what_happens_is_told(shell: Shell) -> None:
+    done = shell("webhooks", "add", "https://hooks.example/x", "-k", "memory.changed")
+    number, secret = done.stdout.strip().split("\t")
+    assert secret.startswith("whsec_")
+    assert shell("webhooks").stdout == f"{number}\ton\thttps://hooks.example/x\n"
+    assert "own network" in failed(shell("webhooks", "add", "http://10.0.0.1/"), 1)
+    listening = [*COMMAND, "events", "-n", "1", "-k", "memory.changed"]
+    with subprocess.Popen(listening, stdout=subprocess.PIPE, env=shell.environment) as listener:
+        while listener.poll() is None:  # until the stream is open, what happens is told to nobody
+            shell("remember", f"I saw heron number {time.monotonic_ns()}")
+        told, _ = listener.communicate(timeout=PATIENCE)
+    assert json.loads(told)["type"] == "memory.changed"
+    assert shell("webhooks", "remove", number).returncode == 0
+    assert shell("webhooks").stdout == ""
+
+
 def test_login_keeps_the_token(live_server: LiveServer, user: Person, tmp_path: Path) -> None:
     shell = Shell(tmp_path, "")
     assert "commonplace login" in failed(shell("memories"), 3)

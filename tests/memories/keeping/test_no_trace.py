@@ -93,6 +93,8 @@ NEVER = {
     "point_vectors",
     "journey_versions",
     "gateway_threads",
+    "webhooks",
+    "webhook_deliveries",
     "oauth_clients",
     "oauth_codes",
     "oauth_grants",

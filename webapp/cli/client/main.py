@@ -14,6 +14,7 @@ from webapp.cli.client.http import Server
 from webapp.cli.client.remembering import memories, remember, search
 from webapp.cli.client.transfers import bring_in, write_out
 from webapp.cli.client.trouble import REFUSED, USAGE, Trouble
+from webapp.cli.client.webhooks import events, webhooks
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -73,7 +74,7 @@ def logout() -> None:
     output.say("The token is forgotten here." if config.forget() else "There was no token here.")
 
 
-for command in (chat, search, remember, memories, bring_in, write_out):
+for command in (chat, search, remember, memories, bring_in, write_out, webhooks, events):
     commonplace.add_command(command)
 
 

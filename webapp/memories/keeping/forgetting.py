@@ -10,8 +10,10 @@ from typing import Any
 from blinker import Signal
 from sqlalchemy import delete, func, insert, or_, select
 
+from webapp import happenings
 from webapp.conversations.models import Conversation, Message
 from webapp.database import after_commit, db
+from webapp.happenings import Kind
 from webapp.memories.engine.keys import canonical_fact_key, canonical_value
 from webapp.memories.engine.tombstones import Tombstone
 from webapp.memories.keeping import copies, versions
@@ -240,6 +242,7 @@ def _note(user_id: int, rows: Sequence[Memory], cause: str, conversation_id: int
     )
     db.session.add(change_set)
     db.session.flush()
+    happenings.note(user_id, Kind.MEMORY_FORGOTTEN, {"change_set_id": change_set.change_set_id, "cause": cause})
     return change_set.change_set_id
 
 

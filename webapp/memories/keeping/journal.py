@@ -8,7 +8,9 @@ from typing import Any
 
 from sqlalchemy import select
 
+from webapp import happenings
 from webapp.database import db, now
+from webapp.happenings import Kind
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.spaces.versions import touch
 from webapp.text.canonical import canonical_statement
@@ -75,6 +77,8 @@ class Journal:
         self._changes: dict[int, dict[str, Any]] = {c["memory_id"]: dict(c) for c in self.change_set.changes}
         db.session.add(self.change_set)
         db.session.flush()
+        if continued is None:
+            happenings.note(user_id, Kind.MEMORY_CHANGED, {"change_set_id": self.id, "cause": cause})
 
     @property
     def id(self) -> int:

@@ -1,0 +1,12 @@
+"""Webhooks."""
+
+from __future__ import annotations
+
+from jobs.runner import job
+from webapp.webhooks import delivering
+
+
+@job("deliver")
+def deliver(webhook_id: int) -> int:
+    """Tell a webhook what it is owed."""
+    return delivering.deliver(webhook_id)

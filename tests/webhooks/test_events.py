@@ -1,0 +1,124 @@
+"""`/api/events`: told as it happens, from where one was, to its own person, for as long as they may see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.support.people import ApiClient, Person
+from webapp.accounts import tokens
+from webapp.database import write_transaction
+from webapp.webhooks import feed, streaming
+
+Event = tuple[str, str, Any]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams wait shortly, and end when nothing more comes."""
+    monkeypatch.setattr(streaming, "WAIT_MS", 20)
+    monkeypatch.setattr(streaming, "HEARTBEAT", 0.0)
+
+
+def opened(client: FlaskClient, query: str = "", **headers: str) -> Any:
+    """An open stream: its chunks, one at a time."""
+    answer = client.get(f"/api/events{query}", headers=headers, buffered=False)
+    assert answer.status_code == 200, answer.text
+    assert answer.content_type.startswith("text/event-stream")
+    return answer
+
+
+def until(answer: Any, count: int) -> list[Event]:
+    """So many events of a stream."""
+    found: list[Event] = []
+    chunks = answer.iter_encoded() if hasattr(answer, "iter_encoded") else answer.response
+    for chunk in chunks:
+        fields = dict(
+            line.split(": ", 1) for line in chunk.decode().splitlines() if ": " in line and not line.startswith(":")
+        )
+        if "event" in fields:
+            found.append((fields["event"], fields.get("id", ""), json.loads(fields["data"])))
+        if len(found) == count:
+            break
+    return found
+
+
+def remember(client: ApiClient, content: str) -> None:
+    assert client.post("/api/memories", json={"memory_type": "fact", "content": content}).status_code == 201
+
+
+def test_it_is_told_and_goes_on_where_it_was(client: ApiClient) -> None:
+    stream = opened(client)
+    remember(client, "Keeps bees")
+    remember(client, "Sails")
+    (first,) = until(stream, 1)
+    stream.close()
+    assert first[0] == "memory.changed"
+    assert "Keeps" not in json.dumps(first)
+    again = opened(client, **{"Last-Event-ID": first[1]})
+    remember(client, "Rows")
+    rest = until(again, 2)
+    again.close()
+    assert [event[0] for event in rest] == ["memory.changed"] * 2
+    assert rest[0][2]["change_set_id"] == first[2]["change_set_id"] + 1
+
+
+def test_only_what_was_asked_for(client: ApiClient) -> None:
+    stream = opened(client, "?kinds=conversation.deleted")
+    remember(client, "Keeps bees")
+    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    client.delete(f"/api/conversations/{number}")
+    ((kind, _, data),) = until(stream, 1)
+    stream.close()
+    assert (kind, data) == ("conversation.deleted", {"conversation_id": number})
+    assert client.get("/api/events?kinds=nonsense").status_code == 422
+
+
+def test_what_is_lost_is_said(app: Flask, client: ApiClient) -> None:
+    for wish in ("1-1", "99999999999999-0"):
+        stream = opened(client, **{"Last-Event-ID": wish})
+        assert until(stream, 1)[0][0] == "missed"
+        stream.close()
+    stream = opened(client, **{"Last-Event-ID": "nonsense'"})
+    remember(client, "Keeps bees")
+    assert until(stream, 1)[0][0] == "memory.changed"
+    stream.close()
+
+
+def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[..., Person], api: Any) -> None:
+    streams = [opened(api(other)) for other in (make_user(), make_user(is_admin=True))]
+    remember(client, "Keeps bees")
+    with app.app_context():
+        for stream in streams:
+            stream.close()
+        for other in (make_user(), make_user()):
+            assert list(feed.read(other.user_id, "0-0", 1)) == []
+
+
+def test_nothing_is_kept_where_nobody_listens(app: Flask, client: ApiClient) -> None:
+    remember(client, "Keeps bees")
+    with app.app_context():
+        assert list(feed.read(client.person.user_id, "0-0", 1)) == []
+
+
+def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:
+    stream = opened(client)
+    with app.app_context(), write_transaction():
+        tokens.revoke_all(client.person.user_id)
+    assert until(stream, 1) == []
+    stream.close()
+
+
+def test_there_are_only_so_many(client: ApiClient) -> None:
+    streams = [opened(client) for _ in range(streaming.MOST_EACH)]
+    answer = client.get("/api/events")
+    assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
+    for stream in streams:
+        stream.close()
+    opened(client).close()
+    assert client.person.user_id not in streaming._open

@@ -1,0 +1,383 @@
+"""Webhooks: what they are told and when, whose they are, what is tried again and what ends them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.support.people import ApiClient, Person, browser_client, post_form
+from webapp.accounts import tokens
+from webapp.accounts.schemas import NewToken
+from webapp.audit.models import AuditEvent
+from webapp.config import Settings
+from webapp.database import db, now, write_transaction
+from webapp.extensions import app_settings
+from webapp.happenings import Kind
+from webapp.llm.offline.testing import ServerHandle
+from webapp.webhooks import delivering, service
+from webapp.webhooks.models import Webhook, WebhookDelivery
+from webapp.webhooks.schemas import ALL
+from webapp.webhooks.signing import WAITS
+
+
+class Receiver(HTTPServer):
+    """An address that is told things, and answers as the test says."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.status = 200
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                receiver.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                self.send_response(receiver.status)
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/hook"
+
+    def told(self) -> list[tuple[str, dict[str, Any]]]:
+        """Kind and data of everything that came."""
+        found = [json.loads(body) for _, body in self.got]
+        return [(item["type"], item["data"]) for item in found]
+
+
+@pytest.fixture
+def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
+    """A receiver within this network, which a setting allows."""
+    app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
+    server = Receiver()
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    app_settings.put(app, settings)
+
+
+def hook(client: ApiClient, url: str, **fields: Any) -> dict[str, Any]:
+    answer = client.post("/api/webhooks", json={"url": url, **fields})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.get_json()
+    return found
+
+
+def deliveries(app: Flask) -> list[tuple[str, str, int]]:
+    with app.app_context():
+        query = db.select(WebhookDelivery.kind, WebhookDelivery.status, WebhookDelivery.attempts)
+        return [tuple(row) for row in db.session.execute(query.order_by(WebhookDelivery.delivery_id))]
+
+
+def make_due(app: Flask) -> None:
+    with app.app_context(), write_transaction():
+        db.session.execute(db.update(WebhookDelivery).values(due_at=now() - timedelta(seconds=1)))
+
+
+def talk(client: ApiClient, words: str = "Hello") -> dict[str, Any]:
+    """A finished turn: its conversation and reply."""
+    answer = client.post("/api/chat/stream", json={"message": words})
+    events = [line.removeprefix("data: ") for line in answer.text.splitlines() if line.startswith("data: ")]
+    found: dict[str, Any] = json.loads(events[0])
+    return found
+
+
+def test_what_is_told_is_signed(client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+    made = hook(client, receiver.url, kinds=["memory.changed"])
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"}).get_json()
+    run_jobs()
+    ((headers, body),) = receiver.got
+    key = base64.b64decode(made["secret"].removeprefix("whsec_"))
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{expected}"
+    assert abs(int(headers["webhook-timestamp"]) - now().timestamp()) < 300
+    told = json.loads(body)
+    assert (told["type"], told["data"]["memory_ids"]) == ("memory.changed", [memory["memory_id"]])
+    assert "bees" not in body.decode()
+    assert made["secret"] not in client.get("/api/webhooks").text
+
+
+def test_each_kind_is_told(
+    client: ApiClient, receiver: Receiver, model: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    model.script(match="Hello", reply="Good day.")
+    hook(client, receiver.url, with_content=True)
+    turn = talk(client)
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"}).get_json()["memory_id"]
+    run_jobs()
+    talk_id, reply_id = turn["conversation_id"], turn["assistant_message_id"]
+    told = dict(receiver.told())
+    assert told["conversation.started"]["conversation_id"] == talk_id
+    assert told["reply.finished"] == {
+        "conversation_id": talk_id,
+        "message_id": reply_id,
+        "status": "complete",
+        "content": "Good day.",
+    }
+    assert told["memory.changed"]["memories"] == [{"memory_id": memory, "content": "Keeps bees"}]
+    client.delete(f"/api/memories/{memory}")
+    client.delete(f"/api/conversations/{talk_id}")
+    run_jobs()
+    told = dict(receiver.told())
+    assert told["memory.forgotten"]["memory_ids"] == [memory]
+    assert told["conversation.deleted"] == {"conversation_id": talk_id}
+    assert set(told) == set(ALL) - {"journey.summarised"}
+
+
+def test_a_summary_of_a_journey_is_told(client: ApiClient, app: Flask, receiver: Receiver, user: Person) -> None:
+    from webapp import happenings
+
+    hook(client, receiver.url, kinds=[Kind.JOURNEY_SUMMARISED])
+    with app.app_context(), write_transaction():
+        happenings.note(user.user_id, Kind.JOURNEY_SUMMARISED, {"conversation_id": 5})
+    assert deliveries(app) == [("journey.summarised", "waiting", 0)]
+
+
+def test_what_was_forgotten_meanwhile_is_not_told(
+    client: ApiClient, receiver: Receiver, model: ServerHandle, run_jobs: Callable[..., Any]
+) -> None:
+    model.script(match="bees", reply="Bees it is.")
+    hook(client, receiver.url, with_content=True)
+    turn = talk(client, "I keep bees")
+    memory = client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"}).get_json()["memory_id"]
+    assert client.delete(f"/api/memories/{memory}").status_code == 200
+    assert client.delete(f"/api/conversations/{turn['conversation_id']}").status_code == 204
+    run_jobs()
+    assert len(receiver.got) >= 4
+    for _, body in receiver.got:
+        assert b"bees" not in body.lower()
+
+
+def test_a_temporary_conversation_is_nobodys_business(
+    client: ApiClient, app: Flask, receiver: Receiver, model: ServerHandle
+) -> None:
+    model.script(reply="Yes.")
+    hook(client, receiver.url)
+    made = client.post("/api/conversations", json={"is_temporary": True}).get_json()["conversation_id"]
+    client.post("/api/chat/stream", json={"message": "Hello", "conversation_id": made})
+    client.delete(f"/api/conversations/{made}")
+    assert deliveries(app) == []
+
+
+def test_failures_are_tried_again_in_order_and_end_it(
+    app: Flask, user: Person, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]
+) -> None:
+    made = hook(client, receiver.url, kinds=["memory.changed"])
+    receiver.status = 500
+    for content in ("Keeps bees", "Plays the cello"):
+        client.post("/api/memories", json={"memory_type": "fact", "content": content})
+    run_jobs()
+    assert len(receiver.got) == 1  # the second waits behind the first
+    assert deliveries(app) == [("memory.changed", "waiting", 1), ("memory.changed", "waiting", 0)]
+    make_due(app)
+    receiver.status = 200
+    with app.app_context():
+        assert delivering.owed() == [made["webhook_id"]]
+        assert delivering.deliver(made["webhook_id"]) == 2
+        assert delivering.deliver(made["webhook_id"]) == 0
+    ids = [headers["webhook-id"] for headers, _ in receiver.got]
+    assert ids[0] == ids[1] != ids[2]
+    receiver.status = 503
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Sails"})
+    for _ in range(len(WAITS) + 1):
+        make_due(app)
+        with app.app_context():
+            delivering.deliver(made["webhook_id"])
+    found = client.get("/api/webhooks").get_json()["webhooks"][0]
+    assert (found["is_active"], "answered 503" in found["disabled_reason"]) == (False, True)
+    with app.app_context():
+        last = db.session.scalars(db.select(AuditEvent).order_by(AuditEvent.event_id.desc())).first()
+        assert (last.user_id, last.action, last.actor_kind) == (user.user_id, "webhook_disabled", "system")
+    count = len(receiver.got)
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Rows"})
+    run_jobs()
+    assert len(receiver.got) == count
+    again = client.patch(f"/api/webhooks/{made['webhook_id']}", json={"is_active": True}).get_json()
+    assert (again["is_active"], again["disabled_reason"]) == (True, None)
+
+
+def test_one_that_is_gone_is_asked_no_more(client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+    hook(client, receiver.url, kinds=["memory.changed"])
+    receiver.status = 410
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    run_jobs()
+    assert client.get("/api/webhooks").get_json()["webhooks"][0]["is_active"] is False
+
+
+def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient, receiver: Receiver) -> None:
+    made = hook(client, receiver.url, kinds=["memory.changed"])
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    with app.app_context():
+        with write_transaction():
+            assert delivering._claim(made["webhook_id"]) is not None
+        assert delivering.deliver(made["webhook_id"]) == 0  # somebody has it
+    make_due(app)
+    with app.app_context():
+        assert delivering.deliver(made["webhook_id"]) == 1
+    assert deliveries(app) == [("memory.changed", "delivered", 2)]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:1/",
+        "http://localhost/",
+        "http://printer.local/",
+        "https://10.0.0.1/x",
+        "https://[::1]/",
+        "http://169.254.169.254/latest",
+        "ftp://hooks.example/",
+        "hooks.example",
+        "https://u:p@hooks.example/",
+    ],
+)
+def test_addresses_within_are_refused(client: ApiClient, url: str) -> None:
+    answer = client.post("/api/webhooks", json={"url": url})
+    assert answer.status_code == 422
+    assert answer.get_json()["errors"][0]["loc"] == ["url"]
+
+
+def test_an_address_that_turns_out_to_be_within_is_not_asked(
+    app: Flask, client: ApiClient, receiver: Receiver, settings: Settings
+) -> None:
+    made = hook(client, receiver.url, kinds=["memory.changed"])
+    app_settings.put(app, settings)
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    with app.app_context():
+        assert delivering.deliver(made["webhook_id"]) == 0
+    assert receiver.got == []
+    told = client.get(f"/api/webhooks/{made['webhook_id']}/deliveries").get_json()["deliveries"]
+    assert "own network" in told[0]["answer"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"kinds": []}, {"kinds": ["other"]}, {"with_content": "maybe"}, {"url": None}, {"extra": 1}, {"url": "x" * 1_001}],
+)
+def test_what_is_no_webhook(client: ApiClient, fields: dict[str, Any]) -> None:
+    assert client.post("/api/webhooks", json={"url": "https://hooks.example/", **fields}).status_code == 422
+
+
+def test_it_is_its_owners(
+    app: Flask,
+    client: ApiClient,
+    anonymous: FlaskClient,
+    make_user: Callable[..., Person],
+    api: Any,
+    receiver: Receiver,
+) -> None:
+    """Every endpoint, by a stranger, an admin, nobody, a service, and a token with too few scopes."""
+    number = hook(client, receiver.url)["webhook_id"]
+    calls: list[tuple[str, str, Any]] = [
+        ("PATCH", f"/api/webhooks/{number}", {"is_active": False}),
+        ("POST", f"/api/webhooks/{number}/secret", {}),
+        ("POST", f"/api/webhooks/{number}/test", {}),
+        ("GET", f"/api/webhooks/{number}/deliveries", None),
+        ("DELETE", f"/api/webhooks/{number}", None),
+    ]
+    for other in (make_user(), make_user(is_admin=True)):
+        theirs = api(other)
+        assert theirs.get("/api/webhooks").get_json() == {"webhooks": []}
+        for method, path, body in calls:
+            assert theirs.open(path, method=method, json=body).status_code == 404, path
+    limited = make_user()
+    with app.app_context(), write_transaction():
+        _, secret = tokens.create_token(limited.user_id, NewToken(name="mcp", scopes=["mcp"]))
+        _, writer = tokens.create_token(limited.user_id, NewToken(name="writer", scopes=["write"]))
+    everything = [("GET", "/api/webhooks", None), ("POST", "/api/webhooks", {"url": receiver.url}), *calls]
+    for method, path, body in [*everything, ("GET", "/api/events", None)]:
+        assert anonymous.open(path, method=method, json=body).status_code == 401, path
+        for token in (secret, make_user(is_service=True).token):
+            headers = {"Authorization": f"Bearer {token}"}
+            assert anonymous.open(path, method=method, json=body, headers=headers).status_code == 403, path
+    headers = {"Authorization": f"Bearer {writer}"}
+    body = {"url": receiver.url, "with_content": True}
+    assert anonymous.post("/api/webhooks", json=body, headers=headers).status_code == 403
+    assert anonymous.post("/api/webhooks", json={"url": receiver.url}, headers=headers).status_code == 201
+    assert client.delete(f"/api/webhooks/{number}").status_code == 204
+
+
+def test_one_made_by_a_token_ends_with_it(
+    app: Flask, user: Person, anonymous: FlaskClient, client: ApiClient, receiver: Receiver
+) -> None:
+    with app.app_context(), write_transaction():
+        row, secret = tokens.create_token(user.user_id, NewToken(name="script"))
+        token_id = row.token_id
+    made = anonymous.post(
+        "/api/webhooks", json={"url": receiver.url}, headers={"Authorization": f"Bearer {secret}"}
+    ).get_json()
+    with app.app_context(), write_transaction():
+        tokens.revoke_token(user.user_id, token_id)
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    with app.app_context():
+        assert delivering.deliver(made["webhook_id"]) == 0
+    assert receiver.got == []
+    assert "token" in client.get("/api/webhooks").get_json()["webhooks"][0]["disabled_reason"]
+
+
+def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+    browser = browser_client(app, user)
+    bad = post_form(browser, "/settings/webhooks", "/settings/webhooks", url="http://10.0.0.1/", kinds=ALL)
+    assert (bad.status_code, "own network" in bad.text) == (422, True)
+    assert post_form(browser, "/settings/webhooks", "/settings/webhooks", url=receiver.url).status_code == 422
+    made = post_form(browser, "/settings/webhooks", "/settings/webhooks", url=receiver.url, kinds=ALL)
+    assert (made.status_code, "whsec_" in made.text) == (201, True)
+    assert "whsec_" not in browser.get("/settings/webhooks").text
+    with app.app_context():
+        number = db.session.scalar(db.select(Webhook.webhook_id))
+    path = f"/settings/webhooks/{number}"
+    assert post_form(browser, path, "/settings/webhooks", deed="test").status_code == 303
+    run_jobs()
+    assert receiver.told() == [("ping", {})]
+    assert "delivered" in browser.get(f"/settings/webhooks?show={number}").text
+    assert "whsec_" in post_form(browser, path, "/settings/webhooks", deed="secret").text
+    post_form(browser, path, "/settings/webhooks", deed="off")
+    assert "Switch on" in browser.get("/settings/webhooks").text
+    post_form(browser, path, "/settings/webhooks", deed="delete")
+    assert receiver.url not in browser.get("/settings/webhooks").text
+
+
+def test_a_turn_knows_without_asking(app: Flask, client: ApiClient, receiver: Receiver, model: ServerHandle) -> None:
+    """Whether there are webhooks stands on the account, which the end of a turn reads anyway."""
+    from webapp.accounts.models import User
+
+    def marked() -> bool:
+        with app.app_context():
+            return bool(db.session.scalar(db.select(User.has_webhooks).where(User.user_id == client.person.user_id)))
+
+    model.script(reply="Yes.")
+    assert marked() is False
+    number = hook(client, receiver.url)["webhook_id"]
+    assert marked() is True
+    client.patch(f"/api/webhooks/{number}", json={"is_active": False})
+    assert marked() is False
+    talk(client)
+    assert deliveries(app) == []
+    client.patch(f"/api/webhooks/{number}", json={"is_active": True})
+    client.delete(f"/api/webhooks/{number}")
+    assert marked() is False
+
+
+def test_what_is_past_goes(app: Flask, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
+    hook(client, receiver.url, kinds=["memory.changed"])
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees"})
+    run_jobs()
+    with app.app_context(), write_transaction():
+        db.session.execute(db.update(WebhookDelivery).values(created_at=now() - timedelta(days=15)))
+        service.purge()
+    assert deliveries(app) == []

@@ -1,0 +1,97 @@
+"""`commonplace webhooks` and `commonplace events`."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import click
+
+from webapp.cli.client import output
+from webapp.cli.client.http import Broken
+from webapp.cli.client.session import as_json, server
+from webapp.cli.client.trouble import AWAY, Trouble
+
+KINDS = (
+    "conversation.started",
+    "conversation.deleted",
+    "reply.finished",
+    "memory.changed",
+    "memory.forgotten",
+    "journey.summarised",
+)
+PAUSE, RETRIES = 3.0, 20
+
+
+@click.group(invoke_without_command=True)
+@as_json
+@click.pass_context
+def webhooks(context: click.Context, as_json: bool) -> None:
+    """List the addresses that are told what happens; add, test and remove them."""
+    if context.invoked_subcommand is not None:
+        return
+    found = server(context).get("/api/webhooks")
+    if as_json:
+        output.dump(found)
+        return
+    rows = [
+        (row["webhook_id"], "on" if row["is_active"] else f"off: {row['disabled_reason'] or 'by hand'}", row["url"])
+        for row in found["webhooks"]
+    ]
+    output.table(("id", "state", "address"), rows, empty="There are none.")
+
+
+@webhooks.command()
+@click.argument("url")
+@click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
+@click.option("--with-content", is_flag=True, help="Send texts along, not only ids.")
+@as_json
+@click.pass_context
+def add(context: click.Context, url: str, kinds: tuple[str, ...], with_content: bool, as_json: bool) -> None:
+    """Have URL told what happens. The secret that signs it is shown this once."""
+    body = {"url": url, "kinds": list(kinds or KINDS), "with_content": with_content}
+    made = server(context).post("/api/webhooks", body)
+    if as_json:
+        output.dump(made)
+    else:
+        output.say(f"{made['webhook_id']}\t{made['secret']}")
+
+
+@webhooks.command()
+@click.argument("webhook_id", type=click.IntRange(min=1), metavar="ID")
+@click.pass_context
+def test(context: click.Context, webhook_id: int) -> None:
+    """Send a ping."""
+    server(context).post(f"/api/webhooks/{webhook_id}/test")
+    output.note("It is on its way.")
+
+
+@webhooks.command()
+@click.argument("webhook_id", type=click.IntRange(min=1), metavar="ID")
+@click.pass_context
+def remove(context: click.Context, webhook_id: int) -> None:
+    """End one at once."""
+    server(context).delete(f"/api/webhooks/{webhook_id}")
+
+
+@click.command()
+@click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
+@click.option("-n", "--count", type=click.IntRange(min=1), help="End after so many.")
+@click.pass_context
+def events(context: click.Context, kinds: tuple[str, ...], count: int | None) -> None:
+    """Show what happens as it happens, one JSON object a line."""
+    there, after, failures, shown = server(context), "", 0, 0
+    path = "/api/events" + (f"?kinds={','.join(kinds)}" if kinds else "")
+    while True:
+        try:
+            headers = {"Last-Event-ID": after} if after else {}
+            for name, event_id, data in there.events("GET", path, headers=headers):
+                after, failures, shown = event_id or after, 0, shown + 1
+                click.echo(json.dumps({"type": name, "id": event_id, "data": data}))
+                if shown == count:
+                    return
+        except (Broken, Trouble) as error:
+            failures += 1
+            if isinstance(error, Trouble) and (error.exit_code != AWAY or failures > RETRIES):
+                raise
+        time.sleep(PAUSE)

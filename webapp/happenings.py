@@ -1,0 +1,31 @@
+"""What happens to somebody's conversations, memories and journeys, told to whoever passes it on; ids, never words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from blinker import Signal
+
+
+class Kind(StrEnum):
+    """What can be told."""
+
+    CONVERSATION_STARTED = "conversation.started"
+    CONVERSATION_DELETED = "conversation.deleted"
+    REPLY_FINISHED = "reply.finished"
+    MEMORY_CHANGED = "memory.changed"
+    MEMORY_FORGOTTEN = "memory.forgotten"
+    JOURNEY_SUMMARISED = "journey.summarised"
+
+
+happened = Signal()
+"""`user_id=, kind=, data=, hooked=`: sent inside the transaction in which it happens."""
+
+
+def note(user_id: int, kind: Kind, data: Mapping[str, int | str], *, hooked: bool | None = None) -> None:
+    """Say that something happened, inside the transaction in which it did; `data` are ids and states.
+
+    `hooked` says whether the user has webhooks, where the caller knows; where it does not, that is looked up.
+    """
+    happened.send(None, user_id=user_id, kind=kind, data=dict(data), hooked=hooked)

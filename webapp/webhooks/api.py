@@ -1,0 +1,116 @@
+"""JSON endpoints of webhooks, and the stream of events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp import idempotency
+from webapp.accounts import scopes
+from webapp.accounts.auth import current_identity, current_user_id, recently_proved, signed_in
+from webapp.database import db
+from webapp.errors import Forbidden
+from webapp.web import Responses, ViewResult, api_blueprint
+from webapp.webhooks import service, streaming
+from webapp.webhooks.schemas import (
+    CreatedWebhook,
+    DeliveryList,
+    DeliveryOut,
+    NewWebhook,
+    WebhookChanges,
+    WebhookList,
+    WebhookOut,
+    WebhookPath,
+)
+from webapp.webhooks.streaming import EventQuery
+
+blueprint = api_blueprint("webhooks_api", __name__, tag="Events")
+
+STREAM: Responses = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+
+
+@blueprint.get("/events", responses=STREAM)
+@signed_in
+def events(query: EventQuery) -> ViewResult:
+    """What happens to your conversations, memories and journeys, as it happens; ids only.
+
+    `Last-Event-ID` goes on where a stream ended; `missed` says that something in between is lost.
+    """
+    return streaming.response(current_user_id(), query)
+
+
+@blueprint.get("/webhooks", responses={200: WebhookList})
+@signed_in
+def list_webhooks() -> dict[str, Any]:
+    """Your webhooks, newest first."""
+    found = [WebhookOut.of(row) for row in service.list_webhooks(current_user_id())]
+    return WebhookList(webhooks=found).model_dump(mode="json")
+
+
+@blueprint.post("/webhooks", responses={201: CreatedWebhook})
+@signed_in
+@recently_proved
+@idempotency.idempotent
+def create_webhook(body: NewWebhook) -> tuple[Any, int]:
+    """Have an address told what happens. The answer holds the secret, this once. One made by a token ends with it."""
+    _require_reading(bool(body.with_content))
+    row, secret = service.create_webhook(current_user_id(), body)
+    answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
+    return idempotency.commit(answer, 201), 201
+
+
+@blueprint.patch("/webhooks/<int:webhook_id>", responses={200: WebhookOut})
+@signed_in
+@recently_proved
+def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
+    """Change a webhook; only the given fields."""
+    _require_reading(bool(body.with_content))
+    row = service.change_webhook(current_user_id(), path.webhook_id, body)
+    answer = WebhookOut.of(row).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.delete("/webhooks/<int:webhook_id>", responses={204: None})
+@signed_in
+def delete_webhook(path: WebhookPath) -> tuple[str, int]:
+    """End a webhook at once, and what waits for it."""
+    service.delete_webhook(current_user_id(), path.webhook_id)
+    db.session.commit()
+    return "", 204
+
+
+@blueprint.post("/webhooks/<int:webhook_id>/secret", responses={200: CreatedWebhook})
+@signed_in
+@recently_proved
+def renew_secret(path: WebhookPath) -> dict[str, Any]:
+    """A new secret; the old one signs nothing any more."""
+    row, secret = service.renew_secret(current_user_id(), path.webhook_id)
+    answer = CreatedWebhook.of(row, secret=secret).model_dump(mode="json")
+    db.session.commit()
+    return answer
+
+
+@blueprint.post("/webhooks/<int:webhook_id>/test", responses={202: DeliveryOut})
+@signed_in
+def test_webhook(path: WebhookPath) -> tuple[Any, int]:
+    """Send a `ping`."""
+    answer = DeliveryOut.of(service.ping(current_user_id(), path.webhook_id)).model_dump(mode="json")
+    db.session.commit()
+    return answer, 202
+
+
+@blueprint.get("/webhooks/<int:webhook_id>/deliveries", responses={200: DeliveryList})
+@signed_in
+def list_deliveries(path: WebhookPath) -> dict[str, Any]:
+    """What a webhook was told last, and how it answered."""
+    rows = service.list_deliveries(current_user_id(), path.webhook_id)
+    return DeliveryList(deliveries=[DeliveryOut.of(row) for row in rows]).model_dump(mode="json")
+
+
+def _require_reading(with_content: bool) -> None:
+    """Raise Forbidden for a token that would have texts sent which it may not read itself."""
+    identity = current_identity()
+    if with_content and identity is not None and not scopes.suffices(identity.scopes, {"read"}):
+        raise Forbidden("This token lacks the scope read, which texts take.")

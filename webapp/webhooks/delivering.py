@@ -1,0 +1,199 @@
+"""Telling a webhook what it is owed: claimed, sent without the database, and noted; again later where that failed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from webapp import outbound
+from webapp.accounts.models import ApiToken, User
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, now, rows_changed, write_transaction
+from webapp.extensions import app_settings
+from webapp.happenings import Kind
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.models.vault import unseal
+from webapp.webhooks import service
+from webapp.webhooks.models import Webhook, WebhookDelivery
+from webapp.webhooks.signing import headers, wait_after
+
+SEND_SECONDS, LEASE = 10.0, timedelta(seconds=60)
+AT_ONCE = 10
+"""In one run of the job, which others wait behind; the sweep asks for the rest."""
+MOST_TEXT = 100_000
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    """A delivery that was claimed, with what it takes to send it."""
+
+    delivery_id: int
+    attempts: int
+    url: str
+    body: bytes
+    headers: dict[str, str]
+
+
+def owed() -> Sequence[int]:
+    """The webhooks that something is due for."""
+    due = select(WebhookDelivery.webhook_id).where(WebhookDelivery.status == "waiting", WebhookDelivery.due_at <= now())
+    return db.session.scalars(due.distinct().limit(200)).all()
+
+
+def deliver(webhook_id: int) -> int:
+    """Tell a webhook what is due, oldest first, until one fails; how many it was told. Safe to run twice at once."""
+    told = 0
+    for _ in range(AT_ONCE):
+        with write_transaction():
+            letter = _claim(webhook_id)
+        if letter is None:
+            break
+        outcome = _send(letter)
+        with write_transaction():
+            _note(webhook_id, letter, outcome)
+        if outcome.status != "delivered":
+            break
+        told += 1
+    return told
+
+
+def _claim(webhook_id: int) -> _Letter | None:
+    """The next delivery that is due, kept from others for a while; None where there is none."""
+    hook = db.session.get(Webhook, webhook_id)
+    if hook is None or not hook.is_active:
+        return None
+    if reason := _ended(hook):
+        service.disable(hook, reason)
+        return None
+    due = (
+        select(WebhookDelivery)
+        .where(
+            WebhookDelivery.webhook_id == webhook_id,
+            WebhookDelivery.status == "waiting",
+            WebhookDelivery.due_at <= now(),
+        )
+        .order_by(WebhookDelivery.delivery_id)
+        .limit(1)
+    )
+    row = db.session.scalar(due)
+    if row is None:
+        return None
+    secret = unseal(hook.secret).api_key
+    if not secret:
+        service.disable(hook, "its secret cannot be read any more; make a new one")
+        return None
+    mine = update(WebhookDelivery).where(
+        WebhookDelivery.delivery_id == row.delivery_id,
+        WebhookDelivery.attempts == row.attempts,
+        WebhookDelivery.due_at == row.due_at,
+    )
+    attempts = row.attempts + 1
+    if rows_changed(mine.values(attempts=attempts, due_at=now() + LEASE)) != 1:
+        return None
+    body = json.dumps(_told(hook, row), ensure_ascii=False, separators=(",", ":")).encode()
+    signed = headers(secret, row.event_id, int(time.time()), body)
+    return _Letter(row.delivery_id, attempts, hook.url, body, signed)
+
+
+def _ended(hook: Webhook) -> str:
+    """Why a webhook may not be told anything any more; empty if it may."""
+    if not db.session.scalar(select(User.is_active).where(User.user_id == hook.user_id)):
+        return "the account is stopped"
+    if hook.token_id is None:
+        return ""
+    token = db.session.get(ApiToken, hook.token_id)
+    good = token is not None and token.revoked_at is None and (token.expires_at is None or token.expires_at > now())
+    return "" if good else "the token that made it has ended"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    status: str
+    answer: str
+    ends: bool = False
+
+
+def _send(letter: _Letter) -> _Outcome:
+    try:
+        answer = outbound.request(
+            "POST",
+            letter.url,
+            body=letter.body,
+            headers=letter.headers,
+            seconds=SEND_SECONDS,
+            most=65_536,
+            allowed=app_settings().outbound_allowed,
+        )
+    except (outbound.Refused, outbound.Failed) as error:
+        return _Outcome("waiting", str(error))
+    if 200 <= answer.status < 300:
+        return _Outcome("delivered", str(answer.status))
+    return _Outcome("waiting", f"It answered {answer.status}.", ends=answer.status == GONE)
+
+
+def _note(webhook_id: int, letter: _Letter, outcome: _Outcome) -> None:
+    """Write down how a try went, unless somebody else has tried since."""
+    hook = db.session.get(Webhook, webhook_id, with_for_update=True)
+    row = db.session.get(WebhookDelivery, letter.delivery_id, populate_existing=True)
+    if hook is None or row is None or row.attempts != letter.attempts or row.status != "waiting":
+        return
+    row.answer = outcome.answer[:200]
+    if outcome.status == "delivered":
+        row.status, hook.failing_since = "delivered", None
+        return
+    hook.failing_since = hook.failing_since or now()
+    wait = wait_after(letter.attempts)
+    if wait is None or outcome.ends:
+        row.status = "failed"
+        service.disable(hook, outcome.answer if outcome.ends else f"it failed for two days. {outcome.answer}")
+    else:
+        row.due_at = now() + timedelta(seconds=wait)
+        _wait_too(hook.webhook_id, row.due_at)
+
+
+def _wait_too(webhook_id: int, until: datetime) -> None:
+    """Keep what waits behind a failed delivery waiting: an address that does not answer is asked once, not for each."""
+    behind = update(WebhookDelivery).where(
+        WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting", WebhookDelivery.due_at < until
+    )
+    rows_changed(behind.values(due_at=until))
+
+
+def _told(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
+    """The body of a delivery: what is there now. What was forgotten meanwhile is not, and nothing says what it was."""
+    data = dict(row.data)
+    if row.kind in (Kind.MEMORY_CHANGED, Kind.MEMORY_FORGOTTEN):
+        data |= _of_change_set(hook, int(data["change_set_id"]), row.kind == Kind.MEMORY_CHANGED)
+    elif hook.with_content and "message_id" in data:
+        said = select(Message.content).join(Conversation, Conversation.conversation_id == Message.conversation_id)
+        data["content"] = db.session.scalar(_own(said, hook).where(Message.message_id == data["message_id"]))
+    elif hook.with_content and "conversation_id" in data and row.kind != Kind.CONVERSATION_DELETED:
+        named = _own(select(Conversation.title), hook)
+        data["title"] = db.session.scalar(named.where(Conversation.conversation_id == data["conversation_id"]))
+    if isinstance(data.get("content"), str):
+        data["content"] = data["content"][:MOST_TEXT]
+    return {"type": row.kind, "timestamp": row.created_at.isoformat(), "data": data}
+
+
+def _own(statement: Any, hook: Webhook) -> Any:
+    return statement.where(Conversation.user_id == hook.user_id, Conversation.deleted_at.is_(None))
+
+
+def _of_change_set(hook: Webhook, change_set_id: int, may_tell: bool) -> dict[str, Any]:
+    made = db.session.get(MemoryChangeSet, change_set_id)
+    if made is None or made.user_id != hook.user_id:
+        return {"memory_ids": []}
+    ids = [change["memory_id"] for change in made.changes]
+    found: dict[str, Any] = {"memory_ids": ids, "counts": made.counts}
+    if may_tell and hook.with_content:
+        held = select(Memory.memory_id, Memory.content).where(Memory.user_id == hook.user_id, Memory.memory_id.in_(ids))
+        rows = db.session.execute(held.order_by(Memory.memory_id)).all()
+        found["memories"] = [{"memory_id": number, "content": content} for number, content in rows]
+    return found

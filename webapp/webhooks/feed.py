@@ -1,0 +1,74 @@
+"""What happens, as a bounded stream a person in Redis: kept while somebody listens, or did lately."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from webapp.extensions import redis
+
+log = logging.getLogger(__name__)
+
+KEPT = 500
+"""Events that a listener who was away can catch up with."""
+HEARD_SECONDS = 3_600
+"""How long events are kept after the last listener left."""
+_POSITION = re.compile(r"\d{1,15}-\d{1,10}")
+_ADD = """
+if redis.call('exists', KEYS[2]) == 0 then return false end
+local id = redis.call('xadd', KEYS[1], 'maxlen', '~', ARGV[1], '*', 'k', ARGV[2], 'd', ARGV[3])
+redis.call('expire', KEYS[1], ARGV[4])
+return id
+"""
+
+
+def publish(user_id: int, kind: str, data: Mapping[str, Any]) -> None:
+    """Tell whoever listens; with Redis away nobody does."""
+    try:
+        told = json.dumps(dict(data), separators=(",", ":"))
+        redis().eval(_ADD, 2, *_keys(user_id), KEPT, kind, told, HEARD_SECONDS)
+    except RedisError as error:
+        log.warning("event not told", extra={"error": type(error).__name__})
+
+
+def listen(user_id: int) -> None:
+    """Say that somebody listens, from now on and for a while. Raises RedisError."""
+    redis().set(_keys(user_id)[1], b"1", ex=HEARD_SECONDS)
+
+
+def position(user_id: int, wish: str) -> tuple[str, bool]:
+    """Where to read on, and whether something in between is lost: after `wish`, or from now on. Raises RedisError."""
+    stream = _keys(user_id)[0]
+    ends = [redis().xrange(stream, count=1), redis().xrevrange(stream, count=1)]
+    first, last = (_text(found[0][0]) if found else "" for found in ends)
+    if not _POSITION.fullmatch(wish):
+        return last or "0-0", False
+    if not first or _number(wish) > _number(last):
+        return last or "0-0", True
+    return wish, _number(wish) < _number(first)
+
+
+def read(user_id: int, after: str, milliseconds: int) -> Iterator[tuple[str, str, str]]:
+    """Id, kind and data (JSON) of what comes after a position, waiting for it for a while. Raises RedisError."""
+    found: Any = redis().xread({_keys(user_id)[0]: after}, count=100, block=milliseconds)
+    for _, entries in found or ():
+        for entry_id, fields in entries:
+            yield _text(entry_id), _text(fields[b"k"]), _text(fields[b"d"])
+
+
+def _keys(user_id: int) -> tuple[str, str]:
+    return f"{{events:{user_id}}}", f"{{events:{user_id}}}:heard"
+
+
+def _text(value: bytes | str | None) -> str:
+    return value.decode() if isinstance(value, bytes) else value or ""
+
+
+def _number(entry_id: str) -> tuple[int, int]:
+    at, _, order = entry_id.partition("-")
+    return int(at), int(order or 0)

@@ -1,0 +1,62 @@
+"""Webhooks, and what is still to be delivered to them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import JSON, Boolean, ForeignKey, Index, String, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from webapp.database import Base, Key, Timestamp, current_timestamp, now, one_of
+
+STATUSES = ("waiting", "delivered", "failed", "skipped")
+
+
+class Webhook(Base):
+    """An address that is told what happens. `kinds` are with commas, also at both ends; the secret is encrypted.
+
+    One that a program made with a token (`token_id`) ends with that token. `failing_since` is when the row of failures
+    began that may end it.
+    """
+
+    __tablename__ = "webhooks"
+
+    webhook_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    token_id: Mapped[int | None] = mapped_column(ForeignKey("api_tokens.token_id", ondelete="CASCADE"), index=True)
+    url: Mapped[str] = mapped_column(String(1_000))
+    kinds: Mapped[str] = mapped_column(Key(500))
+    secret: Mapped[str] = mapped_column(Text)
+    with_content: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
+    is_active: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    disabled_reason: Mapped[str | None] = mapped_column(String(300))
+    failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def kind_list(self) -> list[str]:
+        """What it is told."""
+        return [kind for kind in self.kinds.split(",") if kind]
+
+
+class WebhookDelivery(Base):
+    """Something that a webhook is to be told: ids only; words are added as it is sent, if they are still there."""
+
+    __tablename__ = "webhook_deliveries"
+    __table_args__ = (
+        Index("ix_webhook_deliveries_due", "status", "due_at"),
+        Index("ix_webhook_deliveries_webhook", "webhook_id", "delivery_id"),
+        Base.__table_args__,
+    )
+
+    delivery_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    webhook_id: Mapped[int] = mapped_column(ForeignKey("webhooks.webhook_id", ondelete="CASCADE"))
+    event_id: Mapped[str] = mapped_column(Key(40))
+    kind: Mapped[str] = mapped_column(Key(40))
+    data: Mapped[dict[str, Any]] = mapped_column(JSON)
+    status: Mapped[str] = mapped_column(one_of(*STATUSES, name="webhook_delivery_status"), default="waiting")
+    attempts: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    answer: Mapped[str | None] = mapped_column(String(200))
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp(), index=True)
+    due_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -1,0 +1,110 @@
+"""The page of webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, recently_proved, signed_in
+from webapp.database import db
+from webapp.errors import DomainError
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.problems import field_errors
+from webapp.validation import parse_id
+from webapp.web import ViewResult
+from webapp.webhooks import service
+from webapp.webhooks.schemas import ALL, NewWebhook, WebhookChanges
+
+blueprint = Blueprint("webhooks_pages", __name__)
+
+WORDS = N_(
+    {
+        "conversation.started": "A conversation began",
+        "conversation.deleted": "A conversation was deleted",
+        "reply.finished": "A reply is finished",
+        "memory.changed": "Memories changed",
+        "memory.forgotten": "Memories were forgotten",
+        "journey.summarised": "A journey’s summary is ready",
+        "ping": "Test",
+    }
+)
+
+
+@blueprint.get("/settings/webhooks")
+@signed_in(session_only=True)
+@recently_proved
+def index() -> ViewResult:
+    """Webhooks, what each was told lately, and the form for another."""
+    return _page()
+
+
+@blueprint.post("/settings/webhooks")
+@signed_in(session_only=True)
+@recently_proved
+def create() -> ViewResult:
+    """Add a webhook; the page shows its secret, this once."""
+    given = {"url": request.form.get("url", "").strip(), "kinds": request.form.getlist("kinds")}
+    try:
+        fields = NewWebhook.model_validate({**given, "with_content": bool(request.form.get("with_content"))})
+        row, secret = service.create_webhook(current_user_id(), fields)
+    except ValidationError as error:
+        found = field_errors(error)[0]
+        return _page(errors={found["loc"][0]: _said(found)}, values=given), 422
+    except DomainError as error:
+        return _page(errors={"url": error.detail}, values=given), error.status
+    db.session.commit()
+    return _page(secret=secret, fresh=row.webhook_id), 201
+
+
+@blueprint.post("/settings/webhooks/<int:webhook_id>")
+@signed_in(session_only=True)
+@recently_proved
+def change(webhook_id: int) -> ViewResult:
+    """Switch on or off, test, or delete."""
+    user_id, deed = current_user_id(), request.form.get("deed", "")
+    secret = ""
+    if deed == "delete":
+        service.delete_webhook(user_id, webhook_id)
+        flash(_("The webhook is deleted."))
+    elif deed == "test":
+        service.ping(user_id, webhook_id)
+        flash(_("A test is on its way. Reload the page to see the answer."))
+    elif deed == "secret":
+        _row, secret = service.renew_secret(user_id, webhook_id)
+    elif deed in ("on", "off"):
+        service.change_webhook(user_id, webhook_id, WebhookChanges(is_active=deed == "on"))
+    db.session.commit()
+    if secret:
+        return _page(secret=secret, fresh=webhook_id)
+    return redirect(url_for(".index"), 303)
+
+
+def _page(
+    *,
+    errors: dict[str, str] | None = None,
+    values: dict[str, Any] | None = None,
+    secret: str = "",
+    fresh: int = 0,
+) -> str:
+    rows = service.list_webhooks(current_user_id())
+    chosen = parse_id(request.args.get("show", "")) or fresh
+    told = service.list_deliveries(current_user_id(), chosen) if any(r.webhook_id == chosen for r in rows) else []
+    return render_template(
+        "webhooks/page.html",
+        rows=rows,
+        kinds=ALL,
+        words=WORDS,
+        errors=errors or {},
+        values=values or {"kinds": ALL},
+        secret=secret,
+        fresh=fresh,
+        chosen=chosen,
+        told=told,
+    )
+
+
+def _said(found: dict[str, Any]) -> str:
+    return _("Choose at least one event.") if found["loc"][0] == "kinds" else _("This is no address.")

@@ -1,0 +1,92 @@
+"""What comes in and goes out about webhooks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from webapp.happenings import Kind
+from webapp.validation import Flag, Id, Instant, Line
+from webapp.webhooks.models import Webhook, WebhookDelivery
+
+MAX_URL = 1_000
+ALL = [kind.value for kind in Kind]
+
+
+class WebhookPath(BaseModel):
+    webhook_id: Id
+
+
+class NewWebhook(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    url: Line = Field(max_length=MAX_URL, description="An http or https address.")
+    kinds: list[Kind] = Field([Kind(kind) for kind in ALL], min_length=1, description="What it is told.")
+    with_content: Flag = Field(False, description="Send texts along, not only ids.")
+
+
+class WebhookChanges(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    url: Line | None = Field(None, max_length=MAX_URL)
+    kinds: list[Kind] | None = Field(None, min_length=1)
+    with_content: Flag | None = None
+    is_active: Flag | None = Field(None, description="true takes up again one that was switched off.")
+
+    @field_validator("*")
+    @classmethod
+    def _not_null(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("cannot be null")
+        return value
+
+
+class WebhookOut(BaseModel):
+    webhook_id: int
+    url: str
+    kinds: list[str]
+    with_content: bool
+    is_active: bool
+    disabled_reason: str | None
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: Webhook, **more: Any) -> WebhookOut:
+        return cls(
+            webhook_id=row.webhook_id,
+            url=row.url,
+            kinds=row.kind_list,
+            with_content=row.with_content,
+            is_active=row.is_active,
+            disabled_reason=row.disabled_reason,
+            created_at=row.created_at,
+            **more,
+        )
+
+
+class CreatedWebhook(WebhookOut):
+    secret: str = Field(description="Signs what is sent (Standard Webhooks). It is not shown again.")
+
+
+class WebhookList(BaseModel):
+    webhooks: list[WebhookOut]
+
+
+class DeliveryOut(BaseModel):
+    delivery_id: int
+    event_id: str
+    kind: str
+    status: str
+    attempts: int
+    answer: str | None
+    created_at: Instant
+    due_at: Instant
+
+    @classmethod
+    def of(cls, row: WebhookDelivery) -> DeliveryOut:
+        return cls(**{name: getattr(row, name) for name in cls.model_fields})
+
+
+class DeliveryList(BaseModel):
+    deliveries: list[DeliveryOut] = Field(description="The latest, newest first.")

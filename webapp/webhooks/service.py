@@ -1,0 +1,199 @@
+"""A person's webhooks: made, changed, tried out, ended; and noting what they are to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy import delete, func, select, update
+
+from webapp import outbound
+from webapp.accounts.identity import current_identity
+from webapp.accounts.models import User
+from webapp.audit.actions import Action
+from webapp.audit.actors import SYSTEM
+from webapp.audit.service import record
+from webapp.database import after_commit, db, now, rows_changed
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.extensions import app_settings
+from webapp.happenings import Kind, happened
+from webapp.models.vault import Secrets, seal
+from webapp.queueing import enqueue_after_commit
+from webapp.webhooks import feed
+from webapp.webhooks.models import Webhook, WebhookDelivery
+from webapp.webhooks.schemas import NewWebhook, WebhookChanges
+from webapp.webhooks.signing import new_event_id, new_secret
+
+MAX_WEBHOOKS = 20
+MAX_WAITING = 1_000
+"""What may wait for one webhook; beyond, what happens is not told any more."""
+SHOWN = 20
+PING = "ping"
+KEPT = timedelta(days=14)
+
+
+def init_webhooks() -> None:
+    """Note what happens from now on."""
+    happened.connect(_note)
+
+
+def list_webhooks(user_id: int) -> Sequence[Webhook]:
+    """A person's webhooks, newest first."""
+    own = select(Webhook).where(Webhook.user_id == user_id)
+    return db.session.scalars(own.order_by(Webhook.webhook_id.desc())).all()
+
+
+def get_webhook(user_id: int, webhook_id: int) -> Webhook:
+    """One of a person's webhooks. Raises NotFound."""
+    row = db.session.scalar(select(Webhook).where(Webhook.user_id == user_id, Webhook.webhook_id == webhook_id))
+    if row is None:
+        raise NotFound("There is no such webhook.")
+    return row
+
+
+def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
+    """A new webhook and its secret, readable this once. Raises Invalid, Conflict."""
+    if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
+        raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.")
+    secret, identity = new_secret(), current_identity()
+    row = Webhook(
+        user_id=user_id,
+        token_id=identity.token_id if identity else None,
+        url=_usable(fields.url),
+        kinds=_listed(fields.kinds),
+        with_content=bool(fields.with_content),
+        secret=seal(Secrets(secret)),
+    )
+    db.session.add(row)
+    db.session.flush()
+    _mark(user_id)
+    record(user_id, Action.WEBHOOK_CREATED, _host(row.url))
+    return row, secret
+
+
+def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> Webhook:
+    """Change what is given; switched on again, it begins anew. Raises NotFound, Invalid."""
+    row = get_webhook(user_id, webhook_id)
+    given = changes.model_dump(exclude_unset=True)
+    if "url" in given:
+        row.url = _usable(given["url"])
+    if "kinds" in given:
+        row.kinds = _listed(given["kinds"])
+    if "with_content" in given:
+        row.with_content = given["with_content"]
+    if "is_active" in given:
+        row.is_active, row.disabled_reason, row.failing_since = given["is_active"], None, None
+        if not row.is_active:
+            _drop_waiting(webhook_id)
+    db.session.flush()
+    _mark(user_id)
+    record(user_id, Action.WEBHOOK_CHANGED, _host(row.url))
+    return row
+
+
+def renew_secret(user_id: int, webhook_id: int) -> tuple[Webhook, str]:
+    """A new secret in the place of the old one. Raises NotFound."""
+    row, secret = get_webhook(user_id, webhook_id), new_secret()
+    row.secret = seal(Secrets(secret))
+    db.session.flush()
+    record(user_id, Action.WEBHOOK_CHANGED, _host(row.url))
+    return row, secret
+
+
+def delete_webhook(user_id: int, webhook_id: int) -> None:
+    """End a webhook and what waits for it. Raises NotFound."""
+    row = get_webhook(user_id, webhook_id)
+    record(user_id, Action.WEBHOOK_DELETED, _host(row.url))
+    db.session.execute(delete(Webhook).where(Webhook.webhook_id == webhook_id))
+    db.session.expunge(row)
+    _mark(user_id)
+
+
+def ping(user_id: int, webhook_id: int) -> WebhookDelivery:
+    """Have a webhook told that it is there. Raises NotFound, Conflict for one that is off."""
+    if not get_webhook(user_id, webhook_id).is_active:
+        raise Conflict("This webhook is off. Switch it on first.")
+    return _owe([webhook_id], PING, {})[0]
+
+
+def list_deliveries(user_id: int, webhook_id: int) -> Sequence[WebhookDelivery]:
+    """What a webhook was told last, newest first. Raises NotFound."""
+    get_webhook(user_id, webhook_id)
+    own = select(WebhookDelivery).where(WebhookDelivery.webhook_id == webhook_id)
+    return db.session.scalars(own.order_by(WebhookDelivery.delivery_id.desc()).limit(SHOWN)).all()
+
+
+def disable(row: Webhook, reason: str) -> None:
+    """Switch a webhook off that does not work, and tell its owner; what waits for it is not told any more."""
+    row.is_active, row.disabled_reason = False, reason[:300]
+    _drop_waiting(row.webhook_id)
+    record(row.user_id, Action.WEBHOOK_DISABLED, f"{_host(row.url)}: {reason}", actor=SYSTEM)
+    db.session.flush()
+    _mark(row.user_id)
+
+
+def _note(_sender: object, *, user_id: int, kind: Kind, data: Mapping[str, Any], hooked: bool | None) -> None:
+    """Something happened: tell who listens once it is committed, and owe it to the webhooks that want it."""
+    after_commit(partial(feed.publish, user_id, kind, dict(data)))
+    if hooked is False:
+        return
+    waiting = (
+        select(func.count())
+        .where(WebhookDelivery.webhook_id == Webhook.webhook_id, WebhookDelivery.status == "waiting")
+        .scalar_subquery()
+    )
+    wanted = select(Webhook.webhook_id).where(
+        Webhook.user_id == user_id, Webhook.is_active, Webhook.kinds.contains(f",{kind},"), waiting < MAX_WAITING
+    )
+    _owe(db.session.scalars(wanted).all(), kind, data)
+
+
+def _owe(webhook_ids: Iterable[int], kind: str, data: Mapping[str, Any]) -> list[WebhookDelivery]:
+    event_id = new_event_id()
+    made = [WebhookDelivery(webhook_id=one, event_id=event_id, kind=kind, data=dict(data)) for one in webhook_ids]
+    if made:
+        db.session.add_all(made)
+        db.session.flush()
+        for row in made:
+            enqueue_after_commit("deliver", webhook_id=row.webhook_id)
+    return made
+
+
+def _drop_waiting(webhook_id: int) -> None:
+    own = WebhookDelivery.webhook_id == webhook_id, WebhookDelivery.status == "waiting"
+    rows_changed(update(WebhookDelivery).where(*own).values(status="skipped", answer="the webhook was switched off"))
+
+
+def _mark(user_id: int) -> None:
+    """Keep on the account whether it has webhooks, which the end of a turn knows without asking."""
+    active = select(Webhook.webhook_id).where(Webhook.user_id == user_id, Webhook.is_active).limit(1)
+    there = db.session.scalar(active) is not None
+    db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=there))
+
+
+def _usable(url: str) -> str:
+    try:
+        outbound.check_host(url, app_settings().outbound_allowed)
+    except outbound.Refused as error:
+        raise Invalid.field("url", str(error)) from None
+    return url
+
+
+def _listed(kinds: Iterable[str]) -> str:
+    return "," + "".join(f"{kind}," for kind in sorted(set(kinds)))
+
+
+def _host(url: str) -> str:
+    return outbound.check_url(url).netloc
+
+
+def purge() -> None:
+    """Delete what was told, or given up, more than a fortnight ago."""
+    old = select(WebhookDelivery.delivery_id).where(
+        WebhookDelivery.created_at < now() - KEPT, WebhookDelivery.status != "waiting"
+    )
+    ids = db.session.scalars(old.limit(5_000)).all()
+    if ids:
+        db.session.execute(delete(WebhookDelivery).where(WebhookDelivery.delivery_id.in_(ids)))

@@ -1,0 +1,44 @@
+"""Signatures as Standard Webhooks has them (standardwebhooks.com), and when to try again; pure."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+
+PREFIX = "whsec_"
+WAITS = (5, 60, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000)
+"""Seconds before each further try: about two days in all."""
+
+
+def new_secret() -> str:
+    """A secret: 24 random bytes behind the prefix that libraries expect."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(24)).decode()
+
+
+def new_event_id() -> str:
+    """What names something that happened, the same in every try."""
+    return f"evt_{secrets.token_hex(14)}"
+
+
+def signature(secret: str, event_id: str, timestamp: int, body: bytes) -> str:
+    """`v1,` and the signature over id, time and body."""
+    key = base64.b64decode(secret.removeprefix(PREFIX))
+    made = hmac.new(key, f"{event_id}.{timestamp}.".encode() + body, hashlib.sha256)
+    return f"v1,{base64.b64encode(made.digest()).decode()}"
+
+
+def headers(secret: str, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """The headers of a delivery."""
+    return {
+        "Content-Type": "application/json",
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": signature(secret, event_id, timestamp, body),
+    }
+
+
+def wait_after(attempts: int) -> int | None:
+    """Seconds until the next try after so many; None when there is none."""
+    return WAITS[attempts - 1] if attempts <= len(WAITS) else None

@@ -1,0 +1,135 @@
+"""`/api/events`: a person's events as they happen, resumable, bounded, and over when the right to see them is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+
+from flask import Flask, Response, request
+from pydantic import BaseModel, Field, field_validator
+from redis.exceptions import RedisError
+from sqlalchemy import select
+
+from webapp.accounts.auth import signed_in_identity
+from webapp.accounts.identity import Identity
+from webapp.accounts.models import ApiToken, User, UserSession
+from webapp.chat import sse
+from webapp.database import db, expect_writes, now
+from webapp.errors import TooMany, Unavailable
+from webapp.extensions import this_app
+from webapp.validation import Line
+from webapp.webhooks import feed
+from webapp.webhooks.schemas import ALL
+
+MOST_EACH, MOST = 5, 100
+"""Streams at once, of a person and in all, in one process."""
+HEARTBEAT, LONGEST = 15.0, 3_600.0
+WAIT_MS = 2_000
+
+_open: Counter[int] = Counter()
+_lock = threading.Lock()
+
+
+class EventQuery(BaseModel):
+    kinds: Line = Field("", max_length=300, description=f"Only these, with commas: {', '.join(ALL)}.")
+    after: Line = Field("", max_length=40, description="The id of the last event received; or Last-Event-ID.")
+
+    @field_validator("kinds")
+    @classmethod
+    def _known(cls, kinds: str) -> str:
+        if unknown := {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(ALL):
+            raise ValueError(f"knows no {', '.join(sorted(unknown))[:100]}")
+        return kinds
+
+
+def response(user_id: int, query: EventQuery) -> Response:
+    """The stream. Raises TooMany, and Unavailable while Redis is away."""
+    identity = signed_in_identity()
+    wanted = {kind.strip() for kind in query.kinds.split(",") if kind.strip()}
+    try:
+        feed.listen(user_id)
+        after, lost = feed.position(user_id, request.headers.get("Last-Event-ID") or query.after)
+    except RedisError:
+        raise Unavailable("Events cannot be told at the moment.") from None
+    db.session.remove()  # no connection is held while the stream is open
+    _enter(user_id)
+    return sse.response(_Counted(user_id, _stream(this_app(), identity, after, lost, wanted)))
+
+
+class _Counted:
+    """A stream that counts until it is closed, even if nothing of it was ever read."""
+
+    def __init__(self, user_id: int, chunks: Generator[bytes, None, None]) -> None:
+        self._user_id = user_id
+        self._chunks = chunks
+        self._is_open = True
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """What the server calls at the end, however that came."""
+        self._chunks.close()
+        if self._is_open:
+            self._is_open = False
+            _leave(self._user_id)
+
+
+def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[str]) -> Generator[bytes, None, None]:
+    yield b"retry: 3000\n: connected\n\n"
+    if lost:
+        yield sse.event("missed", {}, after)
+    began = last = time.monotonic()
+    while time.monotonic() - began < LONGEST:
+        try:
+            with app.app_context():
+                found = list(feed.read(identity.user_id, after, WAIT_MS))
+        except RedisError:
+            return  # the client comes back by itself, and goes on where this ended
+        for after, kind, data in found:  # noqa: B020
+            if not wanted or kind in wanted:
+                yield sse.event(kind, data, after)
+        if time.monotonic() - last >= HEARTBEAT:
+            if not _may_go_on(app, identity):
+                return
+            last = time.monotonic()
+            yield b": waiting\n\n"
+
+
+def _may_go_on(app: Flask, identity: Identity) -> bool:
+    """Whether token or session and account are still good; keeps the events coming."""
+    with app.app_context():
+        expect_writes(False)
+        try:
+            feed.listen(identity.user_id)
+            good = select(User.user_id).where(User.user_id == identity.user_id, User.is_active)
+            if identity.token_id is not None:
+                good = good.join(ApiToken, ApiToken.token_id == identity.token_id).where(
+                    ApiToken.revoked_at.is_(None), ApiToken.expires_at.is_(None) | (ApiToken.expires_at > now())
+                )
+            else:
+                good = good.join(UserSession, UserSession.session_id == identity.session_id).where(
+                    UserSession.auth_version == User.auth_version
+                )
+            return db.session.scalar(good) is not None
+        except RedisError:
+            return False
+
+
+def _enter(user_id: int) -> None:
+    with _lock:
+        if _open[user_id] >= MOST_EACH or _open.total() >= MOST:
+            raise TooMany("Too many streams of events are open. Close one.", retry_after=30)
+        _open[user_id] += 1
+
+
+def _leave(user_id: int) -> None:
+    with _lock:
+        _open[user_id] -= 1
+        if _open[user_id] <= 0:
+            del _open[user_id]
