@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
 
-.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets bench clean
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets bench chaos clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ assets: ## Build static/vendor from the locked npm packages
 
 bench: setup ## Measure; results go to docs/benchmarks.md
 	@$(IN_VENV) -m bench $(ARGS)
+
+chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
+	@$(IN_VENV) -m bench chaos $(ARGS)
 
 clean: ## Remove what was installed and built; var/ with your data stays
 	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .mypy_cache .hypothesis

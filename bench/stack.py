@@ -16,6 +16,7 @@ from tests.support.processes import ROOT, descendants, end, free_port, spawn, wa
 from tests.support.servers import Servers, test_servers
 
 MODEL = "bench-model"
+LOG = "bench.log"
 
 
 @dataclass
@@ -28,13 +29,30 @@ class Stack:
     servers: Servers
     environment: dict[str, str]
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    commands: dict[str, list[str]] = field(default_factory=dict)
+
+    def start(self, name: str, command: list[str]) -> None:
+        """Start one of its processes; its words go to the log."""
+        self.commands[name] = command
+        self.processes[name] = spawn(command, self.servers.directory / LOG, self.environment)
+
+    def restart(self, name: str) -> None:
+        """Start a process that has ended again."""
+        self.start(name, self.commands[name])
 
     def script(self, **rule: object) -> None:
         """Tell the model server what to say from now on."""
-        for method, data in (("DELETE", None), ("POST", json.dumps(rule).encode())):
-            address = f"{self.model_url.removesuffix('/v1')}/_script"
-            request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
-            urllib.request.urlopen(request, timeout=10).read()
+        self._script("DELETE")
+        self.script_also(**rule)
+
+    def script_also(self, **rule: object) -> None:
+        """Tell it what else to say, before what it was told before."""
+        self._script("POST", json.dumps(rule).encode())
+
+    def _script(self, method: str, data: bytes | None = None) -> None:
+        address = f"{self.model_url.removesuffix('/v1')}/_script"
+        request = urllib.request.Request(address, data, {"Content-Type": "application/json"}, method=method)
+        urllib.request.urlopen(request, timeout=10).read()
 
     def usage(self, name: str) -> tuple[float, float]:
         """CPU seconds used so far, and resident MB now, of a process and all below it (shared pages counted once)."""
@@ -49,13 +67,18 @@ class Stack:
 
 
 @contextmanager
-def running(*, database: str, workers: int = 2, worker: bool = False) -> Iterator[Stack]:
-    """Start everything on `database` (sqlite or mariadb) with one user; end it afterwards."""
+def running(
+    *, database: str, workers: int = 2, worker: bool = False, schedule: bool = False, durable: bool = False
+) -> Iterator[Stack]:
+    """Start everything on `database` (sqlite or mariadb) with one user; end it afterwards.
+
+    `durable`: what MariaDB has committed outlives its process.
+    """
     previous = os.environ.get("TEST_DB")
     os.environ["TEST_DB"] = "sqlite" if database == "sqlite" else "mysql"
     try:
-        with test_servers() as servers:
-            stack = _start(servers, workers, worker)
+        with test_servers(durable=durable) as servers:
+            stack = _start(servers, workers, worker, schedule)
             try:
                 yield stack
             finally:
@@ -65,7 +88,7 @@ def running(*, database: str, workers: int = 2, worker: bool = False) -> Iterato
         os.environ.pop("TEST_DB", None) if previous is None else os.environ.update(TEST_DB=previous)
 
 
-def _start(servers: Servers, workers: int, worker: bool) -> Stack:
+def _start(servers: Servers, workers: int, worker: bool, schedule: bool) -> Stack:
     model_port, port = free_port(), free_port()
     environment = {
         **os.environ,
@@ -81,11 +104,8 @@ def _start(servers: Servers, workers: int, worker: bool) -> Stack:
         "SECRET_KEY": "only for benchmarks, and long enough",
     }
     stack = Stack(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}/v1", "", servers, environment)
-    log = servers.directory / "bench.log"
     python = [sys.executable, "-m"]
-    stack.processes["model"] = spawn(
-        [*python, "webapp.llm.offline", "--port", str(model_port), "--scripted"], log, environment
-    )
+    stack.start("model", [*python, "webapp.llm.offline", "--port", str(model_port), "--scripted"])
     flask = [*python, "flask", "--app", "wsgi"]
     _run([*flask, "db", "upgrade"], environment)
     _run([*flask, "journeys", "load"], environment)
@@ -93,9 +113,10 @@ def _start(servers: Servers, workers: int, worker: bool) -> Stack:
     _run([*flask, "user", "create", *email, "--password", "a long enough password"], environment)
     stack.token = _run([*flask, "token", "create", *email], environment).strip().splitlines()[-1]
     web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"127.0.0.1:{port}"]
-    stack.processes["web"] = spawn([*web, "--workers", str(workers)], log, environment)
+    stack.start("web", [*web, "--workers", str(workers)])
     if worker:
-        stack.processes["worker"] = spawn([*python, "jobs.worker"], log, environment)
+        stack.start("worker", [*python, "jobs.worker", *(["--with-schedule"] if schedule else [])])
+    log = servers.directory / LOG
     wait_until(lambda: _ready(stack.url), "the web", process=stack.processes["web"], log=log)
     return stack
 

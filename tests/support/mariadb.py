@@ -28,10 +28,14 @@ OPTIONS = (
 
 
 class MariaDB:
-    """One server in `directory`; it can be stopped and started with its data kept."""
+    """One server in `directory`; it can be stopped and started with its data kept.
 
-    def __init__(self, directory: Path) -> None:
+    Killed it loses the last second, unless it is `durable`.
+    """
+
+    def __init__(self, directory: Path, *, durable: bool = False) -> None:
         self.directory = directory
+        self._options = (*OPTIONS, *(("--innodb-flush-log-at-trx-commit=2",) if durable else ()))
         self.data = directory / "data"
         self.socket = directory / "db.sock"
         self.log = directory / "mariadb.log"
@@ -52,7 +56,7 @@ class MariaDB:
             f"--datadir={self.data}",
             f"--socket={self.socket}",
             f"--pid-file={self.directory / 'db.pid'}",
-            *OPTIONS,
+            *self._options,
         ]
         self._process = spawn(command, self.log)
         wait_until(lambda: answers(self.socket), "MariaDB", process=self._process, log=self.log)
@@ -61,6 +65,11 @@ class MariaDB:
         """Shut it down in order; connections break, data stays."""
         end(self._process)
         self._process = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, between start and stop."""
+        return self._process.pid if self._process is not None else None
 
     @property
     def is_running(self) -> bool:

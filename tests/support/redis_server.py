@@ -27,6 +27,11 @@ class RedisServer:
         """Its REDIS_URL."""
         return f"unix://{self.socket}?db=0"
 
+    @property
+    def pid(self) -> int | None:
+        """Its process, between start and stop."""
+        return self._process.pid if self._process is not None else None
+
     def start(self) -> None:
         """Start it; returns once it takes connections."""
         program = newest_redis(Path(sys.prefix), os.environ.get("PATH", ""))

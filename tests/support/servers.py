@@ -53,7 +53,7 @@ class Servers:
 
 
 @contextmanager
-def test_servers() -> Iterator[Servers]:
+def test_servers(*, durable: bool = False) -> Iterator[Servers]:
     """Start what the environment does not give (TEST_DATABASE_URL, TEST_REDIS_URL; TEST_DB=sqlite), and end it."""
     # Under /tmp whatever TMPDIR says: a Unix socket's path has to be short.
     directory = Path(tempfile.mkdtemp(prefix="commonplace-test-", dir="/tmp"))  # noqa: S108
@@ -67,7 +67,7 @@ def test_servers() -> Iterator[Servers]:
         if os.environ.get("TEST_DB") == "sqlite":
             database_url = f"sqlite:///{directory / 'test.sqlite3'}"
         elif not (database_url := os.environ.get("TEST_DATABASE_URL", "")):
-            mariadb = MariaDB(directory)
+            mariadb = MariaDB(directory, durable=durable)
             mariadb.start()
             _create_database(mariadb.url(""), DATABASE)
             database_url = mariadb.url(DATABASE)

@@ -1,0 +1,201 @@
+"""The faults: each hurts a running product for a while and leaves what heals it to be done as an operator would."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from redis import Redis
+from sqlalchemy import create_engine, text
+
+from bench.stack import Stack
+from tests.support.processes import descendants, end
+from webapp.config import Settings
+
+Fault = Callable[[Stack, random.Random], None]
+
+
+def web_killed(stack: Stack, _random: random.Random) -> None:
+    """kill -9 of the web and all its processes; started again at once, as a supervisor does."""
+    _kill(stack, "web")
+    stack.restart("web")
+
+
+def web_process_killed(stack: Stack, random: random.Random) -> None:
+    """kill -9 of one of the web's processes; gunicorn starts another."""
+    _signal(random.choice(descendants(stack.processes["web"].pid)), signal.SIGKILL)
+
+
+def web_restarted(stack: Stack, _random: random.Random) -> None:
+    """An ordinary end and start, as in an upgrade."""
+    end(stack.processes["web"], patience=40)
+    stack.restart("web")
+
+
+def web_suspended(stack: Stack, random: random.Random) -> None:
+    """One of the web's processes stands still for longer than a lease, as when a machine is suspended."""
+    _stand_still([random.choice(descendants(stack.processes["web"].pid))], random.uniform(3, 14))
+
+
+def worker_killed(stack: Stack, _random: random.Random) -> None:
+    """kill -9 of the workers and their jobs; started again at once."""
+    _kill(stack, "worker")
+    stack.restart("worker")
+
+
+def job_killed(stack: Stack, random: random.Random) -> None:
+    """kill -9 of processes below the workers, several times: the one that runs a job among them."""
+    for _ in range(4):
+        below = descendants(stack.processes["worker"].pid)
+        if below:
+            _signal(random.choice(below), signal.SIGKILL)
+        time.sleep(random.uniform(0.1, 0.6))
+
+
+def redis_killed(stack: Stack, random: random.Random) -> None:
+    """Redis dies with all it held, and comes back empty after a while."""
+    assert stack.servers.redis is not None
+    stack.servers.redis.stop()
+    time.sleep(random.uniform(0.5, 4))
+    stack.servers.redis.start()
+
+
+def redis_emptied(stack: Stack, _random: random.Random) -> None:
+    """FLUSHALL."""
+    stack.servers.flush_redis()
+
+
+def redis_silent(stack: Stack, random: random.Random) -> None:
+    """Redis takes connections and answers nothing."""
+    assert stack.servers.redis is not None and stack.servers.redis.pid is not None
+    _stand_still([stack.servers.redis.pid], random.uniform(1, 8))
+
+
+def redis_full(stack: Stack, random: random.Random) -> None:
+    """Redis refuses every write."""
+    with Redis.from_url(stack.servers.redis_url) as client:
+        client.config_set("maxmemory", "1mb")
+        time.sleep(random.uniform(2, 6))
+        client.config_set("maxmemory", "0")
+
+
+def database_restarted(stack: Stack, random: random.Random) -> None:
+    """MariaDB is shut down in order and started again; on SQLite, somebody else holds the lock to write."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 6))
+        return
+    stack.servers.stop_database()
+    time.sleep(random.uniform(0, 3))
+    stack.servers.start_database()
+
+
+def database_killed(stack: Stack, random: random.Random) -> None:
+    """kill -9 of MariaDB, which recovers from its log; on SQLite as `database_restarted`."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 6))
+        return
+    _signal(stack.servers.mariadb.pid, signal.SIGKILL)
+    time.sleep(random.uniform(0, 2))
+    stack.servers.mariadb.stop()
+    stack.servers.start_database()
+
+
+def database_silent(stack: Stack, random: random.Random) -> None:
+    """MariaDB takes connections and answers nothing; on SQLite as `database_restarted`."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 8))
+        return
+    _stand_still([stack.servers.mariadb.pid], random.uniform(1, 8))
+
+
+def database_read_only(stack: Stack, random: random.Random) -> None:
+    """Reading works and nothing can be written, as on a standby; on SQLite as `database_restarted`."""
+    if stack.servers.mariadb is None:
+        _hold_sqlite(stack, random.uniform(1, 6))
+        return
+    engine = create_engine(Settings(database_url=stack.servers.database_url).sqlalchemy_url)
+    with engine.connect() as connection:
+        connection.execute(text("FLUSH TABLES WITH READ LOCK"))
+        time.sleep(random.uniform(1, 6))
+        connection.execute(text("UNLOCK TABLES"))
+    engine.dispose()
+
+
+def model_killed(stack: Stack, random: random.Random) -> None:
+    """The model server dies in the middle of its answers and is back after a while."""
+    _kill(stack, "model")
+    time.sleep(random.uniform(1, 6))
+    stack.restart("model")
+
+
+def model_silent(stack: Stack, random: random.Random) -> None:
+    """The model server stands still."""
+    _stand_still([stack.processes["model"].pid], random.uniform(2, 8))
+
+
+def everything_killed(stack: Stack, _random: random.Random) -> None:
+    """The machine: web, workers and Redis die in one blow, and start again."""
+    for name in ("web", "worker"):
+        _kill(stack, name)
+    assert stack.servers.redis is not None
+    stack.servers.redis.stop()
+    stack.servers.redis.start()
+    stack.restart("worker")
+    stack.restart("web")
+
+
+FAULTS: tuple[Fault, ...] = (
+    web_killed,
+    web_process_killed,
+    web_restarted,
+    web_suspended,
+    worker_killed,
+    job_killed,
+    redis_killed,
+    redis_emptied,
+    redis_silent,
+    redis_full,
+    database_restarted,
+    database_killed,
+    database_silent,
+    database_read_only,
+    model_killed,
+    model_silent,
+    everything_killed,
+)
+
+
+def _kill(stack: Stack, name: str) -> None:
+    process = stack.processes[name]
+    for pid in [process.pid, *descendants(process.pid)]:
+        _signal(pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(pid: int | None, number: int) -> None:
+    assert pid is not None
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _stand_still(pids: list[int | None], seconds: float) -> None:
+    for pid in pids:
+        _signal(pid, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        for pid in pids:
+            _signal(pid, signal.SIGCONT)
+
+
+def _hold_sqlite(stack: Stack, seconds: float) -> None:
+    with sqlite3.connect(Path(stack.servers.directory) / "test.sqlite3", timeout=30, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(seconds)
+        other.execute("ROLLBACK")

@@ -1,0 +1,137 @@
+"""The runs: work, hurt, heal, look."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from bench.chaos.client import AWAY, Client
+from bench.chaos.faults import FAULTS, Fault
+from bench.chaos.invariants import settle, violations
+from bench.chaos.workload import REPLY, TOKEN_DELAY, WORDS, Ledger, People
+from bench.report import percentile, table, verdict
+from bench.stack import Stack, running
+from tests.support.processes import wait_until
+
+PEOPLE = 4
+SERVES_WITHIN = 60.0
+"""Seconds after which a product that does not answer yet counts as one that needs a hand."""
+
+
+@dataclass
+class Tally:
+    """What the runs of one fault came to."""
+
+    runs: int = 0
+    messages: int = 0
+    violations: list[str] = field(default_factory=list)
+    serves_after: list[float] = field(default_factory=list)
+
+
+def main(arguments: list[str]) -> bool:
+    """Run it as the arguments say; whether nothing was violated."""
+    parser = argparse.ArgumentParser(prog="python -m bench chaos")
+    parser.add_argument("--runs", type=int, default=2 * len(FAULTS))
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--database", choices=("mariadb", "sqlite"), default="mariadb")
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--only", choices=[fault.__name__ for fault in FAULTS])
+    wanted = parser.parse_args(arguments)
+    print(f"seed {wanted.seed}, {wanted.runs} runs on {wanted.database}", flush=True)
+    faults = [fault for fault in FAULTS if wanted.only in (None, fault.__name__)]
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    with running(database=wanted.database, worker=True, schedule=True, durable=True) as stack:
+        _script(stack)
+        before = _size(stack)
+        for number in range(wanted.runs):
+            fault = faults[number % len(faults)]
+            _run(stack, fault, wanted.seed + number, wanted.seconds, tallies[fault.__name__])
+            last = tallies[fault.__name__]
+            print(f"{number + 1:4} {fault.__name__:20} serves after {last.serves_after[-1]:.1f} s", flush=True)
+        after = _size(stack)
+    return _report(tallies, before, after, wanted.seed)
+
+
+def _script(stack: Stack) -> None:
+    wait_until(lambda: _takes(stack), "the model server")
+    stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
+    stack.script_also(match="conversation_title", structured={"title": "A title"})
+
+
+def _takes(stack: Stack) -> bool:
+    try:
+        stack.script(reply=WORDS, token_delay=TOKEN_DELAY)
+    except OSError:
+        return False
+    return True
+
+
+def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) -> None:
+    """One run; what it comes to is added to the tally."""
+    dice = random.Random(seed)
+    ledger = Ledger()
+    client = Client(stack.url, stack.token)
+    people = [People(number, client, ledger, dice.randrange(10**9)) for number in range(PEOPLE)]
+    for person in people:
+        person.start()
+    time.sleep(seconds * dice.uniform(0.2, 0.6))
+    fault(stack, dice)
+    _script(stack)  # a model server that was begun again has forgotten it
+    tally.serves_after.append(_serves_after(Client(stack.url, stack.token, patience=5)))
+    time.sleep(seconds * 0.3)
+    for person in people:
+        person.is_over.set()
+    for person in people:
+        person.join(90)
+    left = settle(stack)
+    found = [f"still owed: {what}" for what in left] + violations(stack, ledger)
+    found += [f"{person.name} still waits" for person in people if person.is_alive()]
+    tally.runs += 1
+    tally.messages += len(ledger.said)
+    for what in found:
+        print(f"     VIOLATED by {fault.__name__} (seed {seed}): {what}", flush=True)
+    tally.violations += found
+
+
+def _serves_after(client: Client) -> float:
+    """Seconds until a new question is answered with a first word."""
+    began = time.monotonic()
+    while time.monotonic() - began < SERVES_WITHIN:
+        try:
+            for name, _data in client.stream("/api/chat/stream", {"message": f"probe {time.time_ns()}"}, ""):
+                if name == "delta":
+                    return time.monotonic() - began
+        except AWAY:
+            pass
+        time.sleep(0.1)
+    return SERVES_WITHIN
+
+
+def _size(stack: Stack) -> float:
+    return sum(stack.usage(name)[1] for name in ("web", "worker"))
+
+
+def _report(tallies: dict[str, Tally], before: float, after: float, seed: int) -> bool:
+    rows = [
+        [
+            name.replace("_", " "),
+            tally.runs,
+            tally.messages,
+            len(tally.violations),
+            percentile(tally.serves_after, 50),
+            max(tally.serves_after),
+        ]
+        for name, tally in tallies.items()
+    ]
+    header = ["fault", "runs", "messages", "violations", "serves again after, p50 s", "most s"]
+    table(f"Chaos, seed {seed}", header, rows)
+    print(
+        f"\nWeb and workers: {before:.0f} MB before, {after:.0f} MB after; a whole reply has {len(REPLY)} characters."
+    )
+    count = sum(len(tally.violations) for tally in tallies.values())
+    helpless = sum(time >= SERVES_WITHIN for tally in tallies.values() for time in tally.serves_after)
+    held = verdict("nothing acknowledged is lost or there twice, nothing stays owed, forgotten is forgotten", not count)
+    return verdict("it serves again by itself", not helpless) and held
