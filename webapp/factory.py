@@ -78,6 +78,7 @@ from webapp.memories.activity_pages import blueprint as memory_activity_pages
 from webapp.memories.api import blueprint as memories_api
 from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
 from webapp.memories.cli import register_commands as memories_commands
+from webapp.memories.dependents import init_dependents
 from webapp.memories.extraction_pages import blueprint as memory_extraction_pages
 from webapp.memories.pages import blueprint as memories_pages
 from webapp.memories.scope_pages import blueprint as memory_scope_pages
@@ -186,6 +187,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_after_commit()
     init_retrieval(app, settings)
     init_summaries()
+    init_dependents()
     init_spaces(app)
     init_library()
     init_journeys(app)

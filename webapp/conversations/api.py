@@ -13,6 +13,7 @@ from webapp.conversations.schemas import (
     ConversationPath,
     ConversationQuery,
     ConversationWithMessages,
+    DeleteConversationQuery,
     MessageList,
     MessageOut,
     MessagesQuery,
@@ -77,6 +78,15 @@ def update_conversation(path: ConversationPath, body: ConversationChanges) -> Vi
     answer = ConversationOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer
+
+
+@blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
+@signed_in
+def delete_conversation(path: ConversationPath, query: DeleteConversationQuery) -> ViewResult:
+    """Delete a conversation and its messages for good; with `forget=memories`, also those that rest on it alone."""
+    service.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
+    db.session.commit()
+    return "", 204
 
 
 @blueprint.get("/conversations/<int:conversation_id>/messages", responses={200: MessageList})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -53,6 +53,10 @@ class FolderList(BaseModel):
 
 class ConversationPath(BaseModel):
     conversation_id: Id
+
+
+class DeleteConversationQuery(BaseModel):
+    forget: Literal["memories"] | None = Field(None, description="`memories`: forget those with no other evidence.")
 
 
 class MessagePath(BaseModel):

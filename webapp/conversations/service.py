@@ -13,7 +13,7 @@ from webapp.conversations.guided import find_journey
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.naming import from_words
 from webapp.conversations.schemas import ConversationChanges, NewConversation
-from webapp.conversations.signals import conversation_moved, conversation_shown
+from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
 from webapp.database import db, now, rows_changed
 from webapp.errors import NotFound
 from webapp.happenings import Kind
@@ -147,9 +147,13 @@ def set_automatic_title(conversation_id: int, title: str) -> bool:
     return count == 1
 
 
-def delete_conversation(user_id: int, conversation_id: int) -> None:
-    """Delete a conversation and its messages, for good."""
+def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = False) -> None:
+    """Delete a conversation and its messages, for good; with `forget` also what was learned from it alone.
+
+    Raises NotFound.
+    """
     row = get_conversation(user_id, conversation_id, lock=True)
+    conversation_deleted.send(None, conversation=row, forget=forget)
     conversation_shown.send(None, conversation=row)
     if row.deleted_at is None:
         _tell_deleted(row)

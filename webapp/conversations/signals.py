@@ -10,5 +10,8 @@ messages_changed = Signal()
 conversation_moved = Signal()
 """`conversation=`, `to=` (a space or None) and `confirmed=`: it is about to be moved; a receiver may raise Conflict."""
 
+conversation_deleted = Signal()
+"""`conversation=` and `forget=`: it is about to be deleted for good; with `forget` what rests on it alone, too."""
+
 conversation_shown = Signal()
 """`conversation=`: it was hidden, brought back, or is about to be deleted."""

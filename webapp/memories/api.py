@@ -34,7 +34,6 @@ from webapp.memories.presenting import (
 from webapp.memories.schemas import (
     ChangeSetPath,
     ConversationOfMemories,
-    DeleteConversationQuery,
     ExtractRequest,
     ForgetQuery,
     MemoryChanges,
@@ -222,15 +221,6 @@ def update_profile(body: ProfileChanges) -> ViewResult:
 def conversation_dependents(path: ConversationOfMemories) -> ViewResult:
     """The memories that rest on a conversation."""
     return _dependents(dependents.of_conversation(current_user_id(), path.conversation_id))
-
-
-@blueprint.delete("/conversations/<int:conversation_id>", responses={204: None})
-@signed_in
-def delete_conversation(path: ConversationOfMemories, query: DeleteConversationQuery) -> ViewResult:
-    """Delete a conversation and its messages for good; with `forget=memories`, also those that rest on it alone."""
-    dependents.delete_conversation(current_user_id(), path.conversation_id, forget=query.forget == "memories")
-    db.session.commit()
-    return "", 204
 
 
 @blueprint.get("/messages/<int:message_id>/dependents", responses={200: Dependents})

@@ -1,4 +1,4 @@
-"""What rests on a conversation or a message, and deleting a conversation together with it."""
+"""What rests on a conversation or a message, and what becomes of it when a conversation is deleted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sqlalchemy import ColumnElement, select
 
 from webapp.conversations import messages
 from webapp.conversations import service as conversations
-from webapp.conversations.models import Message
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.signals import conversation_deleted
 from webapp.database import db
-from webapp.memories.history import recount
+from webapp.memories.history import drop_evidence
 from webapp.memories.keeping import forgetting, versions
-from webapp.memories.keeping.forgetting import Forgotten
 from webapp.memories.models import Memory, MemoryEvidence
 
 
@@ -37,21 +37,19 @@ def of_message(user_id: int, message_id: int) -> Resting:
     return _resting(MemoryEvidence.message_id == message_id)
 
 
-def delete_conversation(user_id: int, conversation_id: int, *, forget: bool = False) -> Forgotten | None:
-    """Delete a conversation for good; with `forget`, also the memories that have no other evidence.
+def init_dependents() -> None:
+    """Follow conversations that are deleted."""
+    conversation_deleted.connect(_deleted)
 
-    Without it they stay, with their evidence gone. Raises NotFound.
-    """
-    conversations.get_conversation(user_id, conversation_id, lock=True)
+
+def _deleted(_sender: object, *, conversation: Conversation, forget: bool) -> None:
+    """Memories lose the evidence that goes; with `forget`, those without other evidence go as well."""
+    user_id, here = conversation.user_id, _in_conversations([conversation.conversation_id])
     versions.hold(user_id)
-    resting = forgetting.resting_on(_in_conversations([conversation_id]))
-    report = None
     if forget:
-        only_here = [memory_id for memory_id, alone in resting.items() if alone]
-        report = forgetting.forget(user_id, only_here, cause="conversation_deleted")
-    conversations.delete_conversation(user_id, conversation_id)
-    recount(resting)
-    return report
+        only_here = [memory_id for memory_id, alone in forgetting.resting_on(here).items() if alone]
+        forgetting.forget(user_id, only_here, cause="conversation_deleted")
+    drop_evidence(here)
 
 
 def resting_in(conversation_ids: Collection[int]) -> list[int]:

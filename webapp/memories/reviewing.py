@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
-from webapp.memories.engine.verdicts import Decision, Edit, Forget, ReviewConflict, settle
+from webapp.memories.engine.verdicts import Decision, Edit, Forgetting, ReviewConflict, settle
 from webapp.memories.history import Quoted, evidence_of
 from webapp.memories.keeping import forgetting, store, versions
 from webapp.memories.keeping.forgetting import Forgotten
@@ -88,7 +88,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         steps = settle(body.decision, known[memory_id], other, now(), body.until)
     except ReviewConflict as error:
         raise Conflict(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
-    if isinstance(steps[0], Forget):
+    if isinstance(steps[0], Forgetting):
         return forgetting.forget(user_id, [memory_id], cause="rejected")
     journal = Journal(user_id, f"review_{body.decision.value}")
     edits = [step for step in steps if isinstance(step, Edit)]

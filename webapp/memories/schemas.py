@@ -146,10 +146,6 @@ class ForgetQuery(BaseModel):
     whole_key: bool = Field(False, description="Never keep another value of its key either.")
 
 
-class DeleteConversationQuery(BaseModel):
-    forget: Literal["memories"] | None = Field(None, description="`memories`: forget those with no other evidence.")
-
-
 class RestoreRevision(BaseModel):
     revision: Id
 

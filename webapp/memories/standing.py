@@ -1,4 +1,4 @@
-"""Standing instructions: how the user wants to be answered, applied in every prompt of their scope."""
+"""StandingInstruction instructions: how the user wants to be answered, applied in every prompt of their scope."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingInstruction:
     """An instruction in use; it applies everywhere, or in one space, or in one conversation."""
 
     memory_id: int
@@ -34,12 +34,12 @@ class Standing:
         return self.space_id is None or self.space_id == space_id
 
 
-_kept = PerVersion[list[Standing]]()
+_kept = PerVersion[list[StandingInstruction]]()
 
 
 def standing_instructions(
     user_id: int, version: int, conversation_id: int, space_id: int | None = None
-) -> list[Standing]:
+) -> list[StandingInstruction]:
     """The user's own instructions that apply in a conversation, in the order in which they were given.
 
     `version` is that of the user's memory, read before: they are looked up once a version.
@@ -47,7 +47,7 @@ def standing_instructions(
     return [item for item in _kept.get(user_id, version, _looked_up) if item.applies(conversation_id, space_id)]
 
 
-def _looked_up(user_id: int) -> list[Standing]:
+def _looked_up(user_id: int) -> list[StandingInstruction]:
     wanted = (
         visible(user_id)
         .where(
@@ -70,7 +70,7 @@ def _looked_up(user_id: int) -> list[Standing]:
         )
     )
     return [
-        Standing(
+        StandingInstruction(
             row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
         )
         for row in sorted(db.session.execute(wanted), key=lambda row: row.memory_id)

@@ -5,7 +5,7 @@ from hypothesis import given
 
 from tests.memories.worlds import NAME, NOON, stored, worlds
 from webapp.memories.engine.state import Draft, Insert, State, apply_effects
-from webapp.memories.engine.verdicts import Decision, Edit, Forget, ReviewConflict, place_by_hand, settle
+from webapp.memories.engine.verdicts import Decision, Edit, Forgetting, ReviewConflict, place_by_hand, settle
 from webapp.text.canonical import canonical_statement
 
 LATER = NOON + timedelta(days=1)
@@ -15,7 +15,7 @@ CLEARED = {"needs_review": False, "contradicts": None}
 
 
 def test_each_decision_about_a_contradiction():
-    assert settle(Decision.REJECT, NEW, OLD, NOON) == (Forget(8),)
+    assert settle(Decision.REJECT, NEW, OLD, NOON) == (Forgetting(8),)
     replaced = (Edit(7, {"valid_to": NOON, "superseded_by": 8}), Edit(8, CLEARED))
     assert settle(Decision.REPLACE, NEW, OLD, NOON) == settle(Decision.ACCEPT, NEW, OLD, NOON) == replaced
     assert settle(Decision.BOTH, NEW, OLD, NOON) == (

@@ -35,13 +35,13 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Forget:
-    """Forget a memory, tombstone and all: what was rejected is not learned again."""
+class Forgetting:
+    """Forgetting a memory, tombstone and all: what was rejected is not learned again."""
 
     ref: MemoryRef
 
 
-Step = Edit | Forget
+Step = Edit | Forgetting
 
 
 def settle(
@@ -63,7 +63,7 @@ def settle(
     if not memory.needs_review or not memory.is_open:
         raise ReviewConflict("this memory does not wait for a decision")
     if decision is Decision.REJECT:
-        return (Forget(memory.ref),)
+        return (Forgetting(memory.ref),)
     standing = other if other is not None and other.is_open and other.ref != memory.ref else None
     accepted: dict[str, Any] = {"needs_review": False, "contradicts": None}
     if decision is Decision.ACCEPT and standing is None:
