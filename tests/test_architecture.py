@@ -167,6 +167,9 @@ def test_views_open_to_anybody_are_known(app):
         "leaving_pages.way_back",  # after the right password of a closed account
         "leaving_pages.keep",
         "language_pages.choose",
+        "installing.manifest",
+        "installing.offline",
+        "installing.worker",
         "mcp.metadata",
         "oauth.metadata",
         "oauth.register",

@@ -57,6 +57,7 @@ from webapp.files.api import blueprint as files_api
 from webapp.files.pages import blueprint as files_pages
 from webapp.files.service import init_files
 from webapp.gateway.api import init_gateway
+from webapp.installing import blueprint as installing
 from webapp.internal.api import blueprint as internal_api
 from webapp.journeys.answers_api import blueprint as point_answers_api
 from webapp.journeys.api import blueprint as journeys_api
@@ -229,6 +230,7 @@ def _register(app: OpenAPI) -> None:
         admin_jobs,
         admin_feedback,
         service_endpoints.blueprint,
+        installing,
         digests_pages,
         admin_prompts,
     ):

@@ -92,6 +92,7 @@ document.addEventListener("htmx:after:request", (event) => {
 });
 
 export function act(verb, id, base) {
+  if (verb === "delete") document.dispatchEvent(new CustomEvent("conversation:gone", { detail: id }));
   const item = $(`#side-${id}`);
   const row = $(`#archived-${id}`);
   const isOpen = $(".conversation")?.dataset.conversation === id;

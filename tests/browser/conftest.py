@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.live import LiveServer
 from tests.support.people import Person
@@ -47,8 +47,13 @@ class Tab:
         self.page = page
         self.server = server
         self.problems: list[str] = []
-        page.on("console", lambda message: message.type in ("error", "warning") and self.problems.append(message.text))
+        page.on("console", self._note)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    def _note(self, message: ConsoleMessage) -> None:
+        # Said by Playwright itself, where a test asks for no service worker.
+        if message.type in ("error", "warning") and "blocked by Playwright" not in message.text:
+            self.problems.append(message.text)
 
     def go(self, path: str = "/") -> Page:
         """Open a path of the site."""
@@ -73,6 +78,7 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
         beside: Tab | None = None,
         colour: str = "light",
         scripts: bool = True,
+        worker: bool = False,
     ) -> Tab:
         if beside is not None:
             context = beside.page.context
@@ -83,6 +89,7 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
                 timezone_id="Europe/Lisbon",
                 java_script_enabled=scripts,
                 reduced_motion="reduce",
+                service_workers="allow" if worker else "block",
             )
             contexts.append(context)
         tab = Tab(context.new_page(), live_server)

@@ -1,0 +1,61 @@
+// The page without a connection: what was read last, and what is being written.
+import { $, store } from "./dom.js";
+import { READER, all } from "./kept.js";
+
+const theme = document.cookie.match(/(?:^|; )theme=(light|dark)/)?.[1];
+if (theme) document.documentElement.dataset.theme = theme;
+const reader = store.get(READER) ?? "";
+const words = document.body.dataset;
+const [, wanted] = location.pathname.match(/\/c\/(\d+)$/) ?? [];
+const keyOf = (id) => `draft:${reader}:${id}`;
+
+const when = (at) => new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(at);
+
+function line(conversation) {
+  const link = document.createElement("a");
+  link.className = "row-title";
+  link.href = `${words.root}c/${conversation.id}`;
+  link.textContent = conversation.title || words.untitled;
+  link.dir = "auto";
+  const note = document.createElement("div");
+  note.className = "row-note";
+  const draft = store.get(keyOf(conversation.id))?.text;
+  note.textContent = draft ? `${when(conversation.at)} · ${words.draft}: ${draft.slice(0, 80)}` : when(conversation.at);
+  const item = document.createElement("li");
+  item.className = "row";
+  const main = document.createElement("div");
+  main.className = "row-main";
+  main.append(link, note);
+  item.append(main);
+  return item;
+}
+
+function write(id) {
+  const field = $("#offline-text");
+  field.value = store.get(keyOf(id))?.text ?? "";
+  field.addEventListener("input", () => {
+    if (field.value) store.set(keyOf(id), { text: field.value });
+    else store.remove(keyOf(id));
+  });
+  $("#offline-write").hidden = false;
+}
+
+const kept = await all(reader);
+const open = kept.find((conversation) => conversation.id === wanted);
+if (open) {
+  document.title = open.title || words.untitled;
+  $("#offline-title").textContent = open.title || words.untitled;
+  $("#offline-title").dir = "auto";
+  $("#offline-thread").innerHTML = open.html;
+  $("#offline-thread").hidden = false;
+  $("#offline-as-of").textContent = when(open.at);
+}
+const others = kept.filter((conversation) => conversation !== open);
+$("#offline-list").replaceChildren(...others.map(line));
+$("#offline-others").hidden = others.length === 0;
+$("#offline-none").hidden = kept.length > 0;
+if (reader) write(open?.id ?? "new");
+
+addEventListener("online", () => location.reload());
+$("#offline-again").addEventListener("click", () => location.reload());
+document.body.dataset.ready = "";

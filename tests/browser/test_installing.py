@@ -1,0 +1,164 @@
+"""Without a connection: what was read last can be read, drafts stay, and nothing is left for the next person."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+
+KEPT = """async () => {
+  const names = (await caches.keys()).filter((name) => name.startsWith("read-"));
+  const found = [];
+  for (const name of names) {
+    const cache = await caches.open(name);
+    for (const request of await cache.keys()) found.push(await (await cache.match(request)).json());
+  }
+  return found;
+}"""
+
+
+def _until(page, true):
+    """Waits until an expression holds; not in the page, whose policy allows no strings as scripts."""
+    for _ in range(300):
+        if page.evaluate(true):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never {true}")
+
+
+def _ready(page):
+    page.wait_for_load_state("load")  # then the scripts of the page have run
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    _until(page, "navigator.serviceWorker.controller !== null")
+
+
+def _kept(page, count):
+    for _ in range(100):
+        found = page.evaluate(KEPT)
+        if len(found) == count:
+            return found
+        page.wait_for_timeout(100)
+    raise AssertionError(f"{len(found)} kept, not {count}")
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_what_was_read_is_there_without_a_connection(open_tab, user, model, device, colour):
+    model.script(reply="Bees **dance**, for $a^2$ reasons.\n\n```python\nprint(1)\n```")
+    tab = open_tab(user, device, colour=colour, worker=True)
+    page = tab.page
+    _ready(page)
+    page.get_by_label("Message", exact=True).fill("What do bees do?")
+    page.get_by_role("button", name="Send").click()
+    expect(replies(page)).to_have_count(1)
+    (kept,) = _kept(page, 1)
+    assert "<form" not in kept["html"] and "hx-" not in kept["html"]
+    page.get_by_label("Message", exact=True).fill("Half a thought")
+    address = page.url
+    page.context.set_offline(True)
+    page.goto(address)
+    expect(page.locator("body[data-ready]")).to_have_count(1)
+    expect(page.locator("#offline-thread")).to_contain_text("What do bees do?")
+    expect(page.locator("#offline-thread strong")).to_have_text("dance")
+    expect(page.get_by_label("Write a message")).to_have_value("Half a thought")
+    page.get_by_label("Write a message").fill("Half a thought more")
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    page.goto(page.url.rsplit("/c/", 1)[0] + "/memories")
+    expect(page.get_by_role("heading", name="No connection")).to_be_visible()
+    expect(page.get_by_role("link", name="What do bees do?")).to_be_visible()
+    assert serious_findings(page) == []
+    page.get_by_role("link", name="What do bees do?").click()
+    expect(page.locator("#offline-thread")).to_contain_text("dance")
+    tab.forgive()  # the browser says of each request that there is no network
+    page.context.set_offline(False)
+    page.goto(address)
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Half a thought more")
+
+
+def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
+    model.script(reply="Between you and me.")
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    send(page, "A quiet matter")
+    expect(replies(page)).to_have_count(1)
+    _kept(page, 1)
+    address = page.url
+    page.locator("summary.account").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    assert page.evaluate(KEPT) == []
+    page.context.set_offline(True)
+    page.goto(address)
+    expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()
+    assert "quiet" not in page.content()
+    tab.forgive()
+    page.context.set_offline(False)
+    other = make_user()
+    tab.go("/login")
+    page.get_by_label("E-mail address").fill(other.email)
+    page.get_by_label("Password").fill(other.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_label("Message", exact=True)).to_be_visible()
+    assert page.evaluate(KEPT) == []
+
+
+def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model):
+    model.script(reply="Yes.")
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    send(page, "Hello")
+    expect(replies(page)).to_have_count(1)
+    _kept(page, 1)
+    page.context.clear_cookies()
+    tab.go("/settings")
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    _kept(page, 0)
+
+
+def test_temporary_and_deleted_conversations_are_not_kept(open_tab, user, model):
+    model.script(reply="Yes.")
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    send(page, "Knee exercises")
+    expect(replies(page)).to_have_count(1)
+    _kept(page, 1)
+    page.get_by_label("Conversation menu").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    _kept(page, 0)
+    tab.go("/?temporary=1")
+    model.script(reply="Between us.")
+    send(page, "A quiet matter")
+    expect(replies(page)).to_have_count(1)
+    page.evaluate("new Promise((done) => setTimeout(done, 2000))")
+    assert page.evaluate(KEPT) == []
+
+
+def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, model):
+    tab = open_tab(user)
+    page = tab.page
+    page.context.grant_permissions(["notifications"])
+    page.add_init_script(
+        "window.told = []; const Real = Notification;"
+        "window.Notification = class { constructor(title, options) { told.push([title, options.body]); }"
+        " static get permission() { return 'granted'; }"
+        " static requestPermission() { return Promise.resolve('granted'); } };"
+    )
+    tab.go("/settings")
+    page.get_by_label("Tell me when a reply is done").check()
+    page.reload()
+    expect(page.get_by_label("Tell me when a reply is done")).to_be_checked()
+    tab.go("/")
+    model.script(reply=["word "] * 100, first_delay=0.05, token_delay=0.1)
+    send(page, "Take your time")
+    expect(page.locator(".stream-tail")).to_contain_text("word")
+    page.evaluate(
+        "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    _until(page, "told.length === 1")
+    assert page.evaluate("told[0][1]") == "The reply is done."

@@ -1,0 +1,89 @@
+"""What makes the site an application on a device: manifest, service worker, the page without a connection.
+
+None of it holds anything of anybody's: what was read last is kept by the browser (static/js/reading.js), and shown by
+the page without a connection.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from flask import Blueprint, Response, current_app, render_template, url_for
+
+from webapp.accounts.auth import public
+from webapp.compression import read_asset
+from webapp.templating import asset
+from webapp.web import ViewResult, static_version
+
+blueprint = Blueprint("installing", __name__)
+
+SHEETS = ("tokens", "base", "layout", "controls", "forms", "pages", "thread", "prose", "rich", "offline")
+"""The style sheets of the page without a connection."""
+WORKER_POLICY = "default-src 'none'; connect-src 'self'; script-src 'self'"
+
+
+@blueprint.get("/manifest.webmanifest")
+@public
+def manifest() -> ViewResult:
+    """The site as an application."""
+    icons = [
+        {"src": asset(f"icons/{name}.png"), "sizes": size, "type": "image/png", "purpose": purpose}
+        for name, size, purpose in (
+            ("icon-192", "192x192", "any"),
+            ("icon-512", "512x512", "any"),
+            ("maskable-512", "512x512", "maskable"),
+        )
+    ]
+    home = url_for("conversations_pages.new")
+    described = {
+        "id": home,
+        "name": "Commonplace",
+        "short_name": "Commonplace",
+        "description": "A chat workspace whose assistant remembers.",
+        "start_url": home,
+        "scope": home,
+        "display": "standalone",
+        "background_color": "#faf7f2",
+        "theme_color": "#faf7f2",
+        "icons": icons,
+    }
+    return _kept(Response(json.dumps(described), mimetype="application/manifest+json"), "public, max-age=3600")
+
+
+@blueprint.get("/sw.js")
+@public
+def worker() -> ViewResult:
+    """The service worker, with the addresses of what it keeps; looked up anew each time, so that it is never old."""
+    found = read_asset(Path(current_app.static_folder or "static"), "js/worker.js", static_version())
+    script = found[0].decode() if found else ""
+    shell = [url_for(".offline"), *_shell()]
+    named = {"version": static_version(), "offline": url_for(".offline"), "shell": shell}
+    response = Response(f"const KEPT = {json.dumps(named)};\n{script}", mimetype="text/javascript")
+    response.headers["Service-Worker-Allowed"] = url_for("conversations_pages.new")
+    response.headers["Content-Security-Policy"] = WORKER_POLICY
+    return _kept(response, "no-cache")
+
+
+@blueprint.get("/offline")
+@public
+def offline() -> ViewResult:
+    """What is shown without a connection: conversations that this browser kept, and drafts."""
+    return _kept(Response(render_template("offline.html", sheets=SHEETS)), "no-cache")
+
+
+def _shell() -> list[str]:
+    return [
+        asset("vendor/fonts/fonts.css"),
+        asset("vendor/fonts/source-sans-3-latin-wght-normal.woff2"),
+        asset(f"css/{'+'.join(SHEETS)}.css"),
+        asset("js/offline-page.js"),
+        asset("js/dom.js"),
+        asset("js/kept.js"),
+        asset("icon.svg"),
+    ]
+
+
+def _kept(response: Response, rule: str) -> Response:
+    response.headers["Cache-Control"] = rule
+    return response
