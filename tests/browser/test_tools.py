@@ -1,0 +1,148 @@
+"""Tools in the browser: the question before one that writes, what runs, what was used, sources, settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.tools.mcp_server import RealServer, serve_mcp
+from tests.tools.servers import serve
+from webapp.database import write_transaction
+from webapp.tools.schemas import NewToolServer, ToolServerChanges, WebAccessFields
+from webapp.tools.servers import create_server, update_server
+from webapp.tools.trying import try_server
+from webapp.tools.web import service as web
+
+from .conftest import PHONE, replies, script_title, send, serious_findings
+
+HELLO = "^(?!memory_operations|conversation_title|# |User:)"
+SHOTS = os.environ.get("TOOL_SHOTS", "")
+
+
+def shoot(page: Page, name: str) -> None:
+    """A picture, for whoever wants to look."""
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"))
+
+
+@pytest.fixture
+def garden(app: Any) -> Iterator[RealServer]:
+    """The official MCP server, everybody's, with two of its tools on."""
+
+    def add(url: str) -> None:
+        with app.app_context():
+            with write_transaction():
+                row = create_server(0, NewToolServer(name="Garden", url=url, for_everyone=True), is_admin=True)
+            row = try_server(row)
+            with write_transaction():
+                update_server(row, ToolServerChanges(tools_on=["count_herons", "write_note"]))
+
+    with serve_mcp() as real:
+        with ThreadPoolExecutor(1) as apart:  # Playwright has a loop of its own in this thread
+            apart.submit(add, real.url).result()
+        yield real
+
+
+def say(page: Page, words: str) -> None:
+    """Send a message with the button, as on a phone."""
+    page.get_by_label("Message", exact=True).fill(words)
+    page.get_by_role("button", name="Send", exact=True).click()
+
+
+def calls(model: Any, *wanted: tuple[str, dict[str, Any]], last: str) -> None:
+    model.script(match=HELLO, reply=last, times=1)
+    for name, arguments in reversed(wanted):
+        model.script(match=HELLO, reply="Let me see.", tool_calls=[{"name": name, "arguments": arguments}], times=1)
+
+
+@pytest.mark.parametrize(("device", "colour"), [(None, "light"), (PHONE, "dark")])
+def test_a_tool_that_writes_is_asked_about(open_tab, user, model, garden, device, colour):
+    script_title(model, "Herons")
+    calls(
+        model,
+        ("Garden_count_herons", {"where": "the pond"}),
+        ("Garden_write_note", {"text": "Three herons came to the pond this morning"}),
+        ("calculate", {"expression": "3 * 52"}),
+        last="There are **three** herons. I wrote that down; it makes 156 a year.",
+    )
+    tab = open_tab(user, device, colour=colour) if device else open_tab(user, colour=colour)
+    page = tab.page
+    say(page, "Count the herons and note it")
+    question = page.get_by_text("This may change something there. Allow it?")
+    expect(question).to_be_visible()
+    expect(page.locator(".tool-line").first).to_contain_text("Garden · count_herons")
+    shoot(page, f"asking-{colour}")
+    page.reload()  # whoever comes back is asked all the same
+    expect(question).to_be_visible()
+    assert not garden.notes and serious_findings(page) == []
+    page.get_by_role("button", name="Allow once").click()
+    expect(replies(page)).to_contain_text("it makes 156 a year")
+    assert garden.notes == ["Three herons came to the pond this morning"]
+    page.get_by_text("Used 3 tools").click()
+    expect(page.locator(".tools-used")).to_contain_text("Noted: Three herons")
+    shoot(page, f"used-{colour}")
+    assert serious_findings(page) == []
+
+
+def test_stop_while_it_asks(tab, model, garden):
+    calls(model, ("Garden_write_note", {"text": "x"}), last="Done.")
+    page = tab.page
+    send(page, "Note it")
+    expect(page.get_by_role("button", name="Always")).to_be_visible()
+    page.get_by_role("button", name=re.compile("Stop")).click()
+    expect(page.locator('.message-assistant[data-status="stopped"]')).to_be_visible()
+    assert not garden.notes
+
+
+@pytest.mark.parametrize(("device", "colour"), [(None, "dark"), (PHONE, "light")])
+def test_the_globe_and_the_sources(open_tab, user, app, model, live_server, device, colour):
+    script_title(model, "Herons")
+    with serve() as site:
+        found = [
+            {"title": "Grey heron – a very long title of a page about birds", "url": "https://example.org/herons"},
+            {"title": "Herons and egrets", "url": "https://birds.example.net/egrets?x=1"},
+        ]
+        site.says({"results": found})
+        with app.app_context(), write_transaction():
+            web.set_access(WebAccessFields(provider="searxng", address=site.url, is_enabled=True))
+        live_server.restart_web()  # what a process knows of the web it keeps for a while
+        tab = open_tab(user, device, colour=colour) if device else open_tab(user, colour=colour)
+        page = tab.page
+        globe = page.get_by_label("Search the web")
+        expect(globe).not_to_be_checked()
+        globe.check(force=True)
+        shoot(page, f"globe-{colour}")
+        calls(model, ("web_search", {"query": "grey herons"}), last="They fish in shallow water.")
+        say(page, "What do herons do?")
+        expect(replies(page)).to_contain_text("They fish")
+        expect(page.get_by_role("link", name=re.compile("Grey heron"))).to_have_attribute("target", "_blank")
+        expect(globe).to_be_checked()
+        shoot(page, f"sources-{colour}")
+        assert serious_findings(page) == []
+        with page.expect_response("**/web"):
+            globe.uncheck(force=True)
+        page.reload()
+        expect(globe).not_to_be_checked()
+
+
+@pytest.mark.parametrize(("device", "colour"), [(None, "light"), (PHONE, "dark")])
+def test_the_settings_of_tools(open_tab, make_user, garden, device, colour):
+    admin = make_user(is_admin=True)
+    tab = open_tab(admin, device, colour=colour) if device else open_tab(admin, colour=colour)
+    for path, name in (("/settings/tools", "settings"), ("/admin/tools", "admin")):
+        page = tab.go(path)
+        expect(page.get_by_text("Add a server").first).to_be_visible()
+        shoot(page, f"{name}-{colour}")
+        assert serious_findings(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("link", name="Garden").click()
+    expect(page.get_by_text("may write")).to_have_count(1)
+    shoot(page, f"server-{colour}")
+    assert serious_findings(page) == []
