@@ -77,6 +77,7 @@ def test_a_tool_that_writes_is_asked_about(open_tab, user, model, garden, device
     say(page, "Count the herons and note it")
     question = page.get_by_text("This may change something there. Allow it?")
     expect(question).to_be_visible()
+    expect(page.get_by_label("What would be sent")).to_have_text(re.compile("text: Three herons came to the pond"))
     expect(page.locator(".tool-line").first).to_contain_text("Garden · count_herons")
     shoot(page, f"asking-{colour}")
     page.reload()  # whoever comes back is asked all the same

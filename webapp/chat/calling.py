@@ -112,12 +112,13 @@ class Calling:
         starts = recorded(call, given, {}, **about).record
         try:
             refusal = await self._permission(tool, starts)
+            begun = time.perf_counter()  # how long the person took to answer is not the tool's
             self._writer.entry(self.turn_id, "tool_start", starts)
             output = await self._within_bounds(tool, given) if refusal is None else refusal
         except asyncio.CancelledError:
             self._note(recorded(call, given, STOPPED, **about).record, begun)
             raise
-        run = recorded(call, given, output, **about)
+        run = recorded(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
         said = str(output.get("text") or output.get("detail") or "")
         return ToolRun(run.record, marked(said, tool.server or tool.name))
@@ -164,8 +165,12 @@ class Calling:
             return failure("This tool failed.")
 
     def _note(self, record: dict[str, Any], begun: float) -> None:
-        record["duration_ms"] = round((time.perf_counter() - begun) * 1000)
+        record.setdefault("duration_ms", _since(begun))
         self._progress.tool_calls.append(record)
+
+
+def _since(begun: float) -> int:
+    return round((time.perf_counter() - begun) * 1000)
 
 
 def _asked(text: str, calls: Sequence[ToolCall]) -> dict[str, Any]:

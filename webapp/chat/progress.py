@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from webapp.chat.unsaying import Seen
 from webapp.llm.chat import Finish, Usage
 from webapp.llm.target import Target
 from webapp.measures import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
+from webapp.text.tokens import estimate_tokens
 from webapp.validation import MAX_TEXT_BYTES
 
 MOST_THOUGHT = 200_000
@@ -36,6 +38,8 @@ class Progress:
     model_seconds: float = 0.0
     usage: Usage | None = None
     tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    answer_tokens: int = 0
+    asked_again_tokens: int = 0
     offer: Offer = field(default_factory=Offer)
     _thinks_since: float | None = None
 
@@ -53,6 +57,12 @@ class Progress:
         if self._thinks_since is not None:
             self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
             self._thinks_since = None
+
+    def asked_again(self, tokens: int, added: Sequence[dict[str, Any]]) -> None:
+        """Note that the prompt, of so many tokens, goes out once more with what tools answered: for usage that no
+        provider reports."""
+        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in added)
+        self.asked_again_tokens += tokens + self.answer_tokens
 
     def add(self, text: str, *, new_paragraph: bool = False) -> str:
         """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
@@ -94,7 +104,7 @@ class Progress:
             outcome,
             model=model,
             target=self.target,
-            estimated_tokens=assembled.tokens if assembled else 0,
+            estimated_tokens=assembled.tokens + self.asked_again_tokens if assembled else 0,
             cached_tokens=usage.cached_tokens if usage else None,
             prompt_tokens=usage.prompt_tokens if usage else None,
             completion_tokens=usage.completion_tokens if usage else None,
@@ -132,12 +142,21 @@ class Progress:
             "prompt_tokens": usage.prompt_tokens if usage else None,
             "completion_tokens": usage.completion_tokens if usage else None,
             "tools": [record["tool_name"] for record in self.tool_calls],
+            "tool_results": [_result(record) for record in self.tool_calls],
         }
         before = [step for step in (assembled.retrieval, assembled.step) if step is not None]
         return [*before, Step("model", call, model=model, duration_ms=self._elapsed())]
 
     def _elapsed(self) -> int:
         return round((time.perf_counter() - self.started) * 1000)
+
+
+def _result(record: dict[str, Any]) -> dict[str, Any]:
+    """What came of a call, without its words, which stand with the message."""
+    output = record.get("output") or {}
+    about: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
+    tokens = estimate_tokens(str(output.get("text") or output))
+    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **about}
 
 
 def storable(text: str) -> str:

@@ -185,7 +185,9 @@ class Turn:
                 self.progress.model_seconds += time.perf_counter() - asked_at
             if not calls or self.progress.truncated or not rounds_left:
                 return
-            prompt += await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
+            added = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
+            prompt += added
+            self.progress.asked_again(assembled.tokens, added)
 
     async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
         """One model call, streamed; the tools that it asks for."""

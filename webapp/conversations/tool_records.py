@@ -41,8 +41,11 @@ def heard(calls: Calls | None) -> list[str]:
 
 def in_short(given: Mapping[str, Any] | None) -> str:
     """What a tool was given, in a line."""
-    values = [value if isinstance(value, str) else str(value) for value in (given or {}).values() if value != ""]
-    return " · ".join(" ".join(value.split())[:200] for value in values)[:300]
+    found = {
+        name: " ".join(str(value).split())[:200] for name, value in (given or {}).items() if value not in ("", None)
+    }
+    words = list(found.values()) if len(found) == 1 else [f"{name}: {value}" for name, value in found.items()]
+    return " · ".join(words)[:300]
 
 
 def _output(call: Mapping[str, Any]) -> Mapping[str, Any]:
