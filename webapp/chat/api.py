@@ -154,8 +154,8 @@ def retry(path: TurnPath) -> ViewResult:
 @idempotency.idempotent
 def regenerate(path: TurnPath, body: Again) -> ViewResult:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
-    wished = {"instruction": body.instruction, "model": body.model}
-    return _accepted(service.regenerate(current_user_id(), path.turn_id, **wished))
+    turn_id = path.turn_id
+    return _accepted(service.regenerate(current_user_id(), turn_id, instruction=body.instruction, model=body.model))
 
 
 @blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})

@@ -63,4 +63,4 @@ def list_readable_feedback(query: PageQuery) -> dict[str, Any]:
     return ReadableList(feedback=found, next_cursor=page.next_cursor).model_dump(mode="json")
 
 
-list_readable_feedback.writes = True  # type: ignore[attr-defined]  # every look is recorded
+list_readable_feedback.writes = True
