@@ -10,8 +10,8 @@ FROM python:3.11-slim-bookworm AS packages
 RUN apt-get update \
  && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
  && rm -rf /var/lib/apt/lists/*
-COPY requirements.txt constraints.txt ./
-RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir -r requirements.txt -c constraints.txt
+COPY requirements.lock ./
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
 
 FROM python:3.11-slim-bookworm
 RUN apt-get update \

@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
 
-.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets bench chaos clean
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -42,6 +42,15 @@ translations: ## Bring the catalogs of the interface's languages up to date with
 
 assets: ## Build static/vendor from the locked npm packages
 	@$(PREPARE) assets
+
+lock: setup ## After a change of requirements.txt or constraints.txt: hashes anew, of every system and Python from 3.11
+	@$(IN_VENV) -m pip install -q uv==0.13.9
+	@UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile -q requirements.txt -c constraints.txt --universal \
+	  --python-version 3.11 --generate-hashes --no-annotate -o requirements.lock
+
+audit: setup ## Ask for known vulnerabilities of what is pinned; needs a network
+	@$(IN_VENV) -m pip install -q pip-audit==2.10.1
+	@.venv/bin/pip-audit --disable-pip --require-hashes -r requirements.lock $(ARGS)
 
 bench: setup ## Measure; results go to docs/benchmarks.md
 	@$(IN_VENV) -m bench $(ARGS)

