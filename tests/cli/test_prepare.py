@@ -12,17 +12,9 @@ from webapp.cli.prepare import database, locking, machine, packages, shell, venv
 from webapp.cli.prepare.shell import SetupError
 from webapp.config import Settings
 
-LAUNCHER_SETTINGS = {
-    "HOST",
-    "PORT",
-    "WEB_CONCURRENCY",
-    "WEB_THREADS",
-    "WEB_PINNED",
-    "WORKERS",
-    "MYSQL_PASSWORD",
-    "REQUIRE_HASHES",
-} | {
+LAUNCHER_SETTINGS = {"HOST", "PORT", "WEB_CONCURRENCY", "WEB_THREADS", "WEB_PINNED", "WORKERS", "MYSQL_PASSWORD"} | {
     "DATABASE_WAIT_SECONDS",  # of migrations/env.py
+    "REQUIRE_HASHES",  # of webapp/cli/prepare
 }
 
 
