@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.files.test_pictures import chat_calls, photo, seen
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
@@ -17,6 +19,7 @@ from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
+from webapp.files.models import File
 from webapp.gateway.models import GatewayThread
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.schemas import MemoryFields
@@ -314,3 +317,44 @@ def test_hanging_up_stops_the_reply(app: Flask, official: openai.OpenAI, model: 
             return db.session.scalar(db.select(Message.status).where(Message.role == "assistant")) == "stopped"
 
     wait_until(stopped, "the end of the reply", seconds=15)
+
+
+def picture(data: bytes) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(data).decode()}"}}
+
+
+def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(match="What is this", reply="Red and blue.")
+    question = [{"type": "text", "text": "What is this?"}, picture(photo(form="PNG"))]
+
+    def send(*messages: tuple[str, Any]) -> Any:
+        body = {"messages": [{"role": role, "content": content} for role, content in messages]}
+        answer = client.post("/v1/chat/completions", json=body)
+        assert answer.status_code == 200, answer.text
+        return int(answer.headers["X-Commonplace-Conversation"])
+
+    first = send(("user", question))
+    assert len(seen(chat_calls(model)[-1])) == 1
+    model.script(match="And this", reply="The same.")
+    assert send(("user", question), ("assistant", "Red and blue."), ("user", "And this?")) == first
+    assert len(seen(chat_calls(model)[-1])) == 1
+    again = send(
+        ("user", question),
+        ("assistant", "Red and blue."),
+        ("user", [question[1], {"type": "text", "text": "And this?"}]),
+    )
+    assert again == first
+    assert [len(row) for row in talks(app)] == [2]
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 1
+
+
+def test_a_picture_that_is_none_is_refused(app: Flask, client: ApiClient) -> None:
+    for data in (b"not an image", b"%PDF-1.4 and so on", b"\x89PNG\r\n\x1a\nbroken"):
+        answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": [picture(data)]}]})
+        assert (answer.status_code, answer.get_json()["error"]["type"]) == (400, "invalid_request_error")
+    assert talks(app) == []
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 
 from webapp.gateway.wire import (
     IMAGE,
+    PICTURE,
     Completion,
     Unsupported,
     fingerprint,
@@ -36,6 +38,37 @@ def test_the_last_message_is_the_question_and_the_rest_is_history() -> None:
     assert asked.question == f"What is this?\n{IMAGE}"
     assert asked.history == [("user", "Hello"), ("assistant", "Hi.")]
     assert asked.instructions == "Be brief."
+
+
+def part(data: bytes, kind: str = "image/png") -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}}
+
+
+def test_images_that_come_along_are_seen() -> None:
+    asked = read(
+        request(("user", [{"type": "text", "text": "What is this?"}, part(b"one"), part(b"two", "image/webp")]))
+    )
+    assert (asked.question, asked.pictures) == ("What is this?", (b"one", b"two"))
+    assert read(request(("user", [part(b"one")]))).question == PICTURE
+    for url in (
+        "https://elsewhere.example/x.png",
+        "data:image/svg+xml;base64,eA==",
+        "data:image/png;base64,?",
+        5,
+        None,
+    ):
+        there = {"type": "image_url", "image_url": {"url": url}}
+        asked = read(request(("user", [{"type": "text", "text": "What is this?"}, there])))
+        assert (asked.question, asked.pictures) == (f"What is this?\n{IMAGE}", ())
+    with pytest.raises(Unsupported):
+        read(request(("user", [part(b"x")] * 11)))
+
+
+def test_a_history_is_the_same_with_its_images_and_without() -> None:
+    said = [{"type": "text", "text": "a"}, part(b"one"), {"type": "text", "text": "b"}]
+    first = read(request(("user", said)))
+    again = read(request(("user", said), ("assistant", "x"), ("user", "y")))
+    assert fingerprint("", again.history[:1]) == fingerprint("", [("user", first.question)])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ from sqlalchemy import select
 from webapp.chat import service as chat
 from webapp.conversations.schemas import NewConversation
 from webapp.database import db
-from webapp.errors import NotFound
+from webapp.errors import Invalid, NotFound
+from webapp.files import service as files
 from webapp.gateway import threads
 from webapp.gateway.wire import Asked, fingerprint
 from webapp.models.catalogue import HOME_ID
@@ -56,6 +58,8 @@ class Begun:
     turn_id: int
     conversation_id: int
     started: chat.Started | None
+    is_new: bool = True
+    """Whether the question was put into the conversation, and is not one that stood there already."""
 
 
 def model_named(name: str) -> str | None:
@@ -75,39 +79,62 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     the earlier reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
-    begun = _begin(user_id, asked, wish)
+    # Before anything is held: to look at a picture takes a while.
+    pictures = [_kept(user_id, number, data) for number, data in enumerate(asked.pictures, 1)]
+    begun = _begin(user_id, asked, wish, dict.fromkeys(pictures, "whole"))
+    if not begun.is_new:  # the same question once more: its pictures are with it
+        for file_id in pictures:
+            files.delete_file(user_id, file_id)
     if begun.started is not None and not wish.conversation_id:
         mark = fingerprint(wish.seed, [*asked.history, ("user", asked.question)])
         threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
     return begun
 
 
-def _begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
+def _kept(user_id: int, number: int, data: bytes) -> int:
+    """The id of an image as a file of the user's. Raises Invalid for what is none."""
+    row = files.take_in(user_id, f"image-{number}", data)
+    if not row.is_picture:
+        files.delete_file(user_id, row.file_id)
+        db.session.commit()
+        raise Invalid.field("messages", row.reason or "This is no image.")
+    return row.file_id
+
+
+def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) -> Begun:
     if wish.conversation_id or not asked.history:
-        return _start(user_id, asked, wish, wish.conversation_id)
+        return _start(user_id, asked, wish, wish.conversation_id, pictures)
     found = threads.find(user_id, wish.seed, asked.history)
     if found is not None:
         conversation, reply_id = found
         again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
         if again is not None:
-            return _go_on(user_id, asked, wish, conversation.conversation_id, *again)
+            return _go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
     conversation = threads.begin_with(user_id, wish.fields, asked.history)
-    return _start(user_id, asked, wish, conversation.conversation_id)
+    return _start(user_id, asked, wish, conversation.conversation_id, pictures)
 
 
-def _go_on(user_id: int, asked: Asked, wish: Wish, conversation_id: int, reply_id: int, status: str) -> Begun:
+def _go_on(
+    user_id: int,
+    asked: Asked,
+    wish: Wish,
+    conversation_id: int,
+    pictures: Mapping[int, str],
+    reply_id: int,
+    status: str,
+) -> Begun:
     if not reply_id:
-        return _start(user_id, asked, wish, conversation_id)
+        return _start(user_id, asked, wish, conversation_id, pictures)
     if status == "streaming":
-        return Begun(reply_id, conversation_id, None)
+        return Begun(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
     started = repeat(user_id, reply_id)
     started.reply.model = wish.model
     db.session.flush()
-    return Begun(started.turn_id, conversation_id, started)
+    return Begun(started.turn_id, conversation_id, started, is_new=False)
 
 
-def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None) -> Begun:
+def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]) -> Begun:
     started = chat.start_turn(
         user_id,
         asked.question,
@@ -115,6 +142,7 @@ def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None) 
         new=wish.fields,
         model=wish.model,
         custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
+        file_ids=pictures,
     )
     return Begun(started.turn_id, started.header["conversation_id"], started)
 

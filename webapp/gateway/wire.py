@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +20,10 @@ MOST_INSTRUCTIONS = 8_000
 """Characters of a client's system prompt that the model is shown."""
 PREFIX = "chatcmpl-"
 IMAGE = "[An image was sent here. It cannot be seen.]"
+PICTURE = "[An image]"
+"""What a message says that is nothing but an image."""
+MOST_PICTURES = 10
+_DATA_URL = re.compile(r"data:image/(?:png|jpeg|jpg|gif|webp);base64,", re.IGNORECASE)
 MEMORY = ("on", "read", "off")
 SUFFIXES: dict[str, dict[str, Any]] = {
     "temporary": {"is_temporary": True},
@@ -66,11 +73,13 @@ class Unsupported(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as read: the last user message, what was said before it, and the client's system prompt."""
+    """A request as read: the last user message with its pictures, what was said before it, and the client's system
+    prompt."""
 
     question: str
     history: list[TextLine]
     instructions: str
+    pictures: tuple[bytes, ...] = ()
 
 
 def read(request: Completion) -> Asked:
@@ -86,7 +95,33 @@ def read(request: Completion) -> Asked:
     lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
     if request.messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
         raise Unsupported("messages", "The last message has to be the user's, and to say something.")
-    return Asked(lines[-1][1], lines[:-1], instructions[:MOST_INSTRUCTIONS])
+    pictures = _pictures(request.messages[-1])
+    question = _text(request.messages[-1], seen=len(pictures)) or PICTURE
+    return Asked(question, lines[:-1], instructions[:MOST_INSTRUCTIONS], pictures)
+
+
+def _pictures(message: WireMessage) -> tuple[bytes, ...]:
+    """The images that came along in a message. Raises Unsupported for too many."""
+    parts = message.content if isinstance(message.content, list) else []
+    found = tuple(data for part in parts if (data := _picture(part)) is not None)
+    if len(found) > MOST_PICTURES:
+        raise Unsupported("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
+    return found
+
+
+def _picture(part: Mapping[str, Any]) -> bytes | None:
+    """The bytes of an image in a data URL; None for any other part. Nothing is fetched from elsewhere."""
+    if part.get("type") not in ("image_url", "input_image"):
+        return None
+    named = part.get("image_url")
+    url = named.get("url") if isinstance(named, dict) else named
+    head = _DATA_URL.match(url) if isinstance(url, str) else None
+    if head is None:
+        return None
+    try:
+        return base64.b64decode(url[head.end() :], validate=True) or None
+    except (binascii.Error, ValueError):
+        return None
 
 
 def split_model(wish: str) -> tuple[str, dict[str, Any]]:
@@ -109,8 +144,9 @@ def fingerprint(seed: str, lines: Iterable[TextLine]) -> str:
 
 
 def normal(text: str) -> str:
-    """A text without what clients change when they send it back."""
-    return text.replace("\r\n", "\n").strip()
+    """A text without what clients change when they send it back, and without what stands for images."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
 
 
 def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
@@ -182,7 +218,8 @@ def status_of(code: str) -> int:
     return _STATUS_OF.get(code, 502)
 
 
-def _text(message: WireMessage) -> str:
+def _text(message: WireMessage, *, seen: int = 0) -> str:
+    """What a message says; of its images, so many of those that came along are not named, for they are seen."""
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()
     found = []
@@ -191,7 +228,8 @@ def _text(message: WireMessage) -> str:
         if kind in _TEXT_PARTS:
             found.append(str(part.get("text") or part.get("refusal") or ""))
         elif kind in ("image_url", "input_image"):
-            found.append(IMAGE)
+            if not (seen and _picture(part) is not None):
+                found.append(IMAGE)
         else:
             raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     return "\n".join(found).strip()
