@@ -57,7 +57,9 @@ class Gemini:
         records: list[_Asked] = []
         for name in _json(upload):
             try:
-                records += [record for item in upload.items(name) if (record := _of_json(item))]
+                for item in upload.items(name):  # one by one: what comes before a cut is kept
+                    if record := _of_json(item):
+                        records.append(record)
             except Refused:
                 raise
             except ValueError as error:

@@ -1,0 +1,192 @@
+"""A large export of ChatGPT taken in: time, peak memory of the worker, and how others are served meanwhile.
+
+`python -m bench imports [CONVERSATIONS] [mariadb|sqlite]`: 50,000 conversations on MariaDB without arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from bench.report import percentile, table, verdict
+from bench.stack import Stack, family, resident, running
+from tests.transfer.exports import chatgpt_conversation
+
+CONVERSATIONS = 50_000
+SHARD = 1_000
+TURNS = 5
+"""Questions, each with its answer, that are added to what the tests' generator makes."""
+MOST_MB = 300.0
+PAUSE = 0.2
+FLAT = 3.0
+"""How many times as long as before the others' requests may take at the median."""
+
+
+def main(arguments: list[str] | None = None) -> bool:
+    """Take an export in on a product of its own; whether the worker stayed small and the others were served."""
+    given = arguments or []
+    count = next((int(word) for word in given if word.isdecimal()), CONVERSATIONS)
+    database = "sqlite" if "sqlite" in given else "mariadb"
+    with tempfile.TemporaryDirectory(prefix="commonplace-bench-", dir="/tmp") as folder:  # noqa: S108
+        path = Path(folder) / "chatgpt.zip"
+        messages, size = write_export(path, count)
+        print(f"{count:,} conversations, {messages:,} messages, {size / 2**20:.0f} MB unpacked, "
+              f"{path.stat().st_size / 2**20:.0f} MB as a ZIP", flush=True)  # fmt: skip
+        with running(database=database, worker=True) as stack:
+            return _measure(stack, path, count, messages, database)
+
+
+def write_export(path: Path, count: int) -> tuple[int, int]:
+    """A ZIP of shards as ChatGPT writes them, made by the tests' generator; its visible messages and unpacked bytes."""
+    messages = size = 0
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for shard in range(0, count, SHARD):
+            rows = [_conversation(number) for number in range(shard, min(count, shard + SHARD))]
+            data = json.dumps(rows).encode()
+            archive.writestr(f"conversations-{shard // SHARD:03}.json", data)
+            messages += len(rows) * (2 + 2 * TURNS)
+            size += len(data)
+    return messages, size
+
+
+def _conversation(number: int) -> dict[str, Any]:
+    made = chatgpt_conversation(number)
+    parent = made["current_node"]
+    for turn in range(TURNS):
+        for role in ("user", "assistant"):
+            key = f"{role[0]}{turn + 2}"
+            text = f"{role} says something about topic {number % 977} and thing {turn * 31 + number % 89}. " * 6
+            made["mapping"][key] = {
+                "id": key,
+                "parent": parent,
+                "children": [],
+                "message": {
+                    "id": f"m-{number}-{key}",
+                    "author": {"role": role},
+                    "create_time": 1_700_000_100.0 + turn,
+                    "content": {"content_type": "text", "parts": [text]},
+                    "weight": 1.0,
+                    "metadata": {},
+                    "recipient": "all",
+                },
+            }
+            parent = key
+    made["current_node"] = parent
+    return made
+
+
+class Others:
+    """Somebody else who looks at the list of conversations all the time; and how large the worker is meanwhile."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.times: list[float] = []
+        self.peak = 0.0
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Others:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._end.wait(PAUSE):
+            started = time.perf_counter()
+            _ask(self.stack, "/api/conversations")
+            self.times.append((time.perf_counter() - started) * 1000)
+            sizes = []
+            for pid in family(self.stack.processes["worker"].pid):
+                try:
+                    sizes.append(resident(pid))
+                except OSError:
+                    continue  # it ended between two looks
+            self.peak = max(self.peak, *sizes, 0.0)
+
+
+def _measure(stack: Stack, path: Path, count: int, messages: int, database: str) -> bool:
+    with Others(stack) as before:
+        time.sleep(5)
+    with Others(stack) as during:
+        started = time.monotonic()
+        number = _upload(stack, path)
+        uploaded = time.monotonic()
+        _wait(stack, number, ("ready",))
+        looked = time.monotonic()
+        _ask(stack, f"/api/imports/{number}/start", {"take": ["conversations"]})
+        done = _wait(stack, number, ("done",))
+        taken = time.monotonic()
+        _wait_until_found(stack, count)
+        found = time.monotonic()
+    came = done["counts"].get("conversations imported", 0)
+    table(
+        f"{count:,} conversations of ChatGPT taken in, {database}",
+        ("step", "seconds", "messages a second"),
+        [
+            ("uploaded", f"{uploaded - started:.1f}", ""),
+            ("looked at", f"{looked - uploaded:.1f}", f"{messages / max(looked - uploaded, 0.01):,.0f}"),
+            ("taken in", f"{taken - looked:.1f}", f"{messages / max(taken - looked, 0.01):,.0f}"),
+            ("searchable after", f"{found - taken:.1f}", ""),
+        ],
+    )
+    table(
+        "The others meanwhile (ms)",
+        ("", "requests", "p50", "p95", "worker's largest process, MB"),
+        [
+            (name, len(seen.times), percentile(seen.times, 50), percentile(seen.times, 95), f"{seen.peak:.0f}")
+            for name, seen in (("before", before), ("during", during))
+        ],
+    )
+    slower = percentile(during.times, 50) / max(percentile(before.times, 50), 0.1)
+    return all(
+        (
+            verdict(f"all {count:,} conversations came in", came == count),
+            verdict(f"no process of the worker above {MOST_MB:.0f} MB", during.peak < MOST_MB),
+            verdict(f"the others' median at most {FLAT:.0f} times as long", slower <= FLAT),
+        )
+    )
+
+
+def _upload(stack: Stack, path: Path) -> int:
+    command = ["curl", "-sS", "-H", f"Authorization: Bearer {stack.token}", "-F", f"file=@{path}"]
+    done = subprocess.run([*command, f"{stack.url}/api/imports"], capture_output=True, check=True)
+    return int(json.loads(done.stdout)["import_id"])
+
+
+def _wait(stack: Stack, number: int, statuses: tuple[str, ...]) -> dict[str, Any]:
+    while True:
+        row = _ask(stack, f"/api/imports/{number}")
+        if row["status"] in statuses:
+            return row
+        if row["status"] not in ("reading", "ready", "running"):
+            raise RuntimeError(f"the import is {row['status']}: {row['error']}")
+        time.sleep(0.5)
+
+
+def _wait_until_found(stack: Stack, count: int) -> None:
+    while not _ask(stack, f"/api/search?q=topic+{(count - 1) % 977}&kinds=message").get("results"):
+        time.sleep(0.5)
+
+
+def _ask(stack: Stack, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {stack.token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(stack.url + path, data, headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        found: dict[str, Any] = json.loads(answer.read())
+        return found
+
+
+if __name__ == "__main__":
+    sys.exit(int(not main(sys.argv[1:])))

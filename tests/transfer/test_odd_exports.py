@@ -1,0 +1,269 @@
+"""The odd cases that exist of each export (`docs/transfer.md`): read as far as they go, and what is not is named."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.transfer import exports
+from tests.transfer.exports import HIDDEN, claude_conversation, zipped
+from webapp.transfer.parts import ReadConversation, ReadMemory, ReadProject, Unreadable
+from webapp.transfer.readers import READERS
+from webapp.transfer.readers.claude import statements
+from webapp.transfer.readers.gemini import markdown_of
+from webapp.transfer.sources import Upload
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """`parts(format, content, filename)`: what that reader finds."""
+
+    def work(name, content, filename="export.zip"):
+        path = tmp_path / "upload"
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        with Upload(path, filename) as upload:
+            return list(READERS[name].read(upload))
+
+    return work
+
+
+def _of(found, kind):
+    return [part for part in found if isinstance(part, kind)]
+
+
+def _texts(talk):
+    return [message.content for message in talk.messages]
+
+
+# Claude
+
+
+def test_claude_tolerates_blocks_it_does_not_know(parts):
+    row = {
+        "uuid": "1",
+        "sender": "assistant",
+        "text": "",
+        "content": [
+            {"type": "token_budget", "budget": 7},
+            {"type": "from_the_future", "text": HIDDEN},
+            {"type": "tool_use", "name": "x", "input": {"text": HIDDEN}},
+            {"type": "tool_result", "content": [{"text": HIDDEN}]},
+            {"type": "voice_note", "text": "Said aloud"},
+            {"type": "text", "text": "Shown"},
+            {"type": "text", "text": None},
+            "no block",
+        ],
+    }
+    (talk,) = parts("claude", zipped({"conversations.json": [{"uuid": "c", "chat_messages": [row]}]}))
+    assert _texts(talk) == ["Said aloud\n\nShown"]
+
+
+def test_claude_messages_with_text_alone_with_nothing_and_without_parents(parts):
+    rows = [
+        {"uuid": "1", "sender": "human", "text": "Old form", "created_at": "2024-01-01T00:00:00Z"},
+        {"uuid": "2", "sender": "assistant", "text": "", "content": []},
+        {"uuid": "3", "sender": "assistant", "text": "Answer", "content": None, "files": [{"file_name": "p.png"}, 7]},
+        "no message",
+    ]
+    (talk,) = parts("claude", zipped({"conversations.json": [{"uuid": "c", "name": "", "chat_messages": rows}]}))
+    assert _texts(talk) == ["Old form", "Answer\n\n[p.png]"]
+    assert talk.title is None and talk.left_out == 1
+
+
+def test_claude_branches_with_a_circle_and_without_a_leaf_end(parts):
+    talk = claude_conversation(1, current_leaf_message_uuid=None)
+    assert _texts(parts("claude", zipped({"conversations.json": [talk]}))[0])[-1].startswith("See this")
+    rows = talk["chat_messages"]
+    rows[0]["parent_message_uuid"] = rows[-1]["uuid"]
+    (found,) = parts("claude", zipped({"conversations.json": [talk]}))
+    assert 0 < len(found.messages) <= len(rows)
+
+
+def test_claude_projects_in_one_file_or_one_each_and_broken_ones(parts):
+    files = {
+        "conversations.json": [],
+        "projects/a.json": {"uuid": "a", "name": " Thesis ", "prompt_template": None, "docs": [{"content": " "}, 3]},
+        "projects/b.json": "{broken",
+        "projects/c.json": {"uuid": "c", "name": " "},
+        "projects.json": [{"uuid": "d", "name": "Other", "docs": [{"filename": "n.md", "content": "Notes"}]}, None],
+    }
+    found = parts("claude", zipped(files))
+    assert [(part.name, part.documents) for part in _of(found, ReadProject)] == [
+        ("Other", [("n.md", "Notes")]),
+        ("Thesis", []),
+    ]
+    assert [(part.place, part.reason) for part in _of(found, Unreadable)] == [
+        ("projects/b.json", "the file is damaged or was cut off")
+    ]
+
+
+def test_claude_memories_alone_in_markdown_and_broken(parts):
+    text = "# Work\n**Focus**\n- Keeps bees. Lives in Porto.\n1. Likes tea\nInterests:\n"
+    found = parts("claude", [{"conversations_memory": text, "project_memories": None}, "x"], "memories.json")
+    assert [part.content for part in _of(found, ReadMemory)] == ["Keeps bees.", "Lives in Porto.", "Likes tea"]
+    assert isinstance(parts("claude", zipped({"conversations.json": [], "memories.json": "{"}))[0], Unreadable)
+    assert statements(None) == []
+
+
+def test_claude_names_what_it_cannot_read(parts):
+    rows = [{"name": "Lost", "uuid": "1"}, 7, {"uuid": "2", "chat_messages": [{"text": "Hi", "sender": "human"}]}]
+    found = parts("claude", zipped({"conversations.json": rows}))
+    assert [part.place for part in _of(found, Unreadable)] == ["“Lost”", "conversations.json, conversation 2"]
+    assert [_texts(talk) for talk in _of(found, ReadConversation)] == [["Hi"]]
+    cut = json.dumps([claude_conversation(1), claude_conversation(2)])[:-40]
+    found = parts("claude", zipped({"conversations.json": cut}))
+    assert len(_of(found, ReadConversation)) == 1
+    assert found[-1].reason == "the file is damaged or was cut off"
+
+
+# Gemini
+
+
+def test_gemini_records_that_say_little(parts):
+    records = [
+        {"header": "Gemini Apps", "title": "Prompted one", "time": "2026-05-01T10:00:00Z"},
+        {"header": "Gemini Apps", "title": "Prompted two", "time": "not a time", "safeHtmlItem": [None, {}]},
+        {"header": "Gemini Apps", "title": " "},
+        "no record",
+    ]
+    talks = parts("gemini", zipped({"MyActivity.json": records}))
+    assert [_texts(talk) for talk in talks] == [["one"], ["two"]], "what has no time stands alone, at the end"
+    assert talks[1].created_at is None
+
+
+def test_gemini_with_nothing_in_it_or_cut_off(parts):
+    assert parts("gemini", zipped({"x.json": []}))[0].reason == "no questions to Gemini are in it"
+    cut = json.dumps(exports.gemini_records())[:-30]
+    found = parts("gemini", zipped({"MyActivity.json": cut}))
+    assert _of(found, Unreadable) and _of(found, ReadConversation)
+
+
+@pytest.mark.parametrize(
+    ("day", "month"),
+    [
+        ("May 1, 2026, 10:00:00\u202fAM UTC", 5),
+        ("1 May 2026, 10:00:00 CEST", 5),
+        ("01/05/2026, 10:00:00 BRT", 5),
+        ("2026/05/01 10:00:00 JST", 5),
+    ],
+)
+def test_gemini_pages_print_days_in_many_forms(parts, day, month):
+    (talk,) = parts("gemini", zipped({"Minhaatividade.html": exports.gemini_page(day)}))
+    assert talk.created_at == datetime(2026, month, 1, 10, tzinfo=UTC)
+
+
+def test_gemini_pages_without_cells_or_times(parts):
+    page = (
+        '<div class="outer-cell">Gemini</div><div class="outer-cell"><div class="content-cell mdl-typography--body-1">'
+    )
+    found = parts("gemini", zipped({"a.html": f"{page}Gemini, hello<br><p>Hi</p></div></div>"}))
+    assert [_texts(talk) for talk in _of(found, ReadConversation)] == [["Gemini, hello", "Hi"]]
+
+
+def test_html_of_answers_becomes_markdown():
+    html = (
+        "<h2>Bees</h2><p>They <em>dance</em> &amp; <strong>sing</strong>:<br>so</p><ol><li>one</li></ol>"
+        "<pre><code>a  =  1\nb</code></pre><p>use <code>x</code></p><table><tr><td>1</td><th>2</th></tr></table>"
+    )
+    assert markdown_of(html) == (
+        "## Bees\n\nThey *dance* & **sing**:\nso\n\n- one\n\n```\na  =  1\nb\n```\n\nuse `x`\n\n1 2"
+    )
+
+
+# Open WebUI
+
+
+def test_openwebui_chats_as_a_list_with_parts_and_outputs(parts):
+    messages = [
+        {"id": "1", "role": "user", "content": [{"type": "text", "text": "Look"}, {"type": "image_url"}, 3]},
+        {"id": "2", "role": "assistant", "content": "", "output": [
+            {"type": "reasoning", "content": [{"text": HIDDEN}]},
+            {"type": "function_call", "arguments": HIDDEN},
+            {"type": "message", "content": [{"type": "output_text", "text": "Shown"}, "x", {"text": 7}]},
+        ]},
+        {"id": "3", "role": "system", "content": HIDDEN},
+        {"id": "4", "role": "assistant", "content": None},
+        "no message",
+    ]  # fmt: skip
+    (talk,) = parts(
+        "openwebui", [{"id": "c", "title": " ", "chat": {"title": "Inner", "messages": messages}}], "a.json"
+    )
+    assert (talk.title, _texts(talk), talk.left_out) == ("Inner", ["Look", "Shown"], 2)
+
+
+def test_openwebui_without_a_current_message_in_a_circle_and_with_holes(parts):
+    rows = {
+        "a": {"role": "user", "content": "Q", "parentId": None, "timestamp": 1},
+        "b": {"role": "assistant", "content": "Old", "parentId": "a", "timestamp": 2},
+        "c": {"role": "assistant", "content": "New", "parentId": "a", "timestamp": 3},
+        "d": None,
+    }
+    chat = {"id": "c", "title": "T", "chat": {"history": {"currentId": "gone", "messages": rows}}}
+    (talk,) = parts("openwebui", [chat], "a.json")
+    assert _texts(talk) == ["Q", "New"]
+    rows["a"]["parentId"] = "c"
+    (talk,) = parts("openwebui", [chat], "a.json")
+    assert "Q" in _texts(talk)
+
+
+def test_openwebui_names_what_it_cannot_read(parts):
+    found = parts("openwebui", [{"id": 1}, {"chat": {"history": 7, "messages": 3}}, exports.openwebui_chat()], "a.json")
+    assert [part.place for part in _of(found, Unreadable)] == ["a.json, chat 1", "a.json, chat 2"]
+    assert len(_of(found, ReadConversation)) == 1
+    cut = json.dumps([exports.openwebui_chat()] * 2)[:-20].encode()
+    found = parts("openwebui", cut, "a.json")
+    assert len(_of(found, ReadConversation)) == 1 and found[-1].reason == "the file is damaged or was cut off"
+
+
+# LibreChat
+
+
+def test_librechat_flat_with_parents_shows_the_newest_branch(parts):
+    rows = [
+        {
+            "messageId": "a",
+            "parentMessageId": "0000",
+            "text": "Q",
+            "sender": "User",
+            "createdAt": "2026-01-01T10:00:00Z",
+        },
+        {"messageId": "b", "parentMessageId": "a", "text": "Old", "sender": "GPT", "createdAt": "2026-01-01T10:00:01Z"},
+        {
+            "messageId": "c",
+            "parentMessageId": "a",
+            "content": [{"type": "text", "text": {"value": "New"}}, {"type": "text", "text": 7}, 3],
+            "model": "gpt-5",
+            "sender": "GPT",
+            "createdAt": "2026-01-01T10:00:02Z",
+        },
+        {"messageId": "c", "text": "twice"},
+        {"messageId": "d", "parentMessageId": "zz", "text": "", "createdAt": "2025-01-01T10:00:02Z"},
+        "no message",
+    ]
+    (talk,) = parts("librechat", {"conversationId": "l", "title": None, "messages": rows}, "a.json")
+    assert [(m.role, m.content, m.model) for m in talk.messages] == [
+        ("user", "Q", None),
+        ("assistant", "New", "gpt-5"),
+    ]
+    assert talk.title is None and talk.created_at == datetime(2026, 1, 1, 10, tzinfo=UTC)
+
+
+def test_librechat_many_in_one_array_one_bad_one_discards_nothing(parts):
+    good = exports.librechat_conversation()
+    found = parts("librechat", [good, {"conversationId": "x"}, 7, {**good, "conversationId": "y"}], "a.json")
+    assert [type(part) for part in found] == [ReadConversation, Unreadable, Unreadable, ReadConversation]
+    empty = parts("librechat", {"conversationId": "e", "messages": []}, "a.json")
+    assert empty[0].messages == [] and empty[0].created_at is None
+
+
+def test_librechat_names_files_it_cannot_read(parts):
+    files = {
+        "good.json": exports.librechat_conversation(),
+        "cut.json": "[{",
+        "odd.json": {"conversationId": 1, "messages": 3},
+    }
+    found = parts("librechat", zipped(files))
+    assert sorted(part.place for part in _of(found, Unreadable)) == ["cut.json", "odd.json"]
+    assert len(_of(found, ReadConversation)) == 1
