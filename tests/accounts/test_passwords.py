@@ -1,8 +1,12 @@
 """Which passwords are good enough, and how they are kept."""
 
+import subprocess
+import sys
+
 import pytest
 from argon2 import PasswordHasher
 
+from webapp.accounts import passwords
 from webapp.accounts.passwords import complaint, hash_password, is_outdated, verify_password
 
 pytestmark = pytest.mark.usefixtures("real_hashes")
@@ -70,3 +74,15 @@ def test_broken_and_weak_hashes() -> None:
 
 def test_half_a_surrogate_pair_is_a_password_too() -> None:
     assert verify_password("kettle \ud83d orbit", hash_password("kettle \ud83d orbit"))
+
+
+@pytest.mark.parametrize("password", ["alice123", "hunter12", "Qwerty123", "trustno1"])
+def test_what_leaked_often_cannot_be_chosen(password: str) -> None:
+    assert complaint(password) == "is too common; choose another one"
+
+
+def test_the_list_of_leaked_ones_is_there_and_its_package_is_not_loaded() -> None:
+    assert 10_000 < len(passwords._leaked()) < 30_000
+    code = "import sys; from webapp.accounts.passwords import complaint; complaint('kettles!'); "
+    code += "sys.exit('zxcvbn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -6,6 +6,7 @@ import os
 import threading
 import unicodedata
 from functools import lru_cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -70,7 +71,20 @@ def _decoy() -> str:
 
 @lru_cache(maxsize=1)
 def _common() -> frozenset[str]:
-    return frozenset(Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split())
+    """Ours, and those of the 30,000 most frequent leaked ones that are long enough to be chosen."""
+    ours = Path(__file__).with_name("common_passwords.txt").read_text(encoding="utf-8").split()
+    return frozenset(ours) | _leaked()
+
+
+def _leaked() -> set[str]:
+    """The list that zxcvbn carries, without loading zxcvbn: its dictionaries would stay in memory."""
+    package = find_spec("zxcvbn")
+    (folder,) = (package.submodule_search_locations or []) if package else []
+    spec = spec_from_file_location("frequency_lists", Path(folder) / "frequency_lists.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return {word for word in module.FREQUENCY_LISTS["passwords"] if len(word) >= MIN_PASSWORD}
 
 
 def _is_run(password: str) -> bool:
