@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webapp.prompts.numbered import MARK, Said, cut
+from webapp.prompts.numbered import Said
 from webapp.summaries.prompt import CALL_CHARS, build_messages, tidy
+from webapp.text.shortening import MARK, without_middle
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -31,7 +32,7 @@ def test_very_long_messages_lose_their_middle():
 
 @given(st.text(max_size=400), st.integers(60, 200))
 def test_a_cut_keeps_the_limit(text, limit):
-    assert len(cut(text, limit)) <= limit
+    assert len(without_middle(text, limit)) <= limit
 
 
 def test_summaries_lose_labels_and_fences():

@@ -8,7 +8,7 @@ from webapp.chat.blocks import escape
 from webapp.chat.context_types import Chunk, ContextInput
 from webapp.chat.sections import Part, framed
 from webapp.chat.segments import Line, Segment, sent, summary_mark
-from webapp.text.shortening import shorten
+from webapp.text.shortening import beginning
 from webapp.text.tokens import Count
 
 _NOTE = "Summaries of earlier parts of this conversation, oldest first. They replace those messages."
@@ -72,19 +72,7 @@ def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict
     step = -(-len(oldest_first) // most)
     chosen = oldest_first[::step]
     share = budget // len(chosen) - extra
-    return {chunk.id: _beginning(chunk.content.strip(), share, count) for chunk in chosen}
-
-
-def _beginning(text: str, limit: int, count: Count) -> str:
-    """The first words of a text, with an ellipsis where it goes on."""
-    if count(text) <= limit:
-        return text
-    words = text.split()
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if count(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
-    return " ".join(words[:low]) + " …" if low else shorten(text, limit, count)
+    return {chunk.id: beginning(chunk.content.strip(), share, count) for chunk in chosen}
 
 
 def _whole(chunk: Chunk) -> Line:

@@ -97,7 +97,7 @@ def decide_review(user_id: int, memory_id: int, body: ReviewDecision) -> Memory 
         _edit(row, step)
         check_key(row)
         journal.changed(row)
-    journal.close({"updated": 1, "superseded": sum("valid_to" in step.fields for step in edits)})
+    journal.close({"updated": 1, "superseded": sum(step.fields.get("valid_to") is not None for step in edits)})
     return get_memory(user_id, memory_id)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-MARK = " […] "
+from webapp.text.shortening import without_middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +23,9 @@ def numbered_lines(said: Sequence[Said], limit: int) -> list[str]:
     """The messages by number; one that is longer than `limit` characters loses its middle."""
     return [
         f'<message n="{number}" role="{item.role}" date="{item.at:%Y-%m-%d}">'
-        f"{inside(cut(item.content, limit))}</message>"
+        f"{inside(without_middle(item.content, limit))}</message>"
         for number, item in enumerate(said, 1)
     ]
-
-
-def cut(text: str, limit: int) -> str:
-    """A text without its middle, if it is longer than `limit` characters; at word boundaries where there are some."""
-    text = text.strip()
-    if len(text) <= limit:
-        return text
-    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
-    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
 
 
 def inside(text: str) -> str:

@@ -7,6 +7,8 @@ import unicodedata
 
 from webapp.text.tokens import Count, estimate_tokens
 
+MARK = " […] "
+"""Where the middle of a text is missing."""
 _SENTENCE_END = re.compile(r"[.!?…。！？](?=\s|$)[\"')\]]*|[。！？]|\n")
 
 
@@ -37,6 +39,27 @@ def shorten(text: str, limit: int, count: Count = estimate_tokens, *, whole_sent
     if best:
         return best
     return next((cut for cut in (f"{text[:size]}…" for size in range(limit, -1, -1)) if count(cut) <= limit), "")
+
+
+def without_middle(text: str, limit: int) -> str:
+    """A text without its middle, if it is longer than `limit` characters; at word boundaries where there are some."""
+    text = text.strip()
+    if len(text) <= limit:
+        return text
+    head, tail = text[: limit * 2 // 3], text[-(limit // 3 - len(MARK)) :]
+    return head.rsplit(" ", 1)[0] + MARK + tail.split(" ", 1)[-1]
+
+
+def beginning(text: str, limit: int, count: Count) -> str:
+    """The first words of a text, with an ellipsis where it goes on."""
+    if count(text) <= limit:
+        return text
+    words = text.split()
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count(" ".join(words[:middle]) + " …") <= limit else (low, middle - 1)
+    return " ".join(words[:low]) + " …" if low else shorten(text, limit, count)
 
 
 def _cut_end(text: str, length: int, whole_sentences: bool) -> str:

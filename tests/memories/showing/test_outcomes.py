@@ -126,6 +126,7 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
     assert "Use this one" not in again
     # And that can be undone as anything else.
     latest = client.get("/api/memories/changes").json["changes"][0]
+    assert latest["counts"] == {"updated": 1, "superseded": 1}
     assert client.post(f"/api/memories/changes/{latest['change_set_id']}/undo").status_code == 200
     kept, heard = memories_of(app, user.user_id)
     assert kept.valid_to is None and heard.valid_to is not None

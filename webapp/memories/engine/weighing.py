@@ -101,13 +101,13 @@ def _spaced(text: str) -> str:
 
 def near(claim: Claim, board: Board, policy: Policy, likeness: Likeness) -> list[KnownMemory]:
     """The memories of the same type and no key that are like the claim in the wanted way, most similar first."""
-    found: list[tuple[float, KnownMemory]] = []
+    similar: list[tuple[float, KnownMemory]] = []
     for memory in board.find_all(lambda m: not m.slot and m.memory_type == claim.draft.memory_type):
         similarity = cosine(memory.embedding, claim.embedding)
         bounds = (policy.merge_similarity, policy.contradiction_similarity)
         if compare(memory.content, claim.draft.content, similarity, *bounds) is likeness:
-            found.append((similarity, memory))
-    return [memory for _, memory in sorted(found, key=lambda item: -item[0])]
+            similar.append((similarity, memory))
+    return [memory for _, memory in sorted(similar, key=lambda item: -item[0])]
 
 
 def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
@@ -115,14 +115,14 @@ def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
     if not is_ending(f"{claim.draft.content} {claim.evidence.quote}"):
         return None
     wanted = set(telling(claim.draft.content))
-    found = [
+    touched = [
         (cosine(memory.embedding, claim.embedding), memory)
         for memory in board.find_all(
             lambda m: m.is_current and not m.slot and not m.rests_on(claim.evidence) and not is_ending(m.content)
         )
         if wanted & set(telling(memory.content))
     ]
-    near = [pair for pair in found if pair[0] >= policy.related_similarity or pair[1].embedding is None]
+    near = [pair for pair in touched if pair[0] >= policy.related_similarity or pair[1].embedding is None]
     return max(near, key=lambda pair: pair[0])[1] if near else None
 
 

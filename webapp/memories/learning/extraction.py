@@ -76,120 +76,120 @@ def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], N
     """Read on and ask; of fewer messages at once where the answer to more was cut off before it told anything."""
     most = None
     while True:
-        found = reading.read(conversation_id, place, most)
+        batch = reading.read(conversation_id, place, most)
         db.session.remove()
-        if found is None:
+        if batch is None:
             return None
         if on_start is not None:
             on_start()
             on_start = None
         try:
-            return _step(found)
+            return _step(batch)
         except CutOff:
-            count = len({source.message_id for source in found.call.sources})
+            count = len({source.message_id for source in batch.call.sources})
             if count == 1:
-                return replace(_write(found, None), unreadable=1)
+                return replace(_write(batch, None), unreadable=1)
             most = count // 2
 
 
-def _step(found: Reading) -> Result:
+def _step(batch: Reading) -> Result:
     """One model call, if one is needed, and its effects."""
     answer = None
-    if found.call.is_needed and found.has_substance:
+    if batch.call.is_needed and batch.has_substance:
         try:
-            answer = ask(found)
+            answer = ask(batch)
         except ModelError as error:
-            log.warning("extraction failed", extra={"code": error.code, "conversation_id": found.conversation_id})
-            if found.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
-                _title(found, None)  # a conversation must not stay without one because its memories cannot be read
+            log.warning("extraction failed", extra={"code": error.code, "conversation_id": batch.conversation_id})
+            if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
+                _title(batch, None)  # a conversation must not stay without one because its memories cannot be read
             raise
     try:
-        result = _write(found, answer)
+        result = _write(batch, answer)
     except IntegrityError:
         # Somebody took the same key in between although the lock should not let them: decide once more.
-        log.warning("extraction decided again", extra={"conversation_id": found.conversation_id})
-        result = _write(found, answer)
-    if not found.wants_title:
+        log.warning("extraction decided again", extra={"conversation_id": batch.conversation_id})
+        result = _write(batch, answer)
+    if not batch.wants_title:
         return result
     if answer is not None:
-        return replace(result, title=_title(found, answer.title))
-    return replace(result, title=titles.title_conversation(found.conversation_id, prompts.active("titles").text, watch))
+        return replace(result, title=_title(batch, answer.title))
+    return replace(result, title=titles.title_conversation(batch.conversation_id, prompts.active("titles").text, watch))
 
 
-def _title(found: Reading, proposed: str | None) -> str | None:
+def _title(batch: Reading, proposed: str | None) -> str | None:
     title = naming.tidy(proposed or "")
-    said = [source.content for source in found.call.sources]
-    if not title or not naming.is_of(title, " ".join([*said, *found.call.context])):
-        title = naming.from_words(found.first_words)
+    said = [source.content for source in batch.call.sources]
+    if not title or not naming.is_of(title, " ".join([*said, *batch.call.context])):
+        title = naming.from_words(batch.first_words)
     if not title:
         return None
     with write_transaction():
-        db.session.get(Conversation, found.conversation_id, with_for_update=True)
-        if not found.still_holds():
+        db.session.get(Conversation, batch.conversation_id, with_for_update=True)
+        if not batch.still_holds():
             return None  # it is made anew with the next turn
-        return title if set_automatic_title(found.conversation_id, title) else None
+        return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def _write(found: Reading, answer: Answer | None) -> Result:
+def _write(batch: Reading, answer: Answer | None) -> Result:
     """Decide and store, unless another run has read the same messages in the meantime."""
     with write_transaction():
         conversation = db.session.scalar(
-            select(Conversation).where(Conversation.conversation_id == found.conversation_id).with_for_update()
+            select(Conversation).where(Conversation.conversation_id == batch.conversation_id).with_for_update()
         )
-        if conversation is None or conversation.extracted_through != found.watermark:
+        if conversation is None or conversation.extracted_through != batch.watermark:
             return Result()
-        if conversation.space_id != found.space_id or not extracts(conversation, reading.owner_of(conversation)):
+        if conversation.space_id != batch.space_id or not extracts(conversation, reading.owner_of(conversation)):
             return Result()
         result = Result(read=True)
         if answer is not None:
             versions.hold(conversation.user_id)
-            still_holds = found.still_holds()
-            result = _apply(found, answer)
+            still_holds = batch.still_holds()
+            result = _apply(batch, answer)
             if still_holds:  # what points say was written by the model; memories are asked for one by one
-                result = replace(result, summary_due=_store_points(conversation, found, answer))
-        place = reached(found, answer)
-        through = max(found.watermark or 0, place or 0)
-        partial = found.call.is_partial or place != found.call.covers_through
+                result = replace(result, summary_due=_store_points(conversation, batch, answer))
+        place = reached(batch, answer)
+        through = max(batch.watermark or 0, place or 0)
+        partial = batch.call.is_partial or place != batch.call.covers_through
         conversation.extracted_through = through or None
         conversation.extraction_due = partial or reading.has_newer(conversation, through)
         return replace(result, more=partial, through=place or 0)
 
 
-def reached(found: Reading, answer: Answer | None) -> int | None:
+def reached(batch: Reading, answer: Answer | None) -> int | None:
     """The message up to which a call has read: all it covers, or, cut off, all before the one it was cut in.
 
     The first message counts as read in any case: the same call would be cut off at the same place again.
     """
     if answer is None or answer.cut_at is None:
-        return found.call.covers_through
-    ids = {source.number: source.message_id for source in found.call.sources}
+        return batch.call.covers_through
+    ids = {source.number: source.message_id for source in batch.call.sources}
     return max((i for i in ids.values() if i < ids[answer.cut_at]), default=ids[answer.cut_at])
 
 
-def _store_points(conversation: Conversation, found: Reading, answer: Answer) -> bool:
+def _store_points(conversation: Conversation, batch: Reading, answer: Answer) -> bool:
     """Hand what was said about open points to whoever asked for it; whether that calls for a summary."""
     guide = current_guide()
-    if guide is None or not found.points:
+    if guide is None or not batch.points:
         return False
-    said = [source for source in found.call.sources if source.role == "user"]
-    grounded, rejected = ground_assessments(answer.points, said, len(found.points))
+    said = [source for source in batch.call.sources if source.role == "user"]
+    grounded, rejected = ground_assessments(answer.points, said, len(batch.points))
     if rejected:
-        log.info("points rejected", extra={"conversation_id": found.conversation_id, "rejected": rejected})
-    return guide.store(conversation, found.points, grounded, len({source.message_id for source in said}))
+        log.info("points rejected", extra={"conversation_id": batch.conversation_id, "rejected": rejected})
+    return guide.store(conversation, batch.points, grounded, len({source.message_id for source in said}))
 
 
-def _apply(found: Reading, answer: Answer) -> Result:
+def _apply(batch: Reading, answer: Answer) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(found, answer))
+    plan = decide(operations, state_of(batch, answer))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
     # What was refused beside other things is told with them; what is worth a line by itself has one.
     is_told = bool(plan.effects) or not wording.TOLD_ALONE.isdisjoint(reasons)
-    change_set = _store(found, answer, plan, counts, reasons) if is_told else None
+    change_set = _store(batch, answer, plan, counts, reasons) if is_told else None
     log.info(
         "memories extracted",
-        extra={"conversation_id": found.conversation_id, "operations": len(operations), **counts, "reasons": reasons},
+        extra={"conversation_id": batch.conversation_id, "operations": len(operations), **counts, "reasons": reasons},
     )
     return Result(
         change_set.change_set_id if change_set else None,
@@ -200,38 +200,38 @@ def _apply(found: Reading, answer: Answer) -> Result:
     )
 
 
-def state_of(found: Reading, answer: Answer) -> State:
+def state_of(batch: Reading, answer: Answer) -> State:
     operations = answer.extraction.operations
-    message_ids = [source.message_id for source in found.call.sources]
-    ids = set(found.call.numbered.values())
-    ids |= store.candidates(found.user_id, found.space_id, operations, message_ids)
+    message_ids = [source.message_id for source in batch.call.sources]
+    ids = set(batch.call.numbered.values())
+    ids |= store.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if answer.vectors and answer.embedding_model:
         vectors = list(answer.vectors.values())
         count = NEAREST * len(vectors)
-        ids |= store.nearest(found.user_id, found.space_id, answer.embedding_model, vectors, count).keys()
+        ids |= store.nearest(batch.user_id, batch.space_id, answer.embedding_model, vectors, count).keys()
     return State(
-        messages=found.call.sources,
+        messages=batch.call.sources,
         memories=tuple(store.load_known(ids)),
-        numbered=found.call.numbered,
+        numbered=batch.call.numbered,
         embeddings=answer.vectors,
-        context=found.call.context,
-        is_forgotten=graveyard(found.user_id).forbids,
+        context=batch.call.context,
+        is_forgotten=graveyard(batch.user_id).forbids,
     )
 
 
 def _store(
-    found: Reading, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
+    batch: Reading, answer: Answer, plan: Plan, counts: dict[str, int], reasons: dict[str, int]
 ) -> MemoryChangeSet:
-    journal = Journal(found.user_id, "extraction", actor="extraction", conversation_id=found.conversation_id)
+    journal = Journal(batch.user_id, "extraction", actor="extraction", conversation_id=batch.conversation_id)
     store.apply_plan(
         plan.effects,
         journal,
-        space_id=found.space_id,
+        space_id=batch.space_id,
         embedding_model=answer.embedding_model,
         embeddings=answer.vectors,
     )
     change_set = journal.close(counts, reasons)
-    change_set.through_message_id = found.call.covers_through
+    change_set.through_message_id = batch.call.covers_through
     change_set.model = answer.model
     change_set.prompt_tokens = answer.prompt_tokens
     change_set.completion_tokens = answer.completion_tokens

@@ -132,17 +132,17 @@ def stop(user_id: int, conversation_id: int) -> None:
 
 def run_of(conversation_id: int) -> Run | None:
     """The latest run over a conversation, if there was one within a day."""
-    found = {_text(name): _text(value) for name, value in redis().hgetall(_key(conversation_id)).items()}
-    if not found:
+    fields = {_text(name): _text(value) for name, value in redis().hgetall(_key(conversation_id)).items()}
+    if not fields:
         return None
-    counts = {name.removeprefix("count:"): int(value) for name, value in found.items() if name.startswith("count:")}
+    counts = {name.removeprefix("count:"): int(value) for name, value in fields.items() if name.startswith("count:")}
     return Run(
-        found.get("job_id", ""),
-        int(found.get("read", 0)),
-        int(found.get("of", 0)),
-        "stopped" in found,
-        "ended" in found,
-        int(found.get("unreadable", 0)),
+        fields.get("job_id", ""),
+        int(fields.get("read", 0)),
+        int(fields.get("of", 0)),
+        "stopped" in fields,
+        "ended" in fields,
+        int(fields.get("unreadable", 0)),
         {name: counts.get(name, 0) for name in COUNTS},
     )
 
