@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from rq import Queue, Worker
 from rq.job import Job
-from rq.timeouts import UnixSignalDeathPenalty
+from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
 
 from webapp import jobspecs
 from webapp.llm.settings import ModelSettings
@@ -23,16 +23,19 @@ class JobOverdue(BaseException):
 
 
 class Deadline(UnixSignalDeathPenalty):
-    """Raises JobOverdue in the job."""
+    """Raises JobOverdue in the job. The worker, which looks every few seconds whether a job still runs, waits by the
+    same means, and gets the exception that it knows: any other would end it with the first job that takes longer."""
 
     def handle_death_penalty(self, signum: int, frame: FrameType | None) -> None:
         """Raise it."""
+        if issubclass(self._exception, HorseMonitorTimeoutException):
+            raise self._exception(f"the job has run for {self._timeout} seconds more")
         raise JobOverdue(f"the job takes longer than {self._timeout} seconds")
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> Literal[False]:
-        with suppress(JobOverdue):  # it was done at the same moment
+        with suppress(JobOverdue, BaseTimeoutException):  # it was done at the same moment
             self.cancel_death_penalty()  # type: ignore[no-untyped-call]  # rq's
         return False
 

@@ -10,6 +10,7 @@ import pytest
 from rq.job import Job, JobStatus
 from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
+from rq.timeouts import HorseMonitorTimeoutException
 
 from jobs.working import Deadline, JobOverdue
 from tests.support.live import LiveServer
@@ -28,7 +29,7 @@ def test_a_job_may_take_as_long_as_its_model_calls() -> None:
 
 def test_every_job_that_calls_the_model_says_so() -> None:
     calling = {name for name, spec in jobspecs.JOBS.items() if spec.model_calls}
-    assert calling == {"title", "extract", "summary", "digest", "journey_report"}
+    assert calling == {"title", "extract", "summary", "digest", "journey_report", "learn"}
     alone = {name for group in jobspecs.WORKERS for name in group}
     assert alone == set(jobspecs.Queue)
     assert sum(len(group) for group in jobspecs.WORKERS) == len(alone)
@@ -48,6 +49,12 @@ def test_an_overdue_job_is_no_model_error(app, model) -> None:
     finally:
         client.close()
     assert time.monotonic() - started < 8
+
+
+def test_a_worker_that_looks_after_a_long_job_goes_on_looking() -> None:
+    """It took the end of its own wait for the end of the job, and quit: every job of more than five seconds cost it."""
+    with pytest.raises(HorseMonitorTimeoutException), Deadline(1, HorseMonitorTimeoutException):
+        time.sleep(5)
 
 
 @pytest.mark.slow
