@@ -86,6 +86,10 @@ class PasswordProof(Request):
     password: Password
 
 
+ModelId = Annotated[str, Field(max_length=220)]
+FavouriteModels = Annotated[list[ModelId], Field(max_length=50)]
+
+
 class UserSettings(BaseModel):
     """What a user can set; kept as JSON with the user, so every field has a default."""
 
@@ -101,6 +105,8 @@ class UserSettings(BaseModel):
     past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
     builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
+    last_model: ModelId = Field("", description="The model chosen last, with which a new conversation begins.")
+    favourite_models: FavouriteModels = Field([], description="Models that come first in the choice, by their ids.")
     space_documents_enabled: bool = Field(
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
     )
@@ -129,6 +135,8 @@ class SettingsChanges(Request):
     suggestions_enabled: Flag | None = None
     builtin_tools_enabled: Flag | None = None
     space_documents_enabled: Flag | None = None
+    last_model: ModelId | None = None
+    favourite_models: FavouriteModels | None = None
 
 
 class AccountChanges(Request):

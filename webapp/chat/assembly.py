@@ -127,6 +127,7 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         instruction,
         window,
         tool_tokens + toolset.definition_tokens,
+        targets[0].system if targets else "",
     )
     label = made.place.label or prompt.label
     return Assembled(
@@ -175,6 +176,7 @@ def compose(
     instruction: str = "",
     window: int | None = None,
     tool_tokens: int = 0,
+    addition: str = "",
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
@@ -212,6 +214,8 @@ def compose(
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
     if place.opens:
         opens[0] = [Segment(place.opens)]
+    if addition:
+        opens.append([Segment(addition)])
     offers = may_offer and not place.opens
     if offers:
         opens.append([Segment(INSTRUCTION)])

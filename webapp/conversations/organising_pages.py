@@ -17,7 +17,7 @@ from webapp.forms import first_sentence, read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import translated
-from webapp.models.choosing import check_choice
+from webapp.models.choosing import check_choice, remember_choice
 from webapp.spaces.choosing import spaces_to_choose
 from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
@@ -97,6 +97,7 @@ def choose_model(conversation_id: int) -> ViewResult:
     wish = request.form.get("model", "").strip()[:220] or None
     check_choice(wish)
     service.update_conversation(current_user_id(), conversation_id, ConversationChanges(model=wish))
+    remember_choice(wish)
     db.session.commit()
     if wants_partial():
         return "", 204

@@ -17,6 +17,9 @@ _NAMES = {
     "stream_options": ("stream_options", "include_usage"),
     "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "reasoning_effort": ("reasoning_effort", "reasoning effort", "reasoning.effort"),
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
     "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
@@ -69,6 +72,9 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
         result.pop("tool_choice", None)
     if drops("stream_options"):
         result.pop("stream_options")
+    for parameter in ("temperature", "top_p", "reasoning_effort"):
+        if drops(parameter):
+            result.pop(parameter)
     if drops("base64"):
         result["encoding_format"] = "float"
     if drops("max_tokens"):  # newer models want the other name

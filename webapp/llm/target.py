@@ -14,7 +14,7 @@ class Target:
     """A model, where it is, and what is sent along; `id` is the name under which people chose it.
 
     `builtin_tools` tells whether arithmetic and dates are offered to it, `sees` whether it takes pictures, where a test
-    found out.
+    found out; `system` is added to what a conversation with it begins with.
     """
 
     id: str
@@ -24,6 +24,7 @@ class Target:
     context_window: int | None = None
     builtin_tools: bool = True
     sees: bool | None = None
+    system: str = ""
 
     @property
     def server(self) -> tuple[object, ...]:

@@ -151,10 +151,11 @@ def _load(home: ModelSettings) -> list[Offered]:
             offer_id(connection.connection_id, offer.model),
             offer.model,
             server,
-            {name: value for name, value in offer.parameters.items() if value is not None},
+            {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
             offer.context_window,
             connection.builtin_tools,
             _sees(connection, offer.model),
+            str(offer.parameters.get("system") or ""),
         )
         offered.append(
             Offered(

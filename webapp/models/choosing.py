@@ -1,10 +1,23 @@
-"""What the person who sends a request may choose."""
+"""What the person who sends a request may choose, chose last and likes best."""
 
 from __future__ import annotations
 
-from webapp.accounts.auth import current_identity
+from dataclasses import dataclass
+
+from webapp.accounts.auth import current_identity, current_user_id
+from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
+from webapp.accounts.service import update_account
 from webapp.errors import Invalid
 from webapp.models.catalogue import Offered, is_offered_id, offered_to
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The models that a person may choose, those that they like first, and the one with which to begin."""
+
+    favourites: list[Offered]
+    others: list[Offered]
+    begins_with: str
 
 
 def choices() -> list[Offered]:
@@ -13,7 +26,42 @@ def choices() -> list[Offered]:
     return offered_to(is_admin=bool(identity and identity.is_admin))
 
 
+def choice() -> Choice:
+    """The choice of the caller. What they chose last and is not there any more gives way to the default."""
+    found, settings = choices(), _settings()
+    likes = {name: place for place, name in enumerate(settings.favourite_models)}
+    liked = sorted((o for o in found if o.target.id in likes), key=lambda offered: likes[offered.target.id])
+    ids = {offered.target.id for offered in found}
+    default = next((offered.target.id for offered in found if offered.is_default), "")
+    begins_with = settings.last_model if settings.last_model in ids else default
+    return Choice(liked, [offered for offered in found if offered.target.id not in likes], begins_with)
+
+
 def check_choice(wish: str | None) -> None:
     """Raise Invalid for the id of a model that is not there, or not for the caller; other names are the server's."""
     if wish and is_offered_id(wish) and not any(offered.target.id == wish for offered in choices()):
         raise Invalid.field("model", "is not one of the models you can choose")
+
+
+def remember_choice(wish: str | None) -> None:
+    """Begin the caller's next conversation with this model. Costs nothing where it is so already."""
+    if wish and wish != _settings().last_model:
+        _change(SettingsChanges(last_model=wish[:220]))
+
+
+def like(wish: str, *, likes: bool) -> None:
+    """Put a model among the caller's favourites, or take it out. Raises Invalid for one they cannot choose."""
+    known = _settings().favourite_models
+    if likes and not any(offered.target.id == wish for offered in choices()):
+        raise Invalid.field("model", "is not one of the models you can choose")
+    kept = [name for name in known if name != wish]
+    _change(SettingsChanges(favourite_models=[*kept, wish][-50:] if likes else kept))
+
+
+def _settings() -> UserSettings:
+    identity = current_identity()
+    return UserSettings.of(identity.settings if identity else None)
+
+
+def _change(changes: SettingsChanges) -> None:
+    update_account(current_user_id(), AccountChanges(settings=changes))

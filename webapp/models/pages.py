@@ -7,7 +7,7 @@ from typing import Any
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
-from webapp.accounts.auth import admin_only
+from webapp.accounts.auth import admin_only, signed_in
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings
@@ -15,9 +15,10 @@ from webapp.forms import first_sentence, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.models import nearby, service
+from webapp.models.api import choices as model_choices
 from webapp.models.api import run_test
 from webapp.models.catalogue import home_wins, is_demonstration
-from webapp.models.choosing import choices
+from webapp.models.choosing import choice, like
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
 from webapp.problems import field_errors
 from webapp.web import PageQuery, ViewResult
@@ -30,7 +31,26 @@ LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key"
 @blueprint.app_context_processor
 def _picker() -> dict[str, Any]:
     """What the composer of any page may ask for."""
-    return {"load_models": choices}
+    return {"load_choice": choice}
+
+
+@blueprint.get("/models")
+@signed_in
+def mine() -> ViewResult:
+    """The models that one can choose: what they can do, what they cost, and which come first."""
+    return render_template("models/mine.html", models=model_choices(), choice=choice())
+
+
+@blueprint.post("/models/favourites")
+@signed_in
+def favour() -> ViewResult:
+    """Put a model first in the choice, or not any more."""
+    try:
+        like(request.form.get("model", "")[:220], likes=request.form.get("likes") == "1")
+    except Invalid as error:
+        flash(first_sentence(_said(error).values()), "error")
+    db.session.commit()
+    return redirect(url_for(".mine"), 303)
 
 
 @blueprint.get("/admin/models")
@@ -123,7 +143,9 @@ def offer(connection_id: int) -> ViewResult:
         models = [_offer(name, kept.get(name, {})) for name in names]
         service.update_connection(connection_id, ConnectionChanges(models=models))
     except ValidationError:
-        return _connection(connection_id, errors={"models": "Numbers only for windows, prices and temperature."}), 422
+        return _connection(
+            connection_id, errors={"models": "Numbers only for windows, prices, temperature and length."}
+        ), 422
     except Invalid as error:
         return _connection(connection_id, errors={"models": error.detail}), 422
     db.session.commit()
@@ -156,13 +178,16 @@ def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
     def value(field: str) -> str | None:
         return form.get(f"{field}:{name}", "").strip() or None
 
+    fields = {"max_tokens": "max_tokens", "effort": "reasoning_effort", "system": "system"}
+    given = {parameter: value(field) for field, parameter in fields.items() if f"{field}:{name}" in form}
+    given["temperature"] = value("temperature")
     return OfferFields.model_validate(
         {
             "model": name,
             "label": value("label"),
             "audience": value("audience") or "everyone",
             "context_window": value("window"),
-            "parameters": Parameters.model_validate(kept | {"temperature": value("temperature")}),
+            "parameters": Parameters.model_validate(kept | given),
             "input_price": value("input"),
             "output_price": value("output"),
             "is_default": form.get("default") == name,

@@ -52,6 +52,7 @@ class Parameters(BaseModel):
     top_p: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: int | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    system: str | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
 
 
 class OfferFields(BaseModel):
