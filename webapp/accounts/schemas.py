@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
 from webapp.accounts.models import ApiToken, User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
+from webapp.accounts.preferences import SettingsChanges as SettingsChanges
+from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.languages import LanguageCode
 from webapp.validation import Flag, Id, Instant, Line
 from webapp.web import PageQuery
-
-MAX_INSTRUCTIONS = 8_000
-
-
-def _known_zone(name: str) -> str:
-    try:
-        ZoneInfo(name)
-    except (LookupError, ValueError, OSError) as error:
-        raise ValueError("is not a time zone such as Europe/Lisbon") from error
-    return name
-
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
 """An e-mail address in its one spelling."""
@@ -33,8 +22,6 @@ Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalis
 PersonName = Annotated[Line, Field(max_length=200)]
 Password = Annotated[str, Field(max_length=MAX_PASSWORD)]
 TokenName = Annotated[Line, Field(min_length=1, max_length=100)]
-TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_known_zone)]
-Instructions = Annotated[Line, Field(max_length=MAX_INSTRUCTIONS)]
 
 
 class Request(BaseModel):
@@ -84,59 +71,6 @@ class PasswordProof(Request):
     """The present password, for what cannot be undone."""
 
     password: Password
-
-
-ModelId = Annotated[str, Field(max_length=220)]
-FavouriteModels = Annotated[list[ModelId], Field(max_length=50)]
-
-
-class UserSettings(BaseModel):
-    """What a user can set; kept as JSON with the user, so every field has a default."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    theme: Literal["system", "light", "dark"] = "system"
-    language: LanguageCode | Literal[""] = Field(
-        "", description="The language of the interface; empty for the one the browser asks for."
-    )
-    timezone: TimeZone = "UTC"
-    custom_instructions: Instructions = ""
-    memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
-    past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
-    suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
-    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
-    last_model: ModelId = Field("", description="The model chosen last, with which a new conversation begins.")
-    favourite_models: FavouriteModels = Field([], description="Models that come first in the choice, by their ids.")
-    space_documents_enabled: bool = Field(
-        False, description="Whether replies in personal conversations may look into documents of the user's spaces."
-    )
-
-    @classmethod
-    def of(cls, stored: dict[str, Any] | None) -> UserSettings:
-        """Settings as stored; a value that this version cannot read falls back to its default."""
-        known = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
-        try:
-            return cls(**known)
-        except ValidationError as error:
-            for item in error.errors():
-                known.pop(str(item["loc"][0]), None)
-            return cls(**known)
-
-
-class SettingsChanges(Request):
-    """Settings to change; what is left out stays."""
-
-    theme: Literal["system", "light", "dark"] | None = None
-    language: LanguageCode | Literal[""] | None = None
-    timezone: TimeZone | None = None
-    custom_instructions: Instructions | None = None
-    memory_enabled: Flag | None = None
-    past_conversations_enabled: Flag | None = None
-    suggestions_enabled: Flag | None = None
-    builtin_tools_enabled: Flag | None = None
-    space_documents_enabled: Flag | None = None
-    last_model: ModelId | None = None
-    favourite_models: FavouriteModels | None = None
 
 
 class AccountChanges(Request):

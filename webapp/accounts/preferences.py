@@ -1,0 +1,78 @@
+"""What a user can set, and how it is kept."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from webapp.languages import LanguageCode
+from webapp.validation import Flag, Line
+
+MAX_INSTRUCTIONS = 8_000
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError) as error:
+        raise ValueError("is not a time zone such as Europe/Lisbon") from error
+    return name
+
+
+TimeZone = Annotated[str, Field(max_length=64), AfterValidator(_known_zone)]
+Instructions = Annotated[Line, Field(max_length=MAX_INSTRUCTIONS)]
+ModelId = Annotated[str, Field(max_length=220)]
+FavouriteModels = Annotated[list[ModelId], Field(max_length=50)]
+
+
+class UserSettings(BaseModel):
+    """What a user can set; kept as JSON with the user, so every field has a default."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    theme: Literal["system", "light", "dark"] = "system"
+    language: LanguageCode | Literal[""] = Field(
+        "", description="The language of the interface; empty for the one the browser asks for."
+    )
+    timezone: TimeZone = "UTC"
+    custom_instructions: Instructions = ""
+    memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
+    past_conversations_enabled: bool = Field(True, description="Whether replies may look into other conversations.")
+    suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
+    builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
+    last_model: ModelId = Field("", description="The model chosen last, with which a new conversation begins.")
+    favourite_models: FavouriteModels = Field([], description="Models that come first in the choice, by their ids.")
+    space_documents_enabled: bool = Field(
+        False, description="Whether replies in personal conversations may look into documents of the user's spaces."
+    )
+
+    @classmethod
+    def of(cls, stored: dict[str, Any] | None) -> UserSettings:
+        """Settings as stored; a value that this version cannot read falls back to its default."""
+        known = {name: value for name, value in (stored or {}).items() if name in cls.model_fields}
+        try:
+            return cls(**known)
+        except ValidationError as error:
+            for item in error.errors():
+                known.pop(str(item["loc"][0]), None)
+            return cls(**known)
+
+
+class SettingsChanges(BaseModel):
+    """Settings to change; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    theme: Literal["system", "light", "dark"] | None = None
+    language: LanguageCode | Literal[""] | None = None
+    timezone: TimeZone | None = None
+    custom_instructions: Instructions | None = None
+    memory_enabled: Flag | None = None
+    past_conversations_enabled: Flag | None = None
+    suggestions_enabled: Flag | None = None
+    builtin_tools_enabled: Flag | None = None
+    space_documents_enabled: Flag | None = None
+    last_model: ModelId | None = None
+    favourite_models: FavouriteModels | None = None
