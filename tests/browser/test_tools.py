@@ -118,7 +118,7 @@ def test_the_globe_and_the_sources(open_tab, user, app, model, live_server, devi
         page = tab.page
         globe = page.get_by_label("Search the web")
         expect(globe).not_to_be_checked()
-        globe.check(force=True)
+        globe.check()
         shoot(page, f"globe-{colour}")
         calls(model, ("web_search", {"query": "grey herons"}), last="They fish in shallow water.")
         say(page, "What do herons do?")
@@ -128,7 +128,7 @@ def test_the_globe_and_the_sources(open_tab, user, app, model, live_server, devi
         shoot(page, f"sources-{colour}")
         assert serious_findings(page) == []
         with page.expect_response("**/web"):
-            globe.uncheck(force=True)
+            globe.uncheck()
         page.reload()
         expect(globe).not_to_be_checked()
 

@@ -397,6 +397,32 @@ def _followed(browser: Any, answer: Any) -> str:
     return browser.get(answer.headers["Location"]).text
 
 
+def test_an_engine_that_drips_ends_the_test_in_time(app: Flask, searxng: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(_asked: Asked) -> tuple[int, dict[str, str], Any]:
+        searxng.gate.wait(30)
+        return 200, {}, RESULTS
+
+    searxng.answer = hang
+    monkeypatch.setattr(web, "TEST_SECONDS", 0.3)
+    with app.app_context():
+        engine = web.engine_of(web.access())
+    with pytest.raises(ToolFailed, match="in time"):
+        asyncio.run(web.try_out(engine))
+
+
+def test_a_tool_that_breaks_is_a_sentence_and_its_words_are_in_no_log(
+    client: ApiClient, model: ServerHandle, searxng: Site, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    async def broken(*_: object) -> Any:
+        raise RuntimeError("secret words of the user")
+
+    monkeypatch.setattr("webapp.tools.web.offered.json_of", broken)
+    calls(model, ("web_search", {"query": "herons"}))
+    reply = ask(client, "Search")
+    assert reply["status"] == "complete" and reply["tool_calls"][0]["output"]["detail"] == "This tool failed."
+    assert "tool broke" in caplog.text and "secret words" not in caplog.text
+
+
 @pytest.mark.parametrize("name", PROVIDERS)
 @pytest.mark.parametrize("answer", [None, 1, "x", [], {}, {"results": None}, {"web": []}, {"web": {"results": 3}}])
 def test_no_answer_of_an_engine_breaks_anything(name: str, answer: Any) -> None:

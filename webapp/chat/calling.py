@@ -160,8 +160,9 @@ class Calling:
             return failure(str(error))
         except TimeoutError:
             raise
-        except Exception:  # whatever another's answer breaks here must not break the reply
-            log.exception("tool broke", extra={"turn_id": self.turn_id, "tool": tool.name})
+        except Exception as error:  # whatever another's answer breaks here must not break the reply
+            # Without its words, which may be somebody's.
+            log.error("tool broke", extra={"turn_id": self.turn_id, "tool": tool.name, "error": type(error).__name__})
             return failure("This tool failed.")
 
     def _note(self, record: dict[str, Any], begun: float) -> None:

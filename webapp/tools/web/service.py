@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from webapp.tools.web.offered import Engine
 from webapp.tools.web.providers import PAGES_ONLY, PROVIDERS
 
 KEPT_SECONDS = 10.0
+TEST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,11 @@ def engine_of(row: WebAccess | None) -> Engine | None:
 
 async def try_out(engine: Engine) -> str:
     """What a search finds, in a sentence. Raises ToolFailed."""
-    found = await engine.search("weather")
+    try:
+        async with asyncio.timeout(TEST_SECONDS):
+            found = await engine.search("weather")
+    except TimeoutError:
+        raise ToolFailed("The engine did not answer in time.") from None
     if not found:
         raise ToolFailed("The engine answered, and found nothing for a common word.")
     return f"Works: {len(found)} results, the first from {found[0].url}"
