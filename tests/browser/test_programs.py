@@ -76,3 +76,21 @@ def _keep(page: Any, name: str) -> None:
     """A picture, where somebody wants to look at it."""
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize(
+    ("device", "colour"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop-light", "phone-dark"]
+)
+def test_a_webhook_is_added_and_switched_off(open_tab, user, device, colour):
+    tab = open_tab(user, device, colour=colour)
+    page = tab.go("/settings/webhooks")
+    page.get_by_label("Address").fill("https://hooks.example.org/commonplace")
+    page.get_by_label("Memories changed").check()
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_text("whsec_")).to_be_visible()
+    assert serious_findings(page) == []
+    assert not scrolls_sideways(page)
+    _keep(page, f"webhooks-{colour}")
+    page.get_by_role("button", name="Switch off").click()
+    expect(page.get_by_role("button", name="Switch on")).to_be_visible()
+    expect(page.get_by_text("whsec_")).to_have_count(0)

@@ -115,8 +115,7 @@ def _picture(part: Mapping[str, Any]) -> bytes | None:
         return None
     named = part.get("image_url")
     url = named.get("url") if isinstance(named, dict) else named
-    head = _DATA_URL.match(url) if isinstance(url, str) else None
-    if head is None:
+    if not isinstance(url, str) or (head := _DATA_URL.match(url)) is None:
         return None
     try:
         return base64.b64decode(url[head.end() :], validate=True) or None
