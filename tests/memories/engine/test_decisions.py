@@ -375,6 +375,17 @@ def test_a_user_edit_survives_reading_the_conversation_again():
     assert decide([op("add", 1, "I like tee")], State(messages, (edited,))).effects == ()
 
 
+def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
+    words = "I cannot have walnuts, they make me ill"
+    state = State(say(words))
+    noted = after(state, decide([op("add", 1, words, content="Must avoid walnuts")], state, origin="tool"))
+    read = decide([op("add", 1, words, content="Gets ill from walnuts")], noted)
+    assert read.effects == () and reasons(read) == [Refusal.KNOWN]
+    other = State(say(words, "Walnuts were on sale, I bought walnuts"), noted.memories)
+    more = decide([op("add", 2, "I bought walnuts", content="Bought walnuts on sale")], other)
+    assert [outcome.became for outcome in more.outcomes] == [Became.ADDED], "other words are other evidence"
+
+
 # Properties --------------------------------------------------------------------------------------------------------
 
 

@@ -27,6 +27,7 @@ from webapp.memories.engine.weighing import (
     overruled,
     stale_proposals,
     standing_of,
+    was_noted,
     was_proposed,
     without_key,
 )
@@ -159,6 +160,8 @@ def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -
 
 def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     alike = near(claim, board, policy, Likeness.SAME)
+    if board.find(lambda memory: memory.is_open and was_noted(memory, claim)):
+        return Refusal.KNOWN
     if board.find(lambda memory: is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
         return Refusal.KNOWN
     content = claim.draft.content

@@ -95,6 +95,13 @@ def holds(memory: KnownMemory, claim: Claim) -> bool:
     return _spaced(claim.draft.content) in known or (memory.rests_on(claim.evidence) and subset)
 
 
+def was_noted(memory: KnownMemory, claim: Claim) -> bool:
+    """Whether the assistant noted these very words during its reply, in a statement that shares a word with the claim:
+    one quote is not kept twice, by the tool and by what reads the turn afterwards."""
+    shares = bool(set(telling(memory.content)) & set(telling(claim.draft.content)))
+    return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.rests_on(claim.evidence)
+
+
 def _spaced(text: str) -> str:
     return f" {' '.join(words(text))} "
 
