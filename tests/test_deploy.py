@@ -1,0 +1,72 @@
+"""The files of deploy/ start what the Procfile starts, with settings and addresses that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from flask import Flask
+
+from webapp.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+LAUNCHER = {"PORT", "WEB_PINNED", "WEB_CONCURRENCY", "WEB_THREADS"}
+
+
+@pytest.fixture
+def manifests() -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((ROOT / "deploy" / "kubernetes.yaml").read_text()))
+
+
+def containers(manifests: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    pods = [item["spec"]["template"]["spec"] for item in manifests if item["kind"] in ("Deployment", "Job")]
+    return {container["name"]: container for pod in pods for container in pod["containers"]}
+
+
+def test_it_starts_what_the_procfile_starts(manifests: list[dict[str, Any]]) -> None:
+    processes = dict(re.findall(r"(?m)^(\w+): (.+)$", (ROOT / "Procfile").read_text()))
+    processes["prepare"] = processes.pop("release")
+    assert {name: " ".join(container["command"]) for name, container in containers(manifests).items()} == processes
+
+
+def test_settings_and_addresses_exist(manifests: list[dict[str, Any]], app: Flask) -> None:
+    (config,) = (item["data"] for item in manifests if item["kind"] == "ConfigMap")
+    assert set(config) - LAUNCHER <= {name.upper() for name in Settings.model_fields}
+    assert Settings.from_env(config).session_cookie_secure
+    web = containers(manifests)["web"]
+    client = app.test_client()
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        assert client.get(web[probe]["httpGet"]["path"]).status_code == 200
+    given = re.findall(r"--from-literal=([A-Z_]+)=", (ROOT / "deploy" / "kubernetes.yaml").read_text())
+    assert {"SECRET_KEY", "DATABASE_URL", "REDIS_URL"} <= set(given) <= {name.upper() for name in Settings.model_fields}
+
+
+def test_every_part_finds_its_pods_and_runs_as_nobody(manifests: list[dict[str, Any]]) -> None:
+    labels = {}
+    for item in manifests:
+        if item["kind"] in ("Deployment", "Job"):
+            template = item["spec"]["template"]
+            labels[item["metadata"]["name"]] = template["metadata"]["labels"]
+            assert template["spec"]["securityContext"]["runAsNonRoot"] is True
+            names = {volume["name"] for volume in template["spec"]["volumes"]}
+            for container in template["spec"]["containers"]:
+                assert {mount["name"] for mount in container["volumeMounts"]} <= names
+                assert container["securityContext"]["allowPrivilegeEscalation"] is False
+                assert container["resources"]["limits"]["memory"]
+        if item["kind"] == "Deployment":
+            assert item["spec"]["selector"]["matchLabels"] == template["metadata"]["labels"]
+    by_kind = {item["kind"]: item for item in manifests if item["kind"] not in ("Deployment", "Job")}
+    assert by_kind["Service"]["spec"]["selector"] == labels["web"]
+    assert by_kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels["web"]
+    user = re.search(r"--uid (\d+)", (ROOT / "Dockerfile").read_text())
+    assert user and by_kind and f"runAsUser: {user[1]}" in (ROOT / "deploy" / "kubernetes.yaml").read_text()
+
+
+def test_turns_are_finished_before_a_pod_is_killed(manifests: list[dict[str, Any]]) -> None:
+    (web,) = (item for item in manifests if item["kind"] == "Deployment" and item["metadata"]["name"] == "web")
+    pause = int(containers(manifests)["web"]["lifecycle"]["preStop"]["exec"]["command"][1])
+    grace = web["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
+    assert grace > pause + Settings().turn_drain_seconds + 4
