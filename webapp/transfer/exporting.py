@@ -54,7 +54,7 @@ file: with them, somebody could try whether a guess is among it. Keep the file a
 """
 
 
-def create_export(user_id: int, fields: NewExport) -> Export:
+def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Export:
     """Ask for an export. Raises NotFound, Invalid for a format that does not fit, Conflict for too many at once."""
     form = fields.format or FORMATS[fields.what][0]
     if form not in FORMATS[fields.what]:
@@ -75,7 +75,8 @@ def create_export(user_id: int, fields: NewExport) -> Export:
     db.session.add(row)
     db.session.flush()
     audit.record(user_id, Action.EXPORT_MADE, fields.what)
-    enqueue_after_commit("export", export_id=row.export_id)
+    if by_job:
+        enqueue_after_commit("export", export_id=row.export_id)
     return row
 
 

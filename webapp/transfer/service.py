@@ -61,6 +61,12 @@ def paste(user_id: int, fields: PastedImport) -> Import:
     return _add(user_id, "Pasted text.txt", stored_as, size, fields.format or "list")
 
 
+def add_stored(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
+    """An import of a file that is stored already, looked at by the caller. Raises Invalid, Conflict."""
+    _check(user_id, wish)
+    return _add(user_id, filename, stored_as, size, wish, by_job=False)
+
+
 def get_import(user_id: int, import_id: int, *, lock: bool = False) -> Import:
     """One of the user's imports. Raises NotFound."""
     query = _owned(user_id).where(Import.import_id == import_id)
@@ -231,7 +237,7 @@ def _check(user_id: int, wish: str | None) -> None:
         )
 
 
-def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None) -> Import:
+def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None, *, by_job: bool = True) -> Import:
     row = Import(
         user_id=user_id,
         filename=filename.replace("\x00", "")[-255:] or "export",
@@ -243,7 +249,8 @@ def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | Non
     )
     db.session.add(row)
     db.session.flush()
-    enqueue_after_commit("look_at_import", import_id=row.import_id)
+    if by_job:
+        enqueue_after_commit("look_at_import", import_id=row.import_id)
     return row
 
 

@@ -1,0 +1,106 @@
+"""Imports and exports on the command line: `flask --app wsgi transfer …`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+from flask import Flask
+from flask.cli import AppGroup
+
+from webapp.accounts.service import find_user
+from webapp.database import db, write_transaction
+from webapp.errors import DomainError
+from webapp.transfer import exporting, importing, learning, service, storage
+from webapp.transfer.pages import COUNTED
+from webapp.transfer.readers import READERS
+from webapp.transfer.schemas import NewExport, StartImport
+
+transfer = AppGroup("transfer", help="Imports and exports.")
+
+_email = click.option("--email", required=True, help="The account's email address.")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `transfer` commands."""
+    app.cli.add_command(transfer)
+
+
+@transfer.command("export")
+@_email
+@click.option("--what", type=click.Choice(("account", "memories")), default="account", show_default=True)
+@click.option("--format", "form", help="Of memories: markdown, text, json or mem.")
+@click.argument("path", type=click.Path(dir_okay=False, writable=True, path_type=Path))
+def export(email: str, what: str, form: str | None, path: Path) -> None:
+    """Write an account, with the spaces that are theirs, or its memories to a file. It is in the account's activity."""
+    user_id = _user_id(email)
+    try:
+        with write_transaction():
+            fields = NewExport.model_validate({"what": what, "format": form})
+            export_id = exporting.create_export(user_id, fields, by_job=False).export_id
+        exporting.make(export_id)
+        with write_transaction():
+            row = exporting.download(user_id, export_id)
+            stored = row.stored_as or ""
+        shutil.copyfile(storage.path_of(stored), path)
+        path.chmod(0o600)
+    except (DomainError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{path}: {path.stat().st_size:,} bytes")
+
+
+@transfer.command("import")
+@_email
+@click.option("--format", "form", type=click.Choice(tuple(READERS)), help="What the file is; recognised, if left out.")
+@click.option("--restore/--no-restore", default=None, help="An export of Commonplace: as it was, or as any other.")
+@click.option("--learn", is_flag=True, help="Learn from the conversations afterwards; a job does that.")
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
+    """Take a file in for somebody, from the first part to the last, and print what became of it."""
+    user_id = _user_id(email)
+    try:
+        with path.open("rb") as source, storage.writing() as (name, file):
+            shutil.copyfileobj(source, file)
+        with write_transaction():
+            row = service.add_stored(user_id, path.name, name, path.stat().st_size, form)
+            import_id = row.import_id
+        if importing.look_at(import_id) != "ready":
+            raise click.ClickException(service.get_import(user_id, import_id).error or "It cannot be taken in.")
+        with write_transaction():
+            service.start(user_id, import_id, StartImport(restore=restore, learn=learn or None))
+        while importing.run(import_id) == "running":
+            click.echo(f"{service.get_import(user_id, import_id).position} parts …", err=True)
+            db.session.rollback()
+        row = service.get_import(user_id, import_id)
+    except DomainError as error:
+        raise click.ClickException(str(error)) from None
+    for key, label in COUNTED.items():
+        if row.counts.get(key):
+            click.echo(f"{row.counts[key]:>8,} {label}")
+    if row.error:
+        click.echo(row.error, err=True)
+    if row.status != "done":
+        raise click.ClickException(f"The import is {row.status}.")
+
+
+@transfer.command("estimate")
+@_email
+@click.argument("import_id", type=int)
+def estimate(email: str, import_id: int) -> None:
+    """Print what learning from an import is likely to take: conversations, calls, tokens in and out, dollars."""
+    try:
+        found = learning.estimate(_user_id(email), import_id)
+    except DomainError as error:
+        raise click.ClickException(str(error)) from None
+    dollars = "unknown" if found.dollars is None else f"{found.dollars:.2f}"
+    click.echo(f"{found.conversations}\t{found.calls}\t{found.input_tokens}\t{found.output_tokens}\t{dollars}")
+
+
+def _user_id(email: str) -> int:
+    try:
+        user_id = find_user(email).user_id
+    except DomainError as error:
+        raise click.ClickException(str(error)) from None
+    db.session.rollback()
+    return user_id
