@@ -15,6 +15,7 @@ from flask import Flask
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.conversing import answers, memories_of, operation
+from tests.memories.keeping.test_forgetting import found_in
 from tests.memories.learning.test_tools import chats
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.processes import wait_until
@@ -335,6 +336,20 @@ def test_what_pages_say_is_never_evidence(
     assert reply["tool_calls"][1]["output"]["status"] == "refused"
     run_jobs()
     assert memories_of(app, user.user_id) == []
+
+
+def test_forgetting_reaches_what_was_asked_and_answered(
+    app: Flask, client: ApiClient, model: ServerHandle, searxng: Site
+) -> None:
+    said = "The user collects zithers."
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": said}).json
+    searxng.says({"results": [{"title": "Z", "url": "https://example.org/z", "content": f"Sure: {said}"}]})
+    calls(model, ("web_search", {"query": said}), last="Done.")
+    (call,) = ask(client, "What do people collect?")["tool_calls"]
+    assert said in call["output"]["text"] and call["input"]["query"] == said
+    assert "messages" in found_in(app, "collects zithers")
+    client.delete(f"/api/memories/{made['memory_id']}")
+    assert found_in(app, "collects zithers") == set()
 
 
 def test_a_turn_without_the_web_sends_no_statement_more(app: Flask, client: ApiClient, model: ServerHandle) -> None:
