@@ -1,10 +1,16 @@
-// A temporary conversation is gone when it is left: for another page, or with its tab. A reload brings it back.
+// A temporary conversation is gone when it is left: for another page, or with its tab. A reload shows it again: a cookie of
+// its address alone, for a few seconds, says that it is only being reloaded.
 import { $ } from "./dom.js";
 
 const KEY = "temporary";
+const SECONDS = 20;
 let open = null; // {id, address} of the one in sight
+let leaving = null; // one that was left, of which the server has still to hear
+let returning = Promise.resolve(); // while the server is told that a reload brought it back
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers:inherited") ?? "{}")["X-CSRFToken"] ?? "";
+const headers = () => ({ "X-CSRFToken": token(), "HX-Request": "true" });
+const base = (address) => address.replace(/\/[^/]+$/, "");
 
 function close({ address }) {
   const form = new FormData();
@@ -12,29 +18,45 @@ function close({ address }) {
   navigator.sendBeacon(address, form);
 }
 
-async function bringBack(id) {
-  const answer = await fetch(`/c/${id}/undelete`, { method: "POST", headers: { "X-CSRFToken": token(), "HX-Request": "true" } });
-  if (answer.ok) location.reload();
+function closeLeft() {
+  if (leaving) close(leaving);
+  leaving = null;
 }
+
+/** Says to the page that comes next at this address, and to no other, that this one only goes to come again. */
+function mark({ id, address }, seconds) {
+  document.cookie = `left=${id}; path=${base(address)}; max-age=${seconds}; samesite=lax`;
+}
+
+const bringBack = ({ address }) => fetch(`${base(address)}/undelete`, { method: "POST", headers: headers() });
 
 function look() {
   const place = $(".conversation[data-temporary]");
   const now = place ? { id: place.dataset.conversation, address: place.dataset.temporary } : null;
-  if (open && open.id !== now?.id && $(".conversation, #page")) close(open);
+  if (open && open.id !== now?.id && $(".conversation, #page")) {
+    leaving = open;
+    returning.finally(closeLeft); // in this order, or it would come back after it was left
+  }
   open = now;
 }
 
 document.addEventListener("htmx:after:settle", look);
 addEventListener("pagehide", () => {
+  closeLeft();
   if (!open) return;
-  try { sessionStorage.setItem(KEY, open.id); } catch { /* then a reload finds it gone */ }
+  mark(open, SECONDS);
+  try { sessionStorage.setItem(KEY, JSON.stringify(open)); } catch { /* then a reload finds it gone */ }
   close(open);
 });
-addEventListener("pageshow", (event) => event.persisted && open && bringBack(open.id));
+addEventListener("pageshow", (event) => event.persisted && open && bringBack(open).then(() => location.reload()));
 
 look();
 try {
-  const left = sessionStorage.getItem(KEY);
+  const left = JSON.parse(sessionStorage.getItem(KEY));
   sessionStorage.removeItem(KEY);
-  if (left && location.pathname === `/c/${left}` && !open && $(".error-page")) bringBack(left);
+  if (left) {
+    mark(left, 0); // whichever page came: it has had its effect, or has none
+    // The word that it was left may arrive after this page was asked for.
+    if (open?.id === left.id) returning = bringBack(left).catch(() => {});
+  }
 } catch { /* no storage, nothing to bring back */ }

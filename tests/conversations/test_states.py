@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from sqlalchemy import update
 
@@ -83,3 +85,28 @@ def test_an_unknown_page_keeps_the_sidebar_of_whoever_is_signed_in(app, login, u
     assert page.status_code == 404 and 'id="sidebar"' in page.text and "Knee exercises" in page.text
     assert "This page does not exist" in page.text
     assert 'id="sidebar"' not in app.test_client().get("/no/such/page").text
+
+
+def test_a_reload_of_a_temporary_conversation_finds_it(app, user, login, make_user):
+    """What its page says when it goes is taken back by its own reload, and by nothing else."""
+    with app.app_context(), write_transaction():
+        rows = {
+            kind: Conversation(user_id=user.user_id, is_temporary=kind != "plain", deleted_at=at)
+            for kind, at in (("left", now()), ("long ago", now() - timedelta(hours=1)), ("plain", now()))
+        }
+        db.session.add_all(rows.values())
+        db.session.flush()
+        ids = {kind: row.conversation_id for kind, row in rows.items()}
+
+    def reload(browser, conversation_id, said):
+        browser.set_cookie("left", str(said))
+        return browser.get(f"/c/{conversation_id}").status_code
+
+    browser, stranger = login(user), login(make_user(is_admin=True))
+    assert reload(stranger, ids["left"], ids["left"]) == 404
+    assert reload(browser, ids["left"], ids["plain"]) == 404
+    assert reload(browser, ids["plain"], ids["plain"]) == 404
+    assert reload(browser, ids["long ago"], ids["long ago"]) == 404
+    assert reload(browser, ids["left"], ids["left"]) == 200
+    browser.delete_cookie("left")
+    assert browser.get(f"/c/{ids['left']}").status_code == 200

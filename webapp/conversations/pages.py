@@ -31,6 +31,8 @@ TITLE_LABELS = N_({"title": "A title"})
 CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
+LEFT = "left"
+"""The cookie, of one address and a few seconds, of a temporary conversation whose page is just going away."""
 UNTITLED = "New conversation"
 
 
@@ -90,6 +92,10 @@ def new() -> ViewResult:
 @signed_in
 def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above one; with `at`, opened at a message."""
+    if request.cookies.get(LEFT) == str(conversation_id):
+        # It is being reloaded: what its page said when it went is taken back before anybody sees it gone.
+        service.return_to_temporary(current_user_id(), conversation_id)
+        db.session.commit()
     conversation = service.get_conversation(current_user_id(), conversation_id)
     before = _message_id("before")
     if before is None:

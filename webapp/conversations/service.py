@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Select, delete, false, or_, select, update
 
@@ -169,6 +169,20 @@ def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None
     conversation_shown.send(None, conversation=row)
     _tell_deleted(row)
     return row
+
+
+def return_to_temporary(user_id: int, conversation_id: int) -> None:
+    """Take back that a temporary conversation was left, within the time of an undo; nothing happens to any other."""
+    rows_changed(
+        update(Conversation)
+        .where(
+            Conversation.conversation_id == conversation_id,
+            Conversation.user_id == user_id,
+            Conversation.is_temporary.is_(True),
+            Conversation.deleted_at >= now() - timedelta(seconds=UNDO_SECONDS),
+        )
+        .values(deleted_at=None, updated_at=Conversation.updated_at)
+    )
 
 
 def _tell_deleted(row: Conversation) -> None:
