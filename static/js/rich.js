@@ -80,7 +80,7 @@ function fold(block) {
 }
 
 // The server makes a reply's HTML once, for whoever reads it.
-const TOOLS = { wrap: t("Wrap"), download: t("Download"), copy: t("Copy") };
+const TOOLS = { lines: t("Lines"), wrap: t("Wrap"), download: t("Download"), copy: t("Copy") };
 
 function look(root) {
   setFormulas(root);

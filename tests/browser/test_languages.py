@@ -1,0 +1,93 @@
+"""German, whose words are long, and Arabic, which is read from the right, at the width of a telephone."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import DESKTOP, PHONE, replies, scrolls_sideways
+from tests.support.people import api_client
+
+PAGES = [
+    "/",
+    "/memories",
+    "/memories/review",
+    "/memories/health",
+    "/settings",
+    "/settings/two-step",
+    "/journeys",
+    "/spaces",
+    "/organise",
+    "/archive",
+    "/transfer",
+    "/usage",
+    "/files",
+    "/help/memory",
+    "/admin",
+    "/admin/users",
+    "/admin/prompts",
+    "/admin/models",
+    "/search?q=tea",
+]
+
+CUT = """() => [...document.querySelectorAll("button, .button, h1, h2, h3, .tag, label, nav a, th, dt, .field-hint")]
+  .filter((node) => node.offsetParent && node.textContent.trim() && !node.closest(".visually-hidden"))
+  .filter((node) => {
+    const style = getComputedStyle(node);
+    const hides = ["hidden", "clip"].includes(style.overflowX) && style.textOverflow !== "ellipsis";
+    return hides && node.scrollWidth > node.clientWidth + 1;
+  })
+  .map((node) => node.textContent.trim().slice(0, 60))"""
+"""Texts that do not fit into their element, which cuts them."""
+
+
+def shoot(page: Page, name: str) -> None:
+    """For looking at: SCREENSHOTS names a folder."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=f"{folder}/{name}.png")
+
+
+@pytest.mark.parametrize("code", ["de", "ar"])
+def test_nothing_is_cut_and_no_page_scrolls_sideways(app, open_tab, make_user, model, code):
+    person = make_user(name="Ada", is_admin=True)
+    model.script(reply="Tea is **good**.\n\n```\nmake tea\n```")
+    tab = open_tab(person, PHONE)
+    page = tab.page
+    api_client(app, person).put("/api/account", json={"settings": {"language": code}})
+    tab.go("/")
+    expect(page.locator("html")).to_have_attribute("lang", code)
+    page.locator("#composer-text").fill("Is tea good?")
+    page.locator("[data-send]").click()
+    expect(replies(page)).to_be_visible()
+    shoot(page, f"{code}-chat")
+    wrong = [("chat", scrolls_sideways(page), page.evaluate(CUT))]
+    for path in PAGES:
+        answer = page.goto(tab.server.url + path)
+        if answer is not None and answer.status == 404:
+            wrong.append((path, "is not there", []))
+            continue
+        shoot(page, f"{code}-{path.strip('/').replace('/', '-').partition('?')[0] or 'new'}")
+        wrong.append((path, scrolls_sideways(page), page.evaluate(CUT)))
+    assert [found for found in wrong if found[1] or found[2]] == []
+
+
+def test_arabic_is_mirrored(app, open_tab, user):
+    api_client(app, user).put("/api/account", json={"settings": {"language": "ar"}})
+    anonymous = open_tab(None, PHONE)
+    page = anonymous.go("/login")
+    page.get_by_role("button", name="العربية").click()
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    expect(page.get_by_role("heading", level=1)).to_have_text("تسجيل الدخول")
+    assert not scrolls_sideways(page)
+    shoot(page, "ar-login")
+    page.set_viewport_size(DESKTOP["viewport"])
+    page.locator("#email").fill(user.email)
+    page.locator("#password").fill(user.password)
+    page.locator(".button-primary").click()
+    expect(page.locator("#composer-text")).to_be_visible()
+    sidebar, main = page.locator("#sidebar").bounding_box(), page.locator("#main").bounding_box()
+    assert sidebar["x"] > main["x"] and round(sidebar["x"] + sidebar["width"]) == 1440
+    assert not scrolls_sideways(page)
+    shoot(page, "ar-desktop")
