@@ -12,7 +12,7 @@ from tests.support.people import api_client
 
 PAGES = [
     "/",
-    "/memories",
+    "/memory",
     "/memories/review",
     "/memories/health",
     "/settings",
