@@ -179,6 +179,22 @@ def test_adding_and_removing_take_the_password_again(
     assert post_form(browser, "/settings/passkeys/1/remove", "/settings").location.startswith("/confirm")
 
 
+def test_a_passkey_proves_again_who_one_is(
+    login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
+) -> None:
+    browser = login(user)
+    with app.app_context(), write_transaction():
+        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    asked_again = browser.get("/settings/passkeys/new").location
+    assert "Use a passkey" in browser.get(asked_again).text
+    token = csrf_token(browser.get(asked_again).text)
+    options = browser.post("/login/passkey/options", headers={"X-CSRFToken": token}).get_json()
+    path = "/login/passkey?next=/settings/passkeys/new"
+    done = browser.post(path, data={"credential": key.sign(options), "csrf_token": token})
+    assert (done.status_code, done.location) == (303, "/settings/passkeys/new")
+    assert browser.get(done.location).status_code == 200
+
+
 def test_a_passkey_of_another_site_or_twice_is_not_kept(
     login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
 ) -> None:
