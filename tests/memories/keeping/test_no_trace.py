@@ -68,6 +68,10 @@ NEVER = {
     "memory_change_sets",
     "memory_tombstones",
     "tombstone_keys",
+    "message_feedback",
+    "tool_grants",
+    "tool_servers",
+    "web_access",
     "account_deletions",
     "saved_prompts",
     "message_reasoning",  # tests/chat/test_reasoning.py
