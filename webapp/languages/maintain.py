@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from webapp.languages import LANGUAGES, SOURCE
 from webapp.languages.extracting import Texts, all_texts
 
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
+BEGINNING = datetime(2026, 11, 22, tzinfo=UTC)
+"""What compiled catalogs are dated: the same texts are the same bytes."""
 CODES = [code for code in LANGUAGES if code != SOURCE]
 
 
@@ -63,7 +66,7 @@ def as_po(catalog: Catalog) -> bytes:
 
 def as_mo(catalog: Catalog) -> bytes:
     """The compiled catalog, without what is not translated yet."""
-    done = Catalog(locale=catalog.locale)
+    done = Catalog(locale=catalog.locale, creation_date=BEGINNING, revision_date=BEGINNING)
     for message in catalog:
         if message.id and (all(message.string) if isinstance(message.string, tuple | list) else message.string):
             done.add(message.id, message.string)
