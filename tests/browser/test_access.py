@@ -49,6 +49,36 @@ def test_every_page_is_accessible(open_tab, make_user, model, device, colour):
         assert not scrolls_sideways(page), path
 
 
+PAGES = [
+    "/prompts",
+    "/prompts/new",
+    "/organise",
+    "/files",
+    "/shares",
+    "/spaces",
+    "/memory",
+    "/memories/new",
+    "/help/memory",
+    "/help/new",
+    "/usage",
+    "/transfer",
+    "/journeys",
+    "/offline",
+    "/admin/feedback",
+    "/admin/users",
+]
+
+
+@pytest.mark.parametrize("colour", ["light", "dark"])
+@pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_pages_beside_the_conversation_are_accessible(open_tab, make_user, device, colour):
+    tab = open_tab(make_user(is_admin=True), device, colour=colour)
+    for path in PAGES:
+        page = tab.go(path)
+        assert serious_findings(page) == [], path
+        assert not scrolls_sideways(page), path
+
+
 @pytest.mark.parametrize("colour", ["light", "dark"])
 def test_pages_before_signing_in_are_accessible(open_tab, user, colour):
     tab = open_tab(colour=colour)
