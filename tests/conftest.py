@@ -31,6 +31,7 @@ from webapp.config import Settings
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
+from webapp.webhooks import streaming
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -90,6 +91,14 @@ def _quick_hashes() -> Iterator[None]:
     """Passwords cost a thousandth, for hundreds of people sign in; `real_hashes` is for tests of hashing itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "_HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _short_streams() -> Iterator[None]:
+    """A stream of events ends at once, for a test that reads whatever it is answered would wait an hour for the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "LONGEST", 0.0)
         yield
 
 

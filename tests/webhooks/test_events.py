@@ -21,7 +21,8 @@ Event = tuple[str, str, Any]
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streams wait shortly, and end when nothing more comes."""
-    monkeypatch.setattr(streaming, "WAIT_MS", 20)
+    monkeypatch.setattr(streaming, "LONGEST", 60.0)
+    monkeypatch.setattr(streaming, "PAUSE", 0.02)
     monkeypatch.setattr(streaming, "HEARTBEAT", 0.0)
 
 
@@ -97,13 +98,13 @@ def test_others_hear_nothing(app: Flask, client: ApiClient, make_user: Callable[
         for stream in streams:
             stream.close()
         for other in (make_user(), make_user()):
-            assert list(feed.read(other.user_id, "0-0", 1)) == []
+            assert list(feed.read(other.user_id, "0-0")) == []
 
 
 def test_nothing_is_kept_where_nobody_listens(app: Flask, client: ApiClient) -> None:
     remember(client, "Keeps bees")
     with app.app_context():
-        assert list(feed.read(client.person.user_id, "0-0", 1)) == []
+        assert list(feed.read(client.person.user_id, "0-0")) == []
 
 
 def test_it_ends_with_the_token(app: Flask, client: ApiClient) -> None:

@@ -53,9 +53,12 @@ def position(user_id: int, wish: str) -> tuple[str, bool]:
     return wish, _number(wish) < _number(first)
 
 
-def read(user_id: int, after: str, milliseconds: int) -> Iterator[tuple[str, str, str]]:
-    """Id, kind and data (JSON) of what comes after a position, waiting for it for a while. Raises RedisError."""
-    found: Any = redis().xread({_keys(user_id)[0]: after}, count=100, block=milliseconds)
+def read(user_id: int, after: str) -> Iterator[tuple[str, str, str]]:
+    """Id, kind and data (JSON) of what came after a position. Raises RedisError.
+
+    It does not wait: a read that does would pass for a Redis that is silent.
+    """
+    found: Any = redis().xread({_keys(user_id)[0]: after}, count=100)
     for _, entries in found or ():
         for entry_id, fields in entries:
             yield _text(entry_id), _text(fields[b"k"]), _text(fields[b"d"])

@@ -26,7 +26,8 @@ from webapp.webhooks.schemas import ALL
 MOST_EACH, MOST = 5, 100
 """Streams at once, of a person and in all, in one process."""
 HEARTBEAT, LONGEST = 15.0, 3_600.0
-WAIT_MS = 2_000
+PAUSE = 1.0
+"""Seconds between two looks, while nothing happens."""
 
 _open: Counter[int] = Counter()
 _lock = threading.Lock()
@@ -88,12 +89,14 @@ def _stream(app: Flask, identity: Identity, after: str, lost: bool, wanted: set[
     while time.monotonic() - began < LONGEST:
         try:
             with app.app_context():
-                found = list(feed.read(identity.user_id, after, WAIT_MS))
+                found = list(feed.read(identity.user_id, after))
         except RedisError:
             return  # the client comes back by itself, and goes on where this ended
         for after, kind, data in found:  # noqa: B020
             if not wanted or kind in wanted:
                 yield sse.event(kind, data, after)
+        if not found:
+            time.sleep(PAUSE)
         if time.monotonic() - last >= HEARTBEAT:
             if not _may_go_on(app, identity):
                 return
