@@ -109,15 +109,13 @@ def test_a_space_is_made_and_a_conversation_begun_in_it(app, model, user, login)
     assert (made["space_id"], made["persona"]) == (int(place.rpartition("/")[2]), "friend")
 
 
-def test_in_a_legacy_the_panel_says_why_nothing_is_extracted_on_request(app, user, login):
+@pytest.mark.parametrize("kind", ["legacy", "project"])
+def test_memories_are_extracted_on_request_in_every_space(app, user, login, kind):
     client, browser = api_client(app, user), login(user)
-    talk = converse(client, make_space(client))
-    panel = browser.get(f"/c/{talk}").text
-    assert "Extract memories" not in panel and "facts are found as conversations grow" in panel
-    refused = post(browser, f"/c/{talk}/memory/extract", headers={"HX-Request": "true"})
-    assert refused.status_code == 409 and "In a legacy" in refused.text
-    project = browser.get(f"/c/{converse(client, make_space(client, 'Boat', 'project'))}").text
-    assert "Extract memories" in project and "In a legacy" not in project
+    talk = converse(client, make_space(client, "Boat", kind))
+    assert "Extract memories" in browser.get(f"/c/{talk}").text
+    asked = post(browser, f"/c/{talk}/memory/extract", headers={"HX-Request": "true"})
+    assert asked.status_code == 200 and "Reading the conversation" in asked.text
 
 
 def test_the_list_shows_the_chosen_space(cast):
