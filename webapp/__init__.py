@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from webapp.config import Settings
 
 
-def create_app(settings: Settings | None = None) -> Flask:
-    """The application, wired from `settings` (the environment's by default)."""
+def create_app(settings: Settings | None = None, *, serving: bool = True) -> Flask:
+    """The application, wired from `settings` (the environment's by default); what serves nobody goes without routes."""
     # Imported here, not above, so that the offline model server and the launcher, which live in this package, do
     # not load the web framework and the database layer into processes that have no use for them.
     from webapp.factory import build
 
-    return build(settings)
+    app = build(settings)
+    if serving:
+        from webapp.routes import register
+
+        register(app)
+    return app

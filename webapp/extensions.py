@@ -9,7 +9,6 @@ from flask import Flask, current_app
 from flask_limiter import Limiter
 from flask_limiter.util import get_remote_address
 from flask_login import LoginManager
-from flask_migrate import Migrate
 from flask_wtf.csrf import CSRFProtect
 from htmx_flask import Htmx
 from redis import Redis
@@ -29,7 +28,6 @@ __all__ = [
     "limiter",
     "login",
     "make_redis",
-    "migrate",
     "redis",
     "redis_options",
     "this_app",
@@ -37,7 +35,6 @@ __all__ = [
 
 T = TypeVar("T")
 
-migrate = Migrate(db=db, render_as_batch=True, compare_server_default=False)
 login = LoginManager()
 csrf = CSRFProtect()
 htmx = Htmx()

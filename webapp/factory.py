@@ -1,4 +1,4 @@
-"""The only wiring: settings, extensions, blueprints, commands."""
+"""What every process needs is wired here: settings, extensions, who hears of what. What is served is in routes.py."""
 
 from __future__ import annotations
 
@@ -13,106 +13,37 @@ from flask.json.provider import DefaultJSONProvider
 from flask_openapi3 import Info, OpenAPI
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from webapp import logs, problems, rendering, security, service_endpoints
-from webapp.accounts.api import blueprint as accounts_api
-from webapp.accounts.cli import register_commands as accounts_commands
-from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
+from webapp import logs, problems, rendering, security
 from webapp.accounts.setup import init_accounts
-from webapp.admin.cli import register_commands as admin_commands
-from webapp.admin.feedback import blueprint as admin_feedback
-from webapp.admin.jobs_pages import blueprint as admin_jobs
-from webapp.admin.journeys import blueprint as admin_journeys
-from webapp.admin.pages import blueprint as admin_pages
-from webapp.admin.prompts import blueprint as admin_prompts
-from webapp.audit.api import blueprint as audit_api
-from webapp.audit.pages import blueprint as audit_pages
 from webapp.audit.setup import init_audit
-from webapp.chat.api import blueprint as chat_api
-from webapp.chat.asking_pages import blueprint as asking_pages
-from webapp.chat.branch_pages import blueprint as branch_pages
-from webapp.chat.frames import blueprint as frames
 from webapp.chat.gate import init_gate
-from webapp.chat.inspector_pages import blueprint as inspector_pages
-from webapp.chat.pages import blueprint as chat_pages
-from webapp.chat.points_api import blueprint as chat_points_api
-from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.runtime import init_chat
-from webapp.chat.start_pages import blueprint as start_pages
 from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
-from webapp.conversations.api import blueprint as conversations_api
-from webapp.conversations.feedback_api import blueprint as feedback_api
-from webapp.conversations.feedback_pages import blueprint as feedback_pages
-from webapp.conversations.folders_api import blueprint as folders_api
-from webapp.conversations.organising_pages import blueprint as organising_pages
-from webapp.conversations.pages import blueprint as conversations_pages
 from webapp.database import db, init_after_commit, init_sessions
-from webapp.digests.api import blueprint as digests_api
-from webapp.digests.api import init_digests
-from webapp.digests.pages import blueprint as digests_pages
+from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
-from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, migrate, redis, redis_options
-from webapp.files.api import blueprint as files_api
-from webapp.files.pages import blueprint as files_pages
+from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis, redis_options
 from webapp.files.service import init_files
-from webapp.gateway.api import init_gateway
-from webapp.installing import blueprint as installing
-from webapp.internal.api import blueprint as internal_api
-from webapp.journeys.answers_api import blueprint as point_answers_api
-from webapp.journeys.api import blueprint as journeys_api
-from webapp.journeys.api import points_blueprint as journey_points_api
-from webapp.journeys.authoring_api import blueprint as journey_authoring_api
-from webapp.journeys.authoring_pages import blueprint as journey_authoring_pages
-from webapp.journeys.cli import register_commands as journeys_commands
-from webapp.journeys.pages import blueprint as journeys_pages
 from webapp.journeys.setup import init_journeys
-from webapp.legacies.api import blueprint as legacies_api
-from webapp.legacies.pages import blueprint as legacies_pages
 from webapp.legacies.wiring import init_spaces
-from webapp.library.api import blueprint as library_api
-from webapp.library.pages import blueprint as library_pages
 from webapp.library.service import init_library
-from webapp.mcp.setup import init_mcp
 from webapp.memories import prompt_blocks  # noqa: F401  (says what placeholders stand for)
-from webapp.memories.activity_pages import blueprint as memory_activity_pages
-from webapp.memories.api import blueprint as memories_api
-from webapp.memories.bulk_pages import blueprint as memory_bulk_pages
-from webapp.memories.cli import register_commands as memories_commands
 from webapp.memories.dependents import init_dependents
-from webapp.memories.extraction_pages import blueprint as memory_extraction_pages
-from webapp.memories.pages import blueprint as memories_pages
-from webapp.memories.scope_pages import blueprint as memory_scope_pages
 from webapp.model_clients import init_models
-from webapp.models.api import blueprint as models_api
-from webapp.models.pages import blueprint as models_pages
-from webapp.oauth.setup import init_oauth
-from webapp.openapi.docs import init_docs
-from webapp.prompts.api import blueprint as prompts_api
-from webapp.retrieval.api import blueprint as retrieval_api
-from webapp.retrieval.cli import register_commands as retrieval_commands
-from webapp.retrieval.pages import blueprint as retrieval_pages
 from webapp.retrieval.setup import init_retrieval
-from webapp.sharing.api import blueprint as sharing_api
-from webapp.sharing.pages import blueprint as sharing_pages
-from webapp.spaces.api import blueprint as spaces_api
-from webapp.spaces.document_pages import blueprint as documents_pages
-from webapp.spaces.pages import blueprint as spaces_pages
 from webapp.summaries.service import init_summaries
-from webapp.tasks.api import blueprint as tasks_api
 from webapp.templating import Tongues
-from webapp.tools.setup import init_tools
 from webapp.transfer.setup import init_transfer
-from webapp.usage.api import blueprint as usage_api
-from webapp.usage.pages import blueprint as usage_pages
 from webapp.web import BoundedRequest, Problem
-from webapp.webhooks.setup import init_events
+from webapp.webhooks.service import init_webhooks
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def build(settings: Settings | None = None) -> Flask:
-    """An application ready to serve; opens no connection by itself."""
+def build(settings: Settings | None = None) -> OpenAPI:
+    """An application without routes; opens no connection by itself."""
     settings = settings or Settings.from_env()
     _keep_private(settings)
     app = OpenAPI(
@@ -133,7 +64,6 @@ def build(settings: Settings | None = None) -> Flask:
     app.jinja_environment = Tongues  # type: ignore[assignment]  # ours is Jinja's with Flask's loader, not Flask's
     _configure(app, settings)
     _extend(app, settings)
-    _register(app)
     return app
 
 
@@ -177,7 +107,6 @@ def _extend(app: Flask, settings: Settings) -> None:
         prepare_engine(db.engine)
         # A forked child (RQ's work-horse, a preloaded gunicorn worker) must not share the parent's connections.
         os.register_at_fork(after_in_child=lambda engine=db.engine: engine.dispose(close=False))
-    migrate.init_app(app, db, directory=str(ROOT / "migrations"))
     login.init_app(app, add_context_processor=False)
     csrf.init_app(app)
     htmx.init_app(app)
@@ -193,6 +122,9 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_library()
     init_journeys(app)
     init_files()
+    init_transfer()
+    init_digest_forgetting()
+    init_webhooks()
     init_gate(app)
     logs.init_logs(app, settings)
     problems.init_errors(app)
@@ -202,63 +134,6 @@ def _extend(app: Flask, settings: Settings) -> None:
     rendering.init_rendering(app)
     init_compression(app)
     init_chat(app, settings)
-
-
-def _register(app: OpenAPI) -> None:
-    for api in (accounts_api, audit_api, conversations_api, chat_api, memories_api, retrieval_api):
-        app.register_api(api)
-    for api in (prompts_api, digests_api, tasks_api, internal_api):
-        app.register_api(api)
-    init_digests(app)
-    for pages in (
-        *ACCOUNT_PAGES,
-        audit_pages,
-        conversations_pages,
-        chat_pages,
-        memories_pages,
-        memory_activity_pages,
-        memory_bulk_pages,
-        memory_scope_pages,
-        memory_extraction_pages,
-        retrieval_pages,
-        inspector_pages,
-        frames,
-        branch_pages,
-        asking_pages,
-        start_pages,
-        admin_pages,
-        admin_jobs,
-        admin_feedback,
-        service_endpoints.blueprint,
-        installing,
-        digests_pages,
-        admin_prompts,
-    ):
-        app.register_blueprint(pages)
-    for api in (spaces_api, legacies_api, library_api, sharing_api, folders_api, feedback_api):
-        app.register_api(api)
-    for api in (models_api, usage_api, files_api):
-        app.register_api(api)
-    for pages in (spaces_pages, documents_pages, legacies_pages, library_pages, sharing_pages, organising_pages):
-        app.register_blueprint(pages)
-    for pages in (models_pages, usage_pages, files_pages, feedback_pages):
-        app.register_blueprint(pages)
-    for guided in (journeys_api, journey_authoring_api, journey_points_api, point_answers_api, chat_points_api):
-        app.register_api(guided)
-    for pages in (journeys_pages, journey_authoring_pages, chat_points_pages, admin_journeys):
-        app.register_blueprint(pages)
-    init_transfer(app)
-    init_gateway(app)
-    init_mcp(app)
-    init_tools(app)
-    init_oauth(app)
-    init_events(app)
-    init_docs(app)
-    accounts_commands(app)
-    admin_commands(app)
-    memories_commands(app)
-    retrieval_commands(app)
-    journeys_commands(app)
 
 
 def _keep_private(settings: Settings) -> None:

@@ -16,7 +16,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.accounts.models import SiteSetting
 from webapp.database import database_is_full, db, expect_writes
-from webapp.extensions import app_settings, migrate, redis
+from webapp.extensions import app_settings, redis
+from webapp.migrating import migrate
 
 LEAST_FREE = 16 * 1024 * 1024
 """Bytes on the disk of SQLite below which nothing more can be promised to be stored."""

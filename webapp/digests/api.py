@@ -12,7 +12,6 @@ from webapp.conversations.schemas import ConversationPath
 from webapp.conversations.service import get_conversation
 from webapp.digests import service
 from webapp.digests.access import note_look, reachable_conversation
-from webapp.digests.forgetting import init_digest_forgetting
 from webapp.digests.schemas import (
     ConversationMemoryData,
     ConversationMemoryHistory,
@@ -67,7 +66,6 @@ def render_prompt(body: RenderRequest) -> ViewResult:
 def init_digests(app: Flask) -> None:
     """Lend the API of memories the writing of digests, which that domain knows nothing of; listen to forgetting."""
     digest_upsert.put(app, _upsert)
-    init_digest_forgetting()
 
 
 def _upsert(identity: Identity, conversation_id: int, memory_data: dict[str, Any]) -> dict[str, Any]:

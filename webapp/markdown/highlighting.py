@@ -1,16 +1,17 @@
-"""Source code as escaped HTML with Pygments' standard short classes."""
+"""Source code as escaped HTML with Pygments' standard short classes.
+
+Pygments is loaded with the first code there is to colour: 5 MB in each family of processes, most of which see none.
+"""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 from html import escape
+from typing import TYPE_CHECKING
 
-from pygments import highlight as pygments_highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import find_lexer_class_by_name
-from pygments.util import ClassNotFound
+if TYPE_CHECKING:
+    from pygments.lexer import Lexer
 
 # Past these a lexer's regular expressions cost more than colour is worth.
 MAX_HIGHLIGHTED = 30_000
@@ -20,7 +21,6 @@ REHIGHLIGHT_GROWTH = 4
 SHORT_CODE = 1_500  # cheap enough to highlight at every new line
 
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}", re.ASCII)
-_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 
 
 def language_of(info: str) -> str:
@@ -35,8 +35,11 @@ def highlight(code: str, language: str) -> str:
     lexer = _lexer_class(language)
     if lexer is None or len(code) > MAX_HIGHLIGHTED or _longest_line(code) > MAX_HIGHLIGHTED_LINE:
         return escape(code)
+    from pygments import highlight as coloured  # noqa: PLC0415
+    from pygments.formatters import HtmlFormatter  # noqa: PLC0415
+
     # ensurenl adds the final newline some lexers rely on; an empty or unended block keeps its own ending.
-    html = pygments_highlight(code, lexer(stripnl=False, ensurenl=True), _FORMATTER)
+    html = coloured(code, lexer(stripnl=False, ensurenl=True), HtmlFormatter(nowrap=True))
     return html if code.endswith("\n") else html.removesuffix("\n")
 
 
@@ -70,6 +73,11 @@ class GrowingCode:
 
 @lru_cache(maxsize=256)
 def _lexer_class(language: str) -> type[Lexer] | None:
+    if language == "text":
+        return None
+    from pygments.lexers import find_lexer_class_by_name  # noqa: PLC0415
+    from pygments.util import ClassNotFound  # noqa: PLC0415
+
     try:
         return find_lexer_class_by_name(language)
     except ClassNotFound:
