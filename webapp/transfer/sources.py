@@ -27,7 +27,6 @@ MOST_DEPTH = 5_000
 """How deep lists and objects may lie in each other; a reply in a tree of messages takes two."""
 MOST_ITEM = 512 * 1024**2
 """Bytes of memory, roughly, that one item of a JSON array may take."""
-_NOT_READ = "is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and upload that."
 
 
 class Refused(ValueError):
@@ -77,7 +76,13 @@ class Upload:
             with self._archive.open(info) as member:
                 yield io.BufferedReader(_Limited(member, self, info))
         except NotImplementedError as error:  # zipfile's word for a compression or an encryption it does not have
-            raise Refused(say("“%(name)s” in the ZIP %(not_read)s", name=name, not_read=_NOT_READ)) from error
+            raise Refused(
+                say(
+                    "“%(name)s” in the ZIP is packed in a way that cannot be read here. Unpack it, pack it as an "
+                    "ordinary ZIP and upload that.",
+                    name=name,
+                )
+            ) from error
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError) as error:
             raise Refused(say("“%(name)s” in the ZIP is broken.", name=name)) from error
 
@@ -196,7 +201,10 @@ def _opened(path: Path) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except NotImplementedError as error:  # zipfile's word for a version of the format it does not know
-        raise Refused(say("The ZIP %(not_read)s", not_read=_NOT_READ)) from error
+        raise Refused(
+            "The ZIP is packed in a way that cannot be read here. Unpack it, pack it as an ordinary ZIP and "
+            "upload that."
+        ) from error
     except (zipfile.BadZipFile, OSError, ValueError) as error:
         raise Refused("The ZIP is broken. Download the export again.") from error
     if len(archive.filelist) > MOST_MEMBERS:
