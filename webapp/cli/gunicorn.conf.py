@@ -52,7 +52,10 @@ def when_ready(_server: Any) -> None:
     `make run` loads us while the database is migrated, and closes a pipe when the workers may begin.
     """
     if preload_app:
+        from webapp.readiness import newest_revision  # noqa: PLC0415
+
         warm_up()
+        newest_revision()
         gc.collect()
         gc.freeze()
     if start := os.environ.get("START_FD"):
