@@ -316,7 +316,8 @@ def lived(app, client, user, model, run_jobs, tmp_path: Path) -> Person:
     file = client.post(
         "/api/files", data={"file": (io.BytesIO(b"Bees eat nectar."), "bees.txt")}, content_type="multipart/form-data"
     ).get_json()
-    client.post("/api/chat/stream", json={"message": "What do they eat?", "file_ids": [file["file_id"]]})
+    asked = client.post("/api/chat/stream", json={"message": "What do they eat?", "file_ids": [file["file_id"]]})
+    assert b"event: done" in asked.data
     run_jobs()
     client.put("/api/account", json={"name": "Maja", "settings": {"custom_instructions": "Be brief."}})
     client.post("/api/conversations", json={"title": "Empty"})
