@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 
+import hypothesis
 import pytest
 from argon2 import PasswordHasher
 from flask import Flask
@@ -32,6 +33,11 @@ from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
 from webapp.webhooks import streaming
+
+
+# Timing never decides a test: a machine that is busy with something else is no counterexample.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -60,8 +60,8 @@ _IDEMPOTENCY_KEY = {
 _LAST_EVENT_ID = {
     "name": "Last-Event-ID",
     "in": "header",
-    "description": "The id of the last event received; what came after it follows.",
-    "schema": {"type": "string", "maxLength": 100},
+    "description": "The id of the last event received; what came after it follows. Anything else is ignored.",
+    "schema": {"type": "string"},
 }
 _STREAM_EVENT = {
     "title": "StreamEvent",
