@@ -34,7 +34,6 @@ from webapp.llm.offline.testing import ServerHandle, serve_in_thread
 from webapp.llm.offline.wire import EMBEDDING_MODEL
 from webapp.webhooks import streaming
 
-
 # Timing never decides a test: a machine that is busy with something else is no counterexample.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
