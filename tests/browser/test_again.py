@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
+
 import pytest
 from playwright.sync_api import expect
-
-from tests.support.people import api_client
-from webapp.models.catalogue import catalogue
 
 from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, serious_findings
 
 
 @pytest.fixture
-def other_model(app, make_user, model_server):
-    """A second model that everybody may choose."""
-    catalogue.forget()
+def other_model(live_server, make_user, model_server):
+    """A second model that everybody may choose, told to the live web itself: it knows its models for some seconds."""
     models = [{"model": "other-chat", "label": "Other chat"}]
     body = {"name": "Other", "base_url": model_server.base_url, "api_key": "sk-x", "models": models}
-    assert api_client(app, make_user(is_admin=True)).post("/api/connections", json=body).status_code == 201
-    yield
-    catalogue.forget()
+    headers = {"Authorization": f"Bearer {make_user(is_admin=True).token}", "Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{live_server.url}/api/connections", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(asked, timeout=20) as answer:
+        assert answer.status == 201
 
 
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
