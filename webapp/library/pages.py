@@ -13,6 +13,7 @@ from webapp.conversations.pages import render_new
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.forms import read_form, sentences
+from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext, ngettext
 from webapp.library import formats, service
 from webapp.library.schemas import NewSavedPrompt, SavedPromptChanges
@@ -24,7 +25,7 @@ from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("library_pages", __name__)
 
-LABELS = {"name": "The name", "description": "The description", "content": "The text", "space_id": "The space"}
+LABELS = N_({"name": "The name", "description": "The description", "content": "The text", "space_id": "The space"})
 
 
 @blueprint.get("/prompts")

@@ -11,6 +11,7 @@ from webapp.accounts.auth import admin_only
 from webapp.database import db
 from webapp.errors import Invalid
 from webapp.forms import sentences
+from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.tools.api import run_web_test
@@ -21,7 +22,7 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("tools_admin", __name__, url_prefix="/admin/tools")
 
-LABELS = {"provider": "The engine", "address": "The address", "api_key": "The key"}
+LABELS = N_({"provider": "The engine", "address": "The address", "api_key": "The key"})
 
 
 @blueprint.get("")

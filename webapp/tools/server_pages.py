@@ -11,6 +11,7 @@ from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Conflict, Forbidden, Invalid
 from webapp.forms import sentences
+from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.tools import servers
@@ -21,7 +22,7 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
 
-LABELS = {"name": "The name", "url": "The address", "token": "The token"}
+LABELS = N_({"name": "The name", "url": "The address", "token": "The token"})
 
 
 def is_admin() -> bool:
