@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
 from bench.lists import views
 from bench.rows import fill
@@ -41,10 +42,15 @@ def test_statements_of_a_page(path: str, app: Flask, user: Person, login) -> Non
         asked = path.removeprefix("part of ").format(talk=talk, middle=size // 4)
         headers = PART if asked != path.format(talk=talk, middle=size // 4) else {}
         assert browser.get(asked, headers=headers).status_code == 200
-        with queries(app) as statements:
-            assert browser.get(asked, headers=headers).status_code == 200
-        sent[size] = len(statements)
+        sent[size] = min(_statements(app, browser, asked, headers) for _ in range(3))
     assert sent == dict.fromkeys(sent, STATEMENTS[path])
+
+
+def _statements(app: Flask, browser: FlaskClient, path: str, headers: dict[str, str]) -> int:
+    """How many a page takes, what a process knows for some seconds (the models that are offered) being known or not."""
+    with queries(app) as statements:
+        assert browser.get(path, headers=headers).status_code == 200
+    return len(statements)
 
 
 def test_what_the_benchmark_times_is_answered(app: Flask, user: Person) -> None:
