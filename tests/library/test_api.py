@@ -226,6 +226,7 @@ def test_a_file_is_imported_and_exported_on_the_page(app, user, client):
     assert take_in(json.dumps([{"command": "/a", "title": "A", "content": "B"}])).status_code == 303
     mixed = take_in(json.dumps([{"name": "C", "content": "D"}, {"name": "Empty"}]))
     assert "It has no text." in mixed.text
+    assert "characters that are not text" in take_in(r'[{"name": "Half \ud800", "content": "x"}]').text
     assert _names(client) == ["A", "C"]
     export = browser.get("/prompts/export")
     assert "attachment" in export.headers["Content-Disposition"]

@@ -51,6 +51,11 @@ def test_what_is_no_file_of_prompts_is_said(text):
         items_of(text)
 
 
+def test_choices_nested_too_deep_are_none():
+    content = "{{tone | select:options=" + "[" * 100_000 + "]}}"
+    assert read([{"command": "/a", "content": content}])[0] == [ReadPrompt("a", "{{tone:}}")]
+
+
 def test_parts_that_cannot_be_read_are_named():
     items = [3, {"name": "No text"}, {"content": "No name"}, {"name": "Long", "content": "a" * (LONGEST_CONTENT + 1)}]
     items += [{"name": "Half \ud800", "content": "x"}, {"name": "Good", "content": "x", "description": "\ud800"}]
@@ -63,3 +68,4 @@ def test_parts_that_cannot_be_read_are_named():
         (4, "Long"),
         (5, "Half"),
     ]
+    assert refused[-1].name == "Half ?"  # can be shown

@@ -64,7 +64,8 @@ def read(items: Iterable[Any]) -> tuple[list[ReadPrompt], list[Refused]]:
             prompts.append(_read_one(item))
         except ValueError as error:
             name = item.get("name") if isinstance(item, dict) else None
-            refused.append(Refused(place, str(name or "")[:LONGEST_NAME], str(error)))
+            shown = str(name or "")[:LONGEST_NAME].encode(errors="replace").decode()
+            refused.append(Refused(place, shown, str(error)))
     return prompts, refused
 
 
@@ -119,7 +120,7 @@ def _options(properties: str) -> list[str]:
     found = _OPTIONS.search(properties)
     try:
         listed = json.loads(found[1]) if found else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [str(value) for value in listed]
 
