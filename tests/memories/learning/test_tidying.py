@@ -70,6 +70,22 @@ def test_of_two_that_say_the_same_one_is_set_aside_and_can_be_had_back(app, clie
     assert len(current(app, user.user_id)) == 5
 
 
+@pytest.mark.parametrize("way", ["undone", "taken up again"])
+def test_what_the_user_had_back_is_not_set_aside_the_next_night(way, app, client, user, model, keep, run_jobs):
+    keep(user.user_id, (CAR[0], 1), (CAR[1], 2))
+    model.script(match="same_memories", structured={"same": [1]})
+    nightly(app, run_jobs)
+    (aside,) = [row for row in memories_of(app, user.user_id) if row.is_archived]
+    change = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
+    if way == "undone":
+        assert client.post(f"/api/memories/changes/{change}/undo").status_code == 200
+    else:
+        assert client.put(f"/api/memories/{aside.memory_id}", json={"is_archived": False}).status_code == 200
+    assert len(current(app, user.user_id)) == 2
+    nightly(app, run_jobs)
+    assert len(current(app, user.user_id)) == 2 and len(asked(model)) == 1
+
+
 def number_of(body: dict, word: str) -> int:
     lines = body["messages"][-1]["content"].split("\n")
     return next(number for number, line in enumerate(lines, 1) if word in line)

@@ -1,7 +1,8 @@
 """What says the same in other words: at night the model is shown the pairs that vectors cannot tell, one call a person.
 
 Nothing is lost by it: of two that are one, one is archived, in a change set that can be undone. What the user wrote,
-edited or pinned is never set aside. A pair that was looked at is not shown again while neither of the two changes.
+edited or pinned is never set aside, nor what was set aside before and is in use again. A pair that was looked at is not
+shown again while neither of the two changes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, Field
 from redis.exceptions import RedisError
-from sqlalchemy import false, select
+from sqlalchemy import exists, false, select
 
 from webapp.accounts.models import User
 from webapp.accounts.schemas import UserSettings
@@ -27,12 +28,13 @@ from webapp.memories.engine.likeness import may_be_same
 from webapp.memories.engine.policy import MAYBE_SAME_AT
 from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal
-from webapp.memories.models import Memory
+from webapp.memories.models import Memory, MemoryRevision
 from webapp.model_clients import completions
 
 log = logging.getLogger(__name__)
 
 NAME = "same_memories"
+CAUSE = "tidied"
 MOST_MEMORIES = 2_000
 """Of a person, the newest of more."""
 MOST_PAIRS = 20
@@ -100,13 +102,18 @@ def people_to_tidy(limit: int = 1_000) -> Sequence[int]:
 
 
 def _pairs(user_id: int) -> list[Pair]:
-    """Pairs of a user's memories in use, of one place and kind, that may say the same; the nearest first."""
+    """Pairs of a user's memories in use, of one place and kind, that may say the same; the nearest first.
+
+    Without those that were set aside once: the user has had them back, and is not to do so every day.
+    """
     user = db.session.get(User, user_id)
     if user is None or not UserSettings.of(user.settings).memory_enabled:
         return []
+    had_back = exists().where(MemoryRevision.memory_id == Memory.memory_id, MemoryRevision.cause == CAUSE)
     rows = db.session.scalars(
         select(Memory)
         .where(
+            ~had_back,
             Memory.user_id == user_id,
             Memory.valid_to.is_(None),
             Memory.is_archived == false(),
@@ -176,7 +183,7 @@ def _set_aside(user_id: int, pairs: Sequence[Pair]) -> int:
             gone.add(pair.other)
     if not gone:
         return 0
-    journal = Journal(user_id, "tidied", actor="extraction")
+    journal = Journal(user_id, CAUSE, actor="extraction")
     for memory_id in sorted(gone):
         rows[memory_id].is_archived = True
         db.session.flush()
