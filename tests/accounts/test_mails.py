@@ -101,6 +101,17 @@ def test_the_first_account_is_made_as_before(postman: Postman, anonymous: FlaskC
     assert post_form(anonymous, "/register", "/register", **form).status_code == 303
 
 
+def test_the_first_account_is_not_made_by_a_mail(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, app: Flask
+) -> None:
+    """The page of the first account may ask for the set-up token; a link would be a way around it."""
+    assert ask(anonymous, "stranger@example.org").status_code == 403
+    run_jobs()
+    assert postman.letters == []
+    with app.app_context():
+        assert db.session.scalar(select(AccountMail.mail_id)) is None
+
+
 def test_joining_by_a_link(
     postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person], app: Flask
 ) -> None:

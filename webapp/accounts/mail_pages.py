@@ -14,7 +14,7 @@ from webapp.accounts.mail_texts import JOIN, RESET, VERIFY
 from webapp.accounts.mails import LinkGone
 from webapp.accounts.passwords import complaint
 from webapp.accounts.schemas import Email, Password, PersonName
-from webapp.accounts.site import registration_is_open
+from webapp.accounts.site import has_users, registration_is_open
 from webapp.config import ConfigError, Settings
 from webapp.database import db
 from webapp.errors import Forbidden, Invalid, NotFound, TooMany
@@ -67,7 +67,7 @@ def _only_with_mail() -> None:
 def ask_to_join() -> ViewResult:
     """Send a link for a new account, or the news that there is one, to the address; the answer is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
-    if not registration_is_open():
+    if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
         raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
     try:
         mails.ask_to_join(read_form(Address).email)
