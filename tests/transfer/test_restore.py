@@ -452,6 +452,16 @@ def test_killed_anywhere_it_goes_on_and_does_nothing_twice(app, make_user, monke
         assert contents(exported(other.user_id)) == contents(data)
 
 
+def test_words_that_numbers_are_called_by_come_in_as_words(app, make_user):
+    person, other = make_user(), make_user()
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"]], ["Likes Infinity War", "Asked why 0/0 is NaN", r"Types \u0000 a lot"])
+        data = exported(person.user_id)
+        row = restored(other.user_id, data)
+        assert "problems skipped" not in row.counts
+        assert contents(exported(other.user_id)) == contents(data)
+
+
 def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
     person, other = make_user(), make_user(name="Other")
     with app.app_context():
@@ -503,6 +513,8 @@ def test_an_account_that_holds_something_is_never_written_over(app, client, api,
         ("conversations.jsonl", lambda row: row | {"title": "x" * 300}, "Title is too long"),
         ("conversations.jsonl", lambda _row: "{", "cannot be read"),
         ("memories.jsonl", lambda row: row | {"confidence": "high"}, "Confidence is no number"),
+        ("conversations.jsonl", lambda row: row | {"metadata": {"a": float("nan")}}, "Metadata cannot be stored"),
+        ("conversations.jsonl", lambda row: row | {"metadata": {"a": "b\x00"}}, "Metadata cannot be stored"),
         ("folders.jsonl", lambda row: {"folder_id": 1}, "does not go together"),
         ("change_sets.jsonl", lambda row: row | {"change_set_id": 7}, "does not go together"),
     ],

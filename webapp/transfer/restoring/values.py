@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection
 from datetime import datetime
 from typing import Any
@@ -18,6 +19,8 @@ from webapp.validation import MAX_ID, MAX_TEXT_BYTES
 MOST_JSON = 4 * 1024**2
 MOST_TEXT = 65_535
 """Bytes that TEXT holds on MySQL and MariaDB."""
+_ZERO = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""A zero character in JSON; after one more backslash it is only spelled out."""
 LONG = {
     "messages.content": MAX_TEXT_BYTES,
     "message_reasoning.content": MAX_TEXT_BYTES,
@@ -85,8 +88,11 @@ def moment(value: Any) -> datetime:
 
 def plain_json(value: Any, name: str) -> Any:
     """A JSON value of a size that can be stored. Raises ValueError."""
-    said = json.dumps(value)
-    if len(said) > MOST_JSON or "\\u0000" in said or "NaN" in said or "Infinity" in said:
+    try:
+        said = json.dumps(value, allow_nan=False)
+    except ValueError:
+        said = ""
+    if not said or len(said) > MOST_JSON or _ZERO.search(said):
         raise ValueError(f"{name} cannot be stored")
     return value
 
