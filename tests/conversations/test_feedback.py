@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import pytest
 
-from tests.support.people import browser_client, post_form
+from tests.support.people import api_client, browser_client, post_form
 from webapp.audit.models import AuditEvent
+from webapp.conversations import feedback
 from webapp.conversations.models import Conversation, Message, MessageFeedback
 from webapp.database import db, now, write_transaction
 
@@ -51,6 +55,25 @@ def test_a_rating_is_given_changed_and_taken_back(client, said):
     for _ in range(2):
         assert client.delete(place).status_code == 204
     assert client.get(place).status_code == 404
+
+
+def test_two_thumbs_at_once_are_one_rating(app, user, said, monkeypatch):
+    read, both, answers = feedback.get_message, threading.Barrier(2), []
+
+    def read_together(*given):
+        message = read(*given)
+        with contextlib.suppress(threading.BrokenBarrierError):  # SQLite lets one in after the other
+            both.wait(3)
+        return message
+
+    monkeypatch.setattr(feedback, "get_message", read_together)
+    clients = [api_client(app, user) for _ in range(2)]
+    rates = [threading.Thread(target=lambda c=c: answers.append(_rate(c, said[1]).status_code)) for c in clients]
+    for thread in rates:
+        thread.start()
+    for thread in rates:
+        thread.join()
+    assert answers == [200, 200]
 
 
 @pytest.mark.parametrize(

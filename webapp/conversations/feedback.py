@@ -12,7 +12,7 @@ from webapp.audit.actions import Action
 from webapp.conversations.feedback_schemas import Count, NewFeedback
 from webapp.conversations.messages import get_message
 from webapp.conversations.models import Conversation, Message, MessageFeedback
-from webapp.database import db, now
+from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -39,6 +39,7 @@ def give_feedback(user_id: int, message_id: int, fields: NewFeedback) -> Message
     message = get_message(user_id, message_id)
     if message.role != "assistant" or message.status == "streaming":
         raise Conflict("Only a reply that has been written can be rated.")
+    get_or_raise(Message, message_id, lock=True)  # two thumbs at once come one after the other
     row = db.session.get(MessageFeedback, message_id, with_for_update=True)
     if row is None:
         row = MessageFeedback(
