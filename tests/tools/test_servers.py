@@ -342,6 +342,34 @@ def test_a_hostile_list_is_cut_down(site: Site) -> None:
     assert not listed[1].reads_only
 
 
+def test_halves_of_characters_from_a_server_break_no_reply(
+    app: Flask, client: ApiClient, model: ServerHandle, site: Site, open_house: None
+) -> None:
+    def answer(asked: Asked) -> tuple[int, dict[str, str], Any]:
+        half = "cut in two: \ud83d, and \x00"
+        schema = {"type": "object", "properties": {"what": {"type": "string", "description": half}}}
+        listed = {"name": "look", "inputSchema": schema, "annotations": {"readOnlyHint": True}}
+        found = {"tools": [listed], "content": [{"type": "text", "text": half}]}
+        return 200, {"Content-Type": "application/json"}, json.dumps(rpc(found, asked.json["id"])).encode()
+
+    site.answer = answer
+    add(client, site.url, "look")
+    calls(model, ("Garden_look", {}), last="Seen.")
+    reply = send(client)
+    assert (reply["status"], reply["content"]) == ("complete", "Seen.")
+    assert reply["tool_calls"][0]["output"]["text"].startswith("cut in two: ?")
+    assert "cut in two: ?" in chats(model)[-1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("token", ["ключ", "clé"])
+def test_a_token_that_no_header_can_hold_is_a_sentence(
+    client: ApiClient, site: Site, open_house: None, token: str
+) -> None:
+    made = add(client, site.url, token=token)
+    assert "could not be reached" not in made["error"] and token not in made["error"]
+    assert "token or key" in made["error"] and not site.asked
+
+
 def test_a_stream_that_never_ends_is_left_as_soon_as_the_answer_is_there(site: Site) -> None:
     def pieces(number: int) -> Iterator[bytes]:
         yield (

@@ -120,7 +120,8 @@ class Calling:
             raise
         run = recorded(call, given, output, **about, duration_ms=_since(begun))
         log.info("tool used", extra={"turn_id": self.turn_id, "tool": call.name, "failed": "detail" in output})
-        said = str(output.get("text") or output.get("detail") or "")
+        kept = run.record["output"]  # not as it came: half a character in it would be more than a request can hold
+        said = str(kept.get("text") or kept.get("detail") or "")
         return ToolRun(run.record, marked(said, tool.server or tool.name))
 
     async def _permission(self, tool: Tool, starts: dict[str, Any]) -> Output | None:

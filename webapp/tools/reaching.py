@@ -149,9 +149,14 @@ def may_reach(address: str) -> bool:
 
 
 def _request(client: Any, wish: Wish, url: str, where: str | None) -> Any:
-    """The request; with `where` to that very address, whatever the name resolves to by then."""
+    """The request; with `where` to that very address, whatever the name resolves to by then.
+
+    Raises ToolFailed for a header that cannot be sent.
+    """
     import httpx2  # noqa: PLC0415 - as above
 
+    if not all(value.isascii() for value in wish.headers.values()):
+        raise ToolFailed(f"The token or key for {_name(wish.url)} has characters that cannot be sent.")
     target = httpx2.URL(url)
     headers = {"User-Agent": AGENT, "Accept-Encoding": "gzip", **wish.headers}
     extensions: dict[str, Any] = {}

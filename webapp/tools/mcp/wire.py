@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from webapp.tools.calls import storable
 from webapp.tools.toolset import ToolFailed
 
 STATELESS = "2026-07-28"
@@ -128,6 +129,7 @@ def _tool(row: Mapping[str, Any]) -> Listed | None:
     schema = {"type": "object", "properties": {}, **schema}
     try:
         size = len(json.dumps(schema, allow_nan=False))
+        schema = storable(schema)
     except (ValueError, RecursionError):
         return None
     if schema["type"] != "object" or size > LONGEST_SCHEMA or _depth(schema) > DEEPEST_SCHEMA:
