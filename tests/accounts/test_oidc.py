@@ -9,6 +9,7 @@ import requests
 from sqlalchemy import func, select
 
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
+from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
 from webapp.database import db, write_transaction
@@ -65,6 +66,21 @@ def at_the_provider(browser, path="/login/oidc"):
 def me(browser):
     """The account that is signed in."""
     return browser.get("/api/account").json
+
+
+def test_the_first_account_of_an_open_site_is_no_strangers(app, configure, provider, anonymous, monkeypatch):
+    """Whoever the provider knows is not thereby the administrator: that takes the set-up token, or the admin group."""
+    monkeypatch.setattr(first_account.of(app), "is_open", True)
+    anonymous.environ_base["REMOTE_ADDR"] = "203.0.113.7"
+    configure()
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    configure(oidc_admin_group="admins")
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 403
+    with app.app_context():
+        assert db.session.scalar(select(func.count()).select_from(User)) == 0
+    provider.claims["groups"] = ["admins"]
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert me(anonymous)["is_admin"] is True
 
 
 def test_a_new_person_gets_an_account(app, make_user, configure, anonymous):

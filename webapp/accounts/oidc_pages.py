@@ -9,10 +9,12 @@ from flask import Blueprint, Flask, current_app, redirect, render_template, requ
 
 from webapp.accounts import auth, identities, second_factor
 from webapp.accounts.auth import public
+from webapp.accounts.first import first_account
 from webapp.accounts.proving_pages import ask_for_code
 from webapp.config import ConfigError, Settings
 from webapp.database import db
 from webapp.errors import Forbidden, NotFound, Unavailable
+from webapp.extensions import app_settings
 from webapp.web import ViewResult
 
 log = logging.getLogger(__name__)
@@ -83,7 +85,7 @@ def callback() -> ViewResult:
         return _refused("The provider did not say who you are."), 401
     vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
     try:
-        user = identities.user_of(vouched, creates=settings.oidc_create, admin_group=settings.oidc_admin_group)
+        user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()
@@ -92,6 +94,14 @@ def callback() -> ViewResult:
         return ask_for_code(user, then)
     auth.start_session(user)
     return redirect(then, 303)
+
+
+def _creates(vouched: identities.Vouched) -> bool:
+    """Whether whoever has no account gets one. The first is an admin's: where its page would ask for the set-up token,
+    the provider vouches for it only by the group of admins."""
+    settings = app_settings()
+    is_admin = bool(settings.oidc_admin_group) and settings.oidc_admin_group in vouched.groups
+    return settings.oidc_create and (is_admin or not first_account().asks())
 
 
 callback.writes = True  # type: ignore[attr-defined]  # a new account, or a new session
