@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from tests.support.people import post_form
+from tests.support.people import csrf_token, post_form
 from webapp.conversations.listing import list_conversations
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationQuery, NewConversation
@@ -99,7 +99,7 @@ def test_a_reload_of_a_temporary_conversation_finds_it(app, user, login, make_us
         ids = {kind: row.conversation_id for kind, row in rows.items()}
 
     def reload(browser, conversation_id, said):
-        browser.set_cookie("left", str(said))
+        browser.set_cookie("left", f"{said}.1")
         return browser.get(f"/c/{conversation_id}").status_code
 
     browser, stranger = login(user), login(make_user(is_admin=True))
@@ -110,3 +110,24 @@ def test_a_reload_of_a_temporary_conversation_finds_it(app, user, login, make_us
     assert reload(browser, ids["left"], ids["left"]) == 200
     browser.delete_cookie("left")
     assert browser.get(f"/c/{ids['left']}").status_code == 200
+
+
+def test_the_word_that_it_was_left_may_come_after_the_reload(app, user, login):
+    """The browser sends both at once; on a busy machine the second is answered first."""
+    with app.app_context(), write_transaction():
+        row = Conversation(user_id=user.user_id, is_temporary=True)
+        db.session.add(row)
+        db.session.flush()
+        place = f"/c/{row.conversation_id}"
+    browser = login(user)
+    token = csrf_token(browser.get(place).text)
+
+    def left(leaving):
+        browser.post(f"{place}/delete", data={"csrf_token": token, "leaving": leaving})
+        return browser.get(place).status_code
+
+    browser.set_cookie("left", f"{place.rpartition('/')[2]}.1795372132100")
+    assert browser.get(place).status_code == 200
+    browser.delete_cookie("left")
+    assert left("1795372132100") == 200
+    assert left("1795372199999") == 404

@@ -32,7 +32,7 @@ CHANGED = "conversations:changed"
 """The browser event after which the list is fetched again."""
 LIST_LENGTH = 30
 LEFT = "left"
-"""The cookie, of one address and a few seconds, of a temporary conversation whose page is just going away."""
+"""The cookie, of one address, that a temporary conversation has while it is in sight: its id, and by which page."""
 UNTITLED = "New conversation"
 
 
@@ -92,9 +92,10 @@ def new() -> ViewResult:
 @signed_in
 def show(conversation_id: int) -> ViewResult:
     """A conversation; with `before`, the page of messages above one; with `at`, opened at a message."""
-    if request.cookies.get(LEFT) == str(conversation_id):
+    left, _dot, leaving = request.cookies.get(LEFT, "").partition(".")
+    if left == str(conversation_id):
         # It is being reloaded: what its page said when it went is taken back before anybody sees it gone.
-        service.return_to_temporary(current_user_id(), conversation_id)
+        service.return_to_temporary(current_user_id(), conversation_id, leaving)
         db.session.commit()
     conversation = service.get_conversation(current_user_id(), conversation_id)
     before = _message_id("before")
@@ -177,8 +178,12 @@ def unarchive(conversation_id: int) -> ViewResult:
 @blueprint.post("/c/<int:conversation_id>/delete")
 @signed_in
 def delete(conversation_id: int) -> ViewResult:
-    """Delete a conversation; for a short while it can be brought back."""
-    said = _("Deleted %(title)s.", title=_named(service.hide_conversation(current_user_id(), conversation_id)))
+    """Delete a conversation; for a short while it can be brought back. A `leaving` that a reload took back is over."""
+    hidden = service.hide_conversation(current_user_id(), conversation_id)
+    if service.is_taken_back(current_user_id(), conversation_id, request.form.get("leaving", "")):
+        db.session.rollback()
+        return "", 204
+    said = _("Deleted %(title)s.", title=_named(hidden))
     db.session.commit()
     return _done(said, url_for(".new"), undo=url_for(".undelete", conversation_id=conversation_id))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 
+from redis.exceptions import RedisError
 from sqlalchemy import Select, delete, false, or_, select, update
 
 from webapp import happenings
@@ -16,6 +18,7 @@ from webapp.conversations.schemas import ConversationChanges, NewConversation
 from webapp.conversations.signals import conversation_deleted, conversation_moved, conversation_shown
 from webapp.database import db, now, rows_changed
 from webapp.errors import NotFound
+from webapp.extensions import redis
 from webapp.happenings import Kind
 from webapp.spaces.service import persona_in
 
@@ -171,8 +174,15 @@ def hide_conversation(user_id: int, conversation_id: int, *, at: datetime | None
     return row
 
 
-def return_to_temporary(user_id: int, conversation_id: int) -> None:
-    """Take back that a temporary conversation was left, within the time of an undo; nothing happens to any other."""
+def return_to_temporary(user_id: int, conversation_id: int, leaving: str) -> None:
+    """Take back that a temporary conversation was left, within the time of an undo; nothing happens to any other.
+
+    The word of this very `leaving` may still be on its way: `is_taken_back` knows it then.
+    """
+    with suppress(RedisError):  # then it is gone if its word comes late
+        redis().set(_taken_back(user_id, conversation_id, leaving), b"1", ex=UNDO_SECONDS)
+    # Whoever takes its word at this moment holds the row, and has looked before the line above.
+    db.session.execute(owned(user_id).where(Conversation.conversation_id == conversation_id).with_for_update())
     rows_changed(
         update(Conversation)
         .where(
@@ -183,6 +193,18 @@ def return_to_temporary(user_id: int, conversation_id: int) -> None:
         )
         .values(deleted_at=None, updated_at=Conversation.updated_at)
     )
+
+
+def is_taken_back(user_id: int, conversation_id: int, leaving: str) -> bool:
+    """Whether a reload has come before the word that its page was left."""
+    try:
+        return bool(leaving) and bool(redis().exists(_taken_back(user_id, conversation_id, leaving)))
+    except RedisError:
+        return False
+
+
+def _taken_back(user_id: int, conversation_id: int, leaving: str) -> str:
+    return f"returned:{user_id}:{conversation_id}:{leaving[:20]}"
 
 
 def _tell_deleted(row: Conversation) -> None:
