@@ -22,6 +22,7 @@ from sqlalchemy import select
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import operation
 from tests.support.people import Person, make_person, post_form
+from tests.support.queries import count_queries
 from webapp import create_app
 from webapp.accounts.service import delete_user
 from webapp.config import Settings
@@ -41,7 +42,7 @@ from webapp.spaces.service import create_space
 from webapp.transfer import exporting, importing, service, storage
 from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Import, RestoredRow
-from webapp.transfer.restoring import running
+from webapp.transfer.restoring import running, undoing
 from webapp.transfer.schemas import StartImport
 
 IDS = {
@@ -469,7 +470,7 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         row = restored(other.user_id, exported(person.user_id))
         with write_transaction():
             assert service.undo(other.user_id, row.import_id).error is None
-        for model in (Conversation, Memory, Folder):
+        for model in (Conversation, Memory, Folder, SavedPrompt):
             assert db.session.query(model).filter_by(user_id=other.user_id).count() == 0
         assert db.session.query(RestoredRow).count() == 0
         assert graveyard(other.user_id).forbids("Once lived in Porto"), "what was forgotten stays forgotten"
@@ -481,6 +482,38 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
             assert service.undo(other.user_id, row.import_id).error == "1 parts were changed since, and stayed."
         (left,) = db.session.query(Conversation).filter_by(user_id=other.user_id)
         assert left.title == "One"
+
+
+def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
+    person, other = make_user(), make_user(name="Other")
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"]], ["Tea"])
+        with write_transaction():
+            db.session.add(SavedPrompt(user_id=person.user_id, name="Cook", content="Cook."))
+            db.session.query(SavedPrompt).update({"updated_at": AT})
+        row = restored(other.user_id, exported(person.user_id))
+        with write_transaction():
+            db.session.query(SavedPrompt).filter_by(user_id=other.user_id, name="Cook").one().content = "Cook slowly."
+        with write_transaction():
+            assert service.undo(other.user_id, row.import_id).error == "1 parts were changed since, and stayed."
+        (left,) = db.session.query(SavedPrompt).filter_by(user_id=other.user_id)
+        assert left.content == "Cook slowly."
+
+
+def test_undoing_asks_little_of_each_statement(app, make_user, monkeypatch):
+    """A request waits only a few seconds for a statement: what a restore brought goes in many."""
+    person, other = make_user(), make_user(name="Other")
+    monkeypatch.setattr(undoing, "CONVERSATIONS", 1)
+    monkeypatch.setattr(undoing, "ROWS", 2)
+    with app.app_context():
+        furnish(person.user_id, [["One", "Two"], ["Three"], ["Four"]], ["Tea"])
+        row = restored(other.user_id, exported(person.user_id))
+        many = db.session.query(RestoredRow).filter_by(kind="message").count()
+        with count_queries() as statements, write_transaction():
+            service.undo(other.user_id, row.import_id)
+        assert db.session.query(RestoredRow).count() == 0
+    assert sum(said.startswith("DELETE FROM conversations") for said in statements) == 3
+    assert sum(said.startswith("DELETE FROM restored_rows") for said in statements) >= many // 2
 
 
 def test_an_account_that_holds_something_is_never_written_over(app, client, api, make_user, user, run_jobs):

@@ -135,7 +135,7 @@ def _chunk(_restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) 
 
 TABLES: dict[str, Table] = {
     "feedback.jsonl": Table(MessageFeedback, "message_id", "", {"message_id": "message"}, adapt=_feedback),
-    "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "", {"space_id": "space"}),
+    "prompts.jsonl": Table(SavedPrompt, "saved_prompt_id", "prompt", {"space_id": "space"}),
     "summaries.jsonl": Table(
         ConversationChunk,
         "chunk_id",

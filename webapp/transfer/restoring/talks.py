@@ -133,8 +133,8 @@ def sources(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
         target_id = restoring.new(kind, line.get("target_id")) if kind else None
-        if target_id and db.session.get(ImportSource, (restoring.user_id, origin)) is None:
-            db.session.add(ImportSource(user_id=restoring.user_id, origin=origin, target_id=target_id))
+        if target_id:  # what such a line named before is gone: the account was empty
+            db.session.merge(ImportSource(user_id=restoring.user_id, origin=origin, target_id=target_id))
     db.session.flush()
 
 

@@ -13,6 +13,7 @@ from webapp.database import db
 from webapp.files.models import MessageFile
 from webapp.files.service import delete_file
 from webapp.journeys.models import Journey, PointMemory
+from webapp.library.models import SavedPrompt
 from webapp.memories.keeping import versions
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryRevision
 from webapp.retrieval import changes
@@ -22,6 +23,9 @@ from webapp.spaces.service import end_space
 from webapp.transfer.models import Import, RestoredRow
 
 BATCH = 200
+CONVERSATIONS = 20
+"""Of these, with all that goes with them, in one statement: a request waits for each only a few seconds."""
+ROWS = 5_000
 
 
 def undo(row: Import) -> int:
@@ -42,6 +46,7 @@ def undo(row: Import) -> int:
         used = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
         for file_id in sorted(set(ids) - set(db.session.scalars(used))):
             delete_file(user_id, file_id)
+    kept += _prompts(row)
     for ids in _batches(row.import_id, "folder"):
         used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
         unused = set(ids) - set(db.session.scalars(used))
@@ -53,7 +58,7 @@ def undo(row: Import) -> int:
         user = db.session.get_one(User, user_id)
         user.name, user.settings = before["name"], before["settings"]
     changes.note(user_id, Change("memories"))
-    db.session.execute(delete(RestoredRow).where(RestoredRow.import_id == row.import_id))
+    _forget(row.import_id)
     db.session.flush()
     return kept
 
@@ -78,7 +83,9 @@ def _conversations(user_id: int, import_id: int) -> int:
             if conversation.conversation_id not in gone_on:
                 conversation_shown.send(None, conversation=conversation)
         going = [row.conversation_id for row in mine if row.conversation_id not in gone_on]
-        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
+        for at in range(0, len(going), CONVERSATIONS):
+            some = going[at : at + CONVERSATIONS]
+            db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(some)))
         kept += len(mine) - len(going)
     return kept
 
@@ -105,6 +112,27 @@ def _memories(user_id: int, import_id: int) -> int:
             delete(MemoryChangeSet).where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id.in_(ids))
         )
     return kept
+
+
+def _prompts(row: Import) -> int:
+    """Delete saved prompts that nobody has changed since; how many stay."""
+    kept = 0
+    for ids in _batches(row.import_id, "prompt"):
+        mine = SavedPrompt.user_id == row.user_id, SavedPrompt.saved_prompt_id.in_(ids)
+        db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < row.created_at))
+        kept += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
+    return kept
+
+
+def _forget(import_id: int) -> None:
+    """Forget what became of which row, some thousands at a time: there is one for every message and revision."""
+    kinds = select(RestoredRow.kind).where(RestoredRow.import_id == import_id).distinct()
+    for kind in db.session.scalars(kinds).all():
+        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        edges = select(RestoredRow.old_id).where(*mine).order_by(RestoredRow.old_id).offset(ROWS - 1).limit(1)
+        while (edge := db.session.scalar(edges)) is not None:
+            db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id <= edge))
+        db.session.execute(delete(RestoredRow).where(*mine))
 
 
 def _end(user_id: int, space_id: int, import_id: int) -> bool:
