@@ -27,7 +27,7 @@ from webapp.happenings import Kind
 from webapp.llm.offline.testing import ServerHandle
 from webapp.webhooks import delivering, service
 from webapp.webhooks.models import Webhook, WebhookDelivery
-from webapp.webhooks.schemas import ALL
+from webapp.webhooks.schemas import ALL, NewWebhook, WebhookChanges
 from webapp.webhooks.signing import WAITS
 
 
@@ -328,6 +328,36 @@ def test_one_made_by_a_token_ends_with_it(
         assert delivering.deliver(made["webhook_id"]) == 0
     assert receiver.got == []
     assert "token" in client.get("/api/webhooks").get_json()["webhooks"][0]["disabled_reason"]
+
+
+def test_a_token_does_not_take_over_anothers_webhook(
+    app: Flask, user: Person, anonymous: FlaskClient, receiver: Receiver
+) -> None:
+    """Where it goes, and what signs it, would outlive the token; a token that cannot read has no texts sent."""
+    with app.app_context(), write_transaction():
+        secrets = [
+            tokens.create_token(user.user_id, NewToken(name="script", scopes=scopes))[1]
+            for scopes in (None, ["read", "write"], ["write"])
+        ]
+    full, other, writer = ({"Authorization": f"Bearer {secret}"} for secret in secrets)
+    with app.test_request_context(), write_transaction():
+        fields = NewWebhook(url=receiver.url, with_content=True)
+        by_hand = service.create_webhook(user.user_id, fields)[0].webhook_id
+    elsewhere = {"url": receiver.url + "/elsewhere"}
+    made = anonymous.post("/api/webhooks", json={"url": receiver.url}, headers=other).get_json()["webhook_id"]
+    for number, headers in ((by_hand, full), (by_hand, writer), (made, full)):
+        path = f"/api/webhooks/{number}"
+        assert anonymous.patch(path, json=elsewhere, headers=headers).status_code == 403, path
+        assert anonymous.post(f"{path}/secret", json={}, headers=headers).status_code == 403, path
+        assert anonymous.patch(path, json={"is_active": False}, headers=headers).status_code == 200, path
+    assert anonymous.patch(f"/api/webhooks/{made}", json=elsewhere, headers=other).status_code == 200
+    assert anonymous.post(f"/api/webhooks/{made}/secret", json={}, headers=other).status_code == 200
+    own = anonymous.post("/api/webhooks", json={"url": receiver.url}, headers=writer).get_json()["webhook_id"]
+    with app.test_request_context(), write_transaction():
+        service.change_webhook(user.user_id, own, WebhookChanges(with_content=True))
+    assert anonymous.patch(f"/api/webhooks/{own}", json=elsewhere, headers=writer).status_code == 403
+    with app.app_context():
+        assert set(db.session.scalars(db.select(Webhook.url))) == {receiver.url, elsewhere["url"]}
 
 
 def test_the_page(app: Flask, user: Person, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:

@@ -65,8 +65,8 @@ def create_webhook(body: NewWebhook) -> tuple[Any, int]:
 @recently_proved
 def change_webhook(path: WebhookPath, body: WebhookChanges) -> dict[str, Any]:
     """Change a webhook; only the given fields."""
-    _require_reading(bool(body.with_content))
     row = service.change_webhook(current_user_id(), path.webhook_id, body)
+    _require_reading(row.with_content and not body.model_fields_set.isdisjoint({"url", "with_content"}))
     answer = WebhookOut.of(row).model_dump(mode="json")
     db.session.commit()
     return answer

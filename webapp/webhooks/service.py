@@ -16,7 +16,7 @@ from webapp.audit.actions import Action
 from webapp.audit.actors import SYSTEM
 from webapp.audit.service import record
 from webapp.database import after_commit, db, now, rows_changed
-from webapp.errors import Conflict, Invalid, NotFound
+from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.extensions import app_settings
 from webapp.happenings import Kind, happened
 from webapp.models.vault import Secrets, seal
@@ -74,10 +74,11 @@ def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
 
 
 def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> Webhook:
-    """Change what is given; switched on again, it begins anew. Raises NotFound, Invalid."""
+    """Change what is given; switched on again, it begins anew. Raises NotFound, Invalid, Forbidden."""
     row = get_webhook(user_id, webhook_id)
     given = changes.model_dump(exclude_unset=True)
     if "url" in given:
+        _require_maker(row)
         row.url = _usable(given["url"])
     if "kinds" in given:
         row.kinds = _listed(given["kinds"])
@@ -94,8 +95,9 @@ def change_webhook(user_id: int, webhook_id: int, changes: WebhookChanges) -> We
 
 
 def renew_secret(user_id: int, webhook_id: int) -> tuple[Webhook, str]:
-    """A new secret in the place of the old one. Raises NotFound."""
+    """A new secret in the place of the old one. Raises NotFound, Forbidden."""
     row, secret = get_webhook(user_id, webhook_id), new_secret()
+    _require_maker(row)
     row.secret = seal(Secrets(secret))
     db.session.flush()
     record(user_id, Action.WEBHOOK_CHANGED, _host(row.url))
@@ -171,6 +173,13 @@ def _mark(user_id: int) -> None:
     active = select(Webhook.webhook_id).where(Webhook.user_id == user_id, Webhook.is_active).limit(1)
     there = db.session.scalar(active) is not None
     db.session.execute(update(User).where(User.user_id == user_id).values(has_webhooks=there))
+
+
+def _require_maker(row: Webhook) -> None:
+    """Raise Forbidden for a token that did not make a webhook: where it goes and what signs it outlive the token."""
+    identity = current_identity()
+    if identity is not None and identity.token_id not in (None, row.token_id):
+        raise Forbidden("A token cannot do this. Sign in, and do it there.")
 
 
 def _usable(url: str) -> str:
