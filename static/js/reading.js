@@ -45,7 +45,7 @@ if (reader) {
   noteSoon();
   document.addEventListener("htmx:after:settle", noteSoon);
   document.addEventListener("conversation:gone", (event) => drop(reader, event.detail));
-} else if (location.pathname.endsWith("/login")) {
+} else if ("nobody" in document.body.dataset) {
   store.remove(READER);
   forget();
 }

@@ -105,6 +105,21 @@ def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
     assert page.evaluate(KEPT) == []
 
 
+def test_closing_the_account_leaves_nothing(open_tab, user, model):
+    model.script(reply="Between you and me.")
+    tab = open_tab(user, worker=True)
+    page = tab.page
+    _ready(page)
+    send(page, "A quiet matter")
+    expect(replies(page)).to_have_count(1)
+    _kept(page, 1)
+    tab.go("/settings/delete")
+    page.get_by_label("Password").fill(user.password)
+    page.get_by_role("button", name="Delete my account").click()
+    expect(page.get_by_role("heading", name="Your account is closed")).to_be_visible()
+    _kept(page, 0)
+
+
 def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model):
     model.script(reply="Yes.")
     tab = open_tab(user, worker=True)
