@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -74,18 +74,28 @@ def _whose(place: Place, seen: Seen) -> Collection[int]:
 
 
 def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collection[str]) -> list[dict[str, Any]]:
-    """Tool calls without what was lost, those that made a memory which is gone included."""
-    made = {number for call in tool_calls if isinstance(number := (call.get("output") or {}).get("memory_id"), int)}
-    there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(made)))) if made else set()
-    gone = made - there
+    """Tool calls without what was lost, and without the memories that they made or found and that are gone."""
+    named = [item for call in tool_calls for item in _memories_in(call.get("output"))]
+    gone = {memory_id for memory_id, _ in _lost(named)}
     stripped = [
         {**call, "input": dict.fromkeys(call.get("input") or {}, GONE)}
         if (call.get("output") or {}).get("memory_id") in gone
         else call
         for call in tool_calls
     ]
-    kept: list[dict[str, Any]] = without(stripped, {*ids, *gone}, said)
+    found = {content for memory_id, content in named if memory_id in gone and content}
+    kept: list[dict[str, Any]] = without(stripped, {*ids, *gone}, {*said, *found})
     return kept
+
+
+def _memories_in(value: Any) -> Iterator[tuple[int, str]]:
+    """The memories that an output names, by id, with what they say where it tells."""
+    if isinstance(value, dict):
+        if isinstance(number := value.get("memory_id"), int):
+            yield number, str(value.get("content") or "")
+        value = list(value.values())
+    for part in value if isinstance(value, list) else ():
+        yield from _memories_in(part)
 
 
 def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -19,6 +19,7 @@ from tests.support.people import make_person
 from tests.support.tables import empty_tables
 from webapp.chat.assembly import assemble
 from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.unsaying import Seen
 from webapp.conversations import messages, titles
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
@@ -197,6 +198,29 @@ def test_forgotten_at_any_step_of_a_turn_it_is_not_in_the_reply(app: Flask, step
             db.session.remove()
             index_cache().drop()
             empty_tables(db.engine, db.metadata)
+
+
+def test_what_only_a_tool_found_is_forgotten_with_its_memory(app: Flask) -> None:
+    """The model looked it up, so it was not in the prompt; then it, or the person, forgot it."""
+    with app.app_context():
+        somebody = Somebody(app)
+        with write_transaction():
+            conversation = create_conversation(somebody.user_id, NewConversation())
+            _, row = messages.add_exchange(conversation, "Forget what I may not eat", parent_id=None)
+            turn_id = row.message_id
+        found = [{"memory_id": somebody.memory_id, "memory_type": "fact", "content": CONTENT}]
+        somebody.forget()
+        calls = [
+            {"tool_name": "search_memories", "input": {"query": "eat"}, "output": {"memories": found}},
+            {"tool_name": "Diary_look", "input": {}, "output": {"text": f"Today: {CONTENT}."}},
+            {"tool_name": "forget", "input": {}, "output": {"status": "forgotten", "memories": 1}},
+        ]
+        with write_transaction():
+            finish_turn(turn_id, Outcome("complete", "Done.", tool_calls=calls, seen=Seen((), 0)))
+        somebody.assert_gone()
+        kept = db.session.get(Message, turn_id).tool_calls
+        assert [call["tool_name"] for call in kept] == ["search_memories", "Diary_look", "forget"]
+        assert kept[0]["input"] == {"query": "eat"} and kept[2] == calls[2]
 
 
 @settings(max_examples=16, deadline=None, suppress_health_check=list(HealthCheck))
