@@ -191,6 +191,24 @@ def test_recovery_takes_two_looks_and_keeps_the_text(app: Flask, client: ApiClie
     assert names(events) == ["turn", "delta", "error", "settled"]
 
 
+def test_recovery_keeps_what_tools_did(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
+    """A note was written and a mail perhaps sent when the process died: whoever tries again has to see that."""
+    monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.0)
+    turn_id = _dead_turn(app, client, "One moment.")
+    note = {"tool_name": "remember", "input": {}, "output": {"status": "known", "memory_id": 0}}
+    begun = {"tool_name": "Mail_send", "input": {"to": "Ann"}, "output": {}, "number": 1, "server": "Mail"}
+    done = {**begun, "number": 2, "output": {"text": "Sent."}}
+    entries = [("tool", note), ("tool_start", {**begun, "asks": True}), ("tool_start", begun)]
+    entries += [("tool_start", {**begun, "number": 2}), ("tool", done)]
+    for entry in entries:
+        app.extensions["redis"].xadd(turnlog.log_key(turn_id), turnlog.fields(*entry))
+    calls = _recover(app, turn_id)["tool_calls"]
+    assert [call["tool_name"] for call in calls] == ["remember", "Mail_send", "Mail_send"]
+    assert calls[1]["output"]["status"] == "stopped" and "not known" in calls[1]["output"]["detail"]
+    assert calls[1]["input"] == {"to": "Ann"} and "asks" not in calls[1]
+    assert calls[2] == done
+
+
 def test_a_viewer_hears_the_end_that_somebody_else_wrote(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     """Its writer lost the lease, goes on, and finds the row finished."""
     model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.05)

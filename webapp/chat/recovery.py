@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import select
 
@@ -23,6 +25,7 @@ CLAIM_MS = 30_000
 """For how long recovery holds a turn's lease at most: its process, if it lives after all, writes no more."""
 
 INTERRUPTED = "The server stopped while this reply was being written. What had arrived is kept."
+CUT_OFF = {"status": "stopped", "detail": "The server stopped while this ran. Whether it was done is not known."}
 
 
 def recover_turn(turn_id: int) -> bool:
@@ -52,12 +55,19 @@ def recover_turn(turn_id: int) -> bool:
 def _finish(turn_id: int) -> bool:
     client = redis()
     entries = turnlog.read(client, turn_id)
-    streamed, thoughts = turnlog.text_of(entries), turnlog.thoughts_of(entries)
+    streamed, thoughts, tool_calls = turnlog.text_of(entries), turnlog.thoughts_of(entries), _tool_calls(entries)
     with write_transaction():
         # What the process stored on its way, where Redis died with it.
         stored = db.session.scalar(select(Message.content).where(Message.message_id == turn_id)) or ""
         text = max(streamed, stored, key=len)
-        outcome = Outcome("interrupted", text, error_code="interrupted", error_detail=INTERRUPTED, thoughts=thoughts)
+        outcome = Outcome(
+            "interrupted",
+            text,
+            error_code="interrupted",
+            error_detail=INTERRUPTED,
+            thoughts=thoughts,
+            tool_calls=tool_calls,
+        )
         finished = finish_turn(turn_id, outcome)
     if finished is None:
         return False
@@ -65,6 +75,16 @@ def _finish(turn_id: int) -> bool:
     turnlog.report(client, turn_id, finished.kind, finished.data)
     turnlog.report(client, turn_id, turnlog.SETTLED, {})
     return True
+
+
+def _tool_calls(entries: Iterable[turnlog.Entry]) -> list[dict[str, Any]]:
+    """The calls of tools that the stream tells of, those that had only begun included: they may have done something."""
+    calls: dict[int | str, dict[str, Any]] = {}
+    for item in entries:
+        if item.kind in ("tool", "tool_start"):
+            record = {name: value for name, value in item.data.items() if name != "asks"}
+            calls[item.data.get("number", item.id)] = record if item.kind == "tool" else {**record, "output": CUT_OFF}
+    return list(calls.values())
 
 
 def recover_all() -> int:
