@@ -32,6 +32,10 @@ PRIVATE = [
     "fe80::1%eth0",
     "fc00::1",
     "ff02::1",
+    "168.63.129.16",
+    "192.0.0.192",
+    "::7f00:1",
+    "2001:0:53aa:64c:0:fbff:80ff:fffe",
     "::ffff:127.0.0.1",
     "::ffff:10.0.0.1",
     "64:ff9b::7f00:1",
@@ -40,13 +44,15 @@ PRIVATE = [
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_addresses_within(address: str) -> None:
-    assert not outbound.is_public(address)
+def test_addresses_within_are_refused(address: str) -> None:
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(Refused):
+        outbound.check_host(f"https://{host}/", Allowed())
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.215.14", "2606:4700::1111", "64:ff9b::101:101"])
-def test_addresses_of_the_internet(address: str) -> None:
-    assert outbound.is_public(address)
+@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.215.14", "[2606:4700::1111]", "[64:ff9b::101:101]"])
+def test_addresses_of_the_internet_may_be_asked(address: str) -> None:
+    outbound.check_host(f"https://{address}/", Allowed())
 
 
 @pytest.mark.parametrize(

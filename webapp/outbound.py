@@ -7,17 +7,17 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
+from webapp.internet import is_public
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 WITHIN = "The address is within this server's own network."
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class Refused(Exception):
@@ -54,21 +54,6 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet; what hides one of another kind is judged by that."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    return all(one.is_global and not one.is_multicast for one in (found, *_within(found)))
-
-
-def _within(address: Address) -> Iterable[Address]:
-    """The IPv4 addresses that an IPv6 address leads to."""
-    if isinstance(address, ipaddress.IPv6Address):
-        hidden = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
-        yield from (one for one in hidden if one is not None)
-        if address in _NAT64:
-            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> SplitResult:

@@ -1,4 +1,4 @@
-"""Which addresses may be reached on somebody's behalf, and where one may come from; pure."""
+"""What a web address may look like, and where one may come from; pure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import urlsplit
 
 LONGEST = 2_000
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-# Of a cloud, yet with a public address: it answers the machine it runs on, with credentials.
-_METADATA = {ipaddress.ip_address("168.63.129.16")}
-_OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16")]
 # Scheme, host and what follows; a host without a dot is none that is reached.
 _LOOKS_LIKE_ONE = re.compile(r"(?:https?://)?\w[\w-]*(?:\.[\w-]+)+[^\s<>\"\\^`{}|]*", re.IGNORECASE)
 _MOST_SIGNS = 6
 _BREAKS = re.compile(r"[\x00-\x20\x7f\\<>\"{}|^`]")
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Refused(ValueError):
@@ -31,29 +25,6 @@ def is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def is_outside(text: str) -> bool:
-    """Whether an IP address is one of the open internet: not of this machine, its network, a cloud's metadata, or a
-    shape of IPv6 that carries such an address of IPv4."""
-    try:
-        address: Address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
-        if inner is None and address in _NAT64:
-            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return is_outside(str(inner))
-        if int(address) >> 32 == 0:  # ::a.b.c.d, out of use
-            return False
-    return (
-        address.is_global
-        and not (address.is_multicast or address.is_reserved or address.is_unspecified)
-        and address not in _METADATA
-        and not any(address in network for network in _OTHERS)
-    )
 
 
 def checked(url: str) -> str:

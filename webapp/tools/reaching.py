@@ -15,7 +15,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from webapp.tools.addresses import Refused, checked, is_address, is_outside
+from webapp.internet import is_public
+from webapp.tools.addresses import Refused, checked, is_address
 from webapp.tools.toolset import ToolFailed
 
 AGENT = "Commonplace/1.0 (reads pages for its user)"
@@ -145,7 +146,7 @@ async def resolve(host: str, port: int) -> list[str]:
 
 def may_reach(address: str) -> bool:
     """Whether an IP address may be connected to."""
-    return is_outside(address)
+    return is_public(address)
 
 
 def _request(client: Any, wish: Wish, url: str, where: str | None) -> Any:

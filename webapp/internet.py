@@ -1,0 +1,43 @@
+"""Which IP addresses are of the open internet; pure. Whatever asks an address that somebody named asks here first."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Of a cloud, yet with a public address: it answers the machine it runs on, with credentials.
+_METADATA = {ipaddress.ip_address("168.63.129.16")}
+_OTHERS = [ipaddress.ip_network(net) for net in ("192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48", "5f00::/16")]
+
+
+def is_public(text: str) -> bool:
+    """Whether an IP address is one of the open internet: not of this machine, its network, a cloud's metadata, or a
+    shape of IPv6 that carries such an address of IPv4. What is no address is none of it."""
+    try:
+        address: Address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return False
+    carried: list[Address] = [*_carried(address)]
+    return address.is_global and all(map(_is_open, carried or [address]))
+
+
+def _carried(address: Address) -> Iterator[ipaddress.IPv4Address]:
+    """The IPv4 addresses that an IPv6 address leads to."""
+    if isinstance(address, ipaddress.IPv6Address):
+        found = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        yield from (one for one in found if one is not None)
+        if address in _NAT64:
+            yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+
+
+def _is_open(address: Address) -> bool:
+    return (
+        address.is_global
+        and not (address.is_multicast or address.is_reserved or address.is_unspecified)
+        and address not in _METADATA
+        and not any(address in network for network in _OTHERS)
+        and not (address.version == 6 and int(address) >> 32 == 0)  # ::a.b.c.d, out of use
+    )
