@@ -1,4 +1,4 @@
-"""StandingInstruction instructions: how the user wants to be answered, applied in every prompt of their scope."""
+"""Standing instructions: how the user wants to be answered, applied in every prompt of their scope."""
 
 from __future__ import annotations
 
