@@ -161,6 +161,20 @@ def test_a_night_is_one_bounded_call_a_person(app, user, make_user, model, keep,
     assert not any("Walked" in text and "electric" in text for text in asked(model))
 
 
+def test_of_very_many_alike_only_the_nearest_pairs_are_compared(app, user, model, keep, monkeypatch):
+    keep(user.user_id, *((f"Walked along the {word} path", number) for number, word in enumerate("abcdefghij")))
+    keep(user.user_id, ("Goes along the narrow path", 3))
+    compared, may_be_same = [], tidying.may_be_same
+    monkeypatch.setattr(tidying, "may_be_same", lambda *args: compared.append(args[2]) or may_be_same(*args))
+    monkeypatch.setattr(tidying, "MOST_COMPARED", 5)
+    model.script(match="same_memories", structured={"same": []})
+    with app.app_context():
+        tidying.tidy(user.user_id)
+    assert len(compared) == 5 and compared[0] == max(compared) > 0.99
+    (question,) = asked(model)
+    assert "narrow" in question.split("\n")[0]
+
+
 def test_chains_and_settled_pairs_lose_nothing(app, user, model, keep):
     ids = keep(user.user_id, (CAR[0], 1), (CAR[1], 2), ("Gets around in an electric car", 3))
     model.script(match="same_memories", structured={"same": [1, 2, 3]})

@@ -39,6 +39,8 @@ MOST_MEMORIES = 2_000
 """Of a person, the newest of more."""
 MOST_PAIRS = 20
 """Of one night, the nearest first."""
+MOST_COMPARED = 20_000
+"""Pairs of one place and kind whose words are compared, the nearest: a thousand alike are half a million pairs."""
 LOOKED_AT_DAYS = 180
 MAX_TOKENS = 400
 INSTRUCTIONS = """\
@@ -135,10 +137,13 @@ def _pairs(user_id: int) -> list[Pair]:
 
 def _near(group: Sequence[Memory]) -> list[Pair]:
     matrix = np.stack([np.frombuffer(row.embedding or b"", np.float32) for row in group])
+    similar = np.triu(matrix @ matrix.T, 1)
+    ones, others = np.nonzero(similar >= MAYBE_SAME_AT)
+    nearest = np.argsort(-similar[ones, others], kind="stable")[:MOST_COMPARED]
     pairs = []
-    for one, two in np.argwhere(np.triu(matrix @ matrix.T, 1) >= MAYBE_SAME_AT).tolist():
+    for one, two in zip(ones[nearest].tolist(), others[nearest].tolist(), strict=True):
         left, right = group[one], group[two]
-        cosine = float(matrix[one] @ matrix[two])
+        cosine = float(similar[one, two])
         settled = right.memory_id in (left.settled_with or ()) or left.memory_id in (right.settled_with or ())
         if settled or not may_be_same(left.content, right.content, cosine, MAYBE_SAME_AT):
             continue
