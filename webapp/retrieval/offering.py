@@ -62,12 +62,14 @@ def asking_of(text: str) -> Asking:
 
 def fit_to_offer(found: Sequence[Found], question: str, asked: Set[str]) -> list[Found]:
     """Those of what was found for a question, with the terms `asked`, that a reply may be given, in their order."""
-    back = asks_back(question)
-    doubtful = [item for item in found if _is_doubtful(item) and not back]
-    told: frozenset[str] = frozenset()
-    if doubtful:  # only then is it worth looking at what the rest says
+    told: frozenset[str] | None = None
+    if any(map(_is_doubtful, found)) and not asks_back(question):  # only then is it worth looking at what the rest says
         told = _terms(item for item in found if not _is_doubtful(item) and not _only_asks(item)) - asked
-    return [item for item in found if not _repeats(item, asked) and (item not in doubtful or _terms([item]) & told)]
+    return [
+        item
+        for item in found
+        if not _repeats(item, asked) and (told is None or not _is_doubtful(item) or _terms([item]) & told)
+    ]
 
 
 def asks_back(question: str) -> bool:
