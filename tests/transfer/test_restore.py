@@ -484,6 +484,21 @@ def test_undoing_takes_it_all_back_but_what_was_gone_on_with(app, make_user):
         assert left.title == "One"
 
 
+def test_what_lines_refer_to_is_looked_up_for_many_at_once(app, make_user):
+    people = [make_user() for _ in range(4)]
+
+    def asked(words: list[str]) -> int:
+        person, other = people.pop(), people.pop()
+        furnish(person.user_id, [["One", "Two"], ["Three"]], words)
+        data = exported(person.user_id)
+        with count_queries() as statements:
+            assert "problems skipped" not in restored(other.user_id, data).counts
+        return sum("FROM restored_rows" in statement for statement in statements)
+
+    with app.app_context():
+        assert asked([f"Word {number}" for number in range(12)]) == asked(["One word", "Another"])
+
+
 def test_undoing_leaves_a_prompt_that_was_changed_since(app, make_user):
     person, other = make_user(), make_user(name="Other")
     with app.app_context():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import insert, select, update
@@ -20,6 +21,7 @@ _HEX = set("0123456789abcdef")
 
 def memory_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """Which memory took the place of which, which contradict each other."""
+    restoring.look_up("memory", _numbers(lines, ("memory_id", "superseded_by_id", "contradicts_id"), ("settled_with",)))
     for line in lines:
         memory_id = restoring.new("memory", line.get("memory_id"))
         links: dict[str, Any] = {
@@ -36,8 +38,9 @@ def memory_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """What each change set did to which memory, and which of them it undoes."""
     changes = [entry for line in lines for entry in line.get("changes") or () if isinstance(entry, dict)]
-    restoring.look_up("memory", (entry.get("memory_id") for entry in changes))
-    restoring.look_up("evidence", (old for entry in changes for old in entry.get("evidence") or ()))
+    restoring.look_up("memory", _numbers(changes, ("memory_id",)))
+    restoring.look_up("evidence", _numbers(changes, (), ("evidence",)))
+    restoring.look_up("change_set", _numbers(lines, ("change_set_id", "undoes_id")))
     for line in lines:
         change_set_id = restoring.new("change_set", line.get("change_set_id"))
         if change_set_id is None:
@@ -59,6 +62,10 @@ def change_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 def point_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """Pairs of evidence that disagree and of which the person said that both hold."""
+    restoring.look_up("point_memory", _numbers(lines, ("point_memory_id",)))
+    restoring.look_up(
+        "point_evidence", (old for line in lines for pair in line.get("settled_conflicts") or () for old in pair)
+    )
     for line in lines:
         point_memory_id = restoring.new("point_memory", line.get("point_memory_id"))
         pairs = [[restoring.new("point_evidence", old) for old in pair] for pair in line.get("settled_conflicts") or ()]
@@ -70,11 +77,12 @@ def point_links(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 def report_evidence(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """Which evidence a report quotes."""
+    restoring.look_up("report", _numbers(lines, ("report_id",)))
+    restoring.look_up("point_evidence", _numbers(lines, (), ("evidence",)))
     for line in lines:
         report_id = restoring.new("report", line.get("report_id"))
         if report_id is None:
             continue
-        restoring.look_up("point_evidence", line.get("evidence") or ())
         evidence = {new for old in line.get("evidence") or () if (new := restoring.new("point_evidence", old))}
         if evidence:
             rows = [{"report_id": report_id, "evidence_id": evidence_id} for evidence_id in sorted(evidence)]
@@ -110,6 +118,14 @@ def tombstones(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
         del rows[digest]
     if rows:
         db.session.execute(insert(MemoryTombstone), list(rows.values()))
+
+
+def _numbers(lines: Iterable[dict[str, Any]], names: Sequence[str], lists: Sequence[str] = ()) -> Iterator[Any]:
+    """What stands under some names of lines, and in the lists under others."""
+    for line in lines:
+        yield from (line.get(name) for name in names)
+        for name in lists:
+            yield from line.get(name) or ()
 
 
 def _is_hex(value: Any) -> bool:

@@ -34,8 +34,7 @@ class Step:
 
 
 def _rows(table: Table, restoring: Restoring, lines: list[dict[str, Any]]) -> int:
-    for column, kind in table.refs.items():
-        restoring.look_up(kind, (line.get(column) for line in lines))
+    table.look_up(restoring, lines)
     made: list[tuple[Any, Any]] = []
     for line in lines:
         values = table.values(restoring, line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,14 @@ from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, Memo
 from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnReceipt
 from webapp.transfer.restoring.ids import Restoring
 from webapp.transfer.restoring.values import attributes, moment
-from webapp.transfer.sources import Refused
 
 PASSAGES = {"memory": "memory", "chunk": "chunk", "message": "message", "document": "part"}
+SNAPSHOT = {
+    "space_id": "space",
+    "only_conversation_id": "conversation",
+    "superseded_by_id": "memory",
+    "contradicts_id": "memory",
+}
 MOST_PDF = 15 * 1024**2
 
 Adapt = Callable[[Restoring, dict[str, Any], dict[str, Any]], bool]
@@ -29,7 +34,7 @@ class Table:
 
     `key` is the column that others refer to, `kind` what such references are called; `refs` are columns that refer to
     rows of other kinds; `later` those that are written when all lines are in. `adapt` completes the values of a row,
-    and says whether there is to be one.
+    and says whether there is to be one; `asks` names what it looks up besides, for all lines at once.
     """
 
     model: type[Base]
@@ -39,6 +44,17 @@ class Table:
     later: tuple[str, ...] = ()
     adapt: Adapt | None = None
     owned: bool = True
+    asks: Callable[[dict[str, Any]], Iterable[tuple[str, Any]]] | None = None
+
+    def look_up(self, restoring: Restoring, lines: list[dict[str, Any]]) -> None:
+        """Read the present ids of everything that lines refer to."""
+        wanted: dict[str, list[Any]] = {}
+        for line in lines:
+            pairs = [(kind, line.get(column)) for column, kind in self.refs.items()]
+            for kind, old in (*pairs, *(self.asks(line) if self.asks else ())):
+                wanted.setdefault(kind, []).append(old)
+        for kind, numbers in wanted.items():
+            restoring.look_up(kind, numbers)
 
     def values(self, restoring: Restoring, line: dict[str, Any]) -> dict[str, Any] | None:
         """The attributes of a row; None where what it belongs to did not come along. Raises ValueError."""
@@ -65,14 +81,15 @@ def _memory(restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) 
     return bool(values.get("content"))
 
 
+def _in_snapshot(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    fields = line["snapshot"]
+    yield from ((kind, fields.get(name)) for name, kind in SNAPSHOT.items())
+    yield from (("memory", old) for old in fields.get("settled_with") or ())
+
+
 def _revision(restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) -> bool:
     fields = dict(values["snapshot"])
-    for name, kind in (
-        ("space_id", "space"),
-        ("only_conversation_id", "conversation"),
-        ("superseded_by_id", "memory"),
-        ("contradicts_id", "memory"),
-    ):
+    for name, kind in SNAPSHOT.items():
         if fields.get(name) is not None:
             fields[name] = restoring.new(kind, fields[name])
     if fields.get("settled_with"):
@@ -112,9 +129,19 @@ def _report(restoring: Restoring, line: dict[str, Any], values: dict[str, Any]) 
     with restoring.upload.open(name) as file:
         pdf = file.read(MOST_PDF + 1)
     if len(pdf) > MOST_PDF or not pdf.startswith(b"%PDF-"):
-        raise Refused(f"“{name}” is no PDF")
+        raise ValueError(f"“{name}” is no PDF")
     values["pdf"] = pdf
     return True
+
+
+def _of_point(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from (("journey", line.get("journey_id")), ("point", line.get("point_id")))
+    yield from (("memory", old) for old in line.get("dismissed_memory_ids") or ())
+
+
+def _of_passage(line: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    if (kind := PASSAGES.get(line["kind"])) is not None:
+        yield kind, line["passage_id"]
 
 
 def _passage(restoring: Restoring, _line: dict[str, Any], values: dict[str, Any]) -> bool:
@@ -182,6 +209,7 @@ TABLES: dict[str, Table] = {
         "revision",
         {"memory_id": "memory", "change_set_id": "change_set"},
         adapt=_revision,
+        asks=_in_snapshot,
         owned=False,
     ),
     "point_memories.jsonl": Table(
@@ -190,6 +218,7 @@ TABLES: dict[str, Table] = {
         "point_memory",
         later=("journey_id", "point_id", "settled_conflicts"),
         adapt=_point_memory,
+        asks=_of_point,
     ),
     "point_evidence.jsonl": Table(
         PointEvidence,
@@ -205,6 +234,7 @@ TABLES: dict[str, Table] = {
         "",
         {"conversation_id": "conversation"},
         adapt=_guide,
+        asks=_of_point,
         owned=False,
     ),
     "reports.jsonl": Table(
@@ -215,7 +245,11 @@ TABLES: dict[str, Table] = {
         adapt=_report,
         owned=False,
     ),
-    "receipts.jsonl": Table(TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, owned=False),
-    "verdicts.jsonl": Table(PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage),
+    "receipts.jsonl": Table(
+        TurnReceipt, "receipt_id", "", {"message_id": "message"}, adapt=_passage, owned=False, asks=_of_passage
+    ),
+    "verdicts.jsonl": Table(
+        PassageVerdict, "verdict_id", "", {"message_id": "message"}, adapt=_passage, asks=_of_passage
+    ),
 }
 """By the file of an export. What is more than rows of one table is written elsewhere (places, talks, finish)."""

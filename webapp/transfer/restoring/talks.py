@@ -23,6 +23,7 @@ def conversations(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """Conversations, as they were; nothing of them is owed to a model. Raises ValueError."""
     restoring.look_up("space", (line.get("space_id") for line in lines))
     restoring.look_up("folder", (line.get("folder_id") for line in lines))
+    restoring.look_up("journey", (line.get("journey_id") for line in lines))
     for line in lines:
         row = Conversation(
             user_id=restoring.user_id,
@@ -129,6 +130,8 @@ def _files(restoring: Restoring, row: Conversation, lines: list[dict[str, Any]],
 
 def sources(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """What came from other programs before: importing that again finds it here."""
+    for kind in ("conversation", "space"):
+        restoring.look_up(kind, (line.get("target_id") for line in lines))
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
