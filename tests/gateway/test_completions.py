@@ -351,6 +351,32 @@ def test_a_picture_is_shown_to_the_model_and_stays_with_its_message(
         assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 1
 
 
+def test_several_pictures_are_all_shown(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    parts = [picture(photo(width, form="PNG")) for width in (300, 400, 500)]
+    question = [{"type": "text", "text": "What is in these?"}, *parts]
+    answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
+    assert answer.status_code == 200, answer.text
+    assert len(seen(chat_calls(model)[-1])) == 3
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 3
+
+
+def test_pictures_do_not_stay_where_no_turn_began(app: Flask, client: ApiClient) -> None:
+    body = {"messages": [{"role": "user", "content": [picture(photo(form="PNG")), {"type": "text", "text": "Well?"}]}]}
+    answer = client.post("/v1/chat/completions", json=body, headers={"X-Commonplace-Conversation": "999999"})
+    assert answer.status_code == 404
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0
+
+
+def test_one_that_is_no_picture_among_several_leaves_none(app: Flask, client: ApiClient) -> None:
+    question = [picture(photo(form="PNG")), picture(b"\x89PNG\r\n\x1a\nbroken")]
+    answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": question}]})
+    assert answer.status_code == 400
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 0
+
+
 def test_a_picture_that_is_none_is_refused(app: Flask, client: ApiClient) -> None:
     for data in (b"not an image", b"%PDF-1.4 and so on", b"\x89PNG\r\n\x1a\nbroken"):
         answer = client.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": [picture(data)]}]})

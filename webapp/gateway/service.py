@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import select
 from webapp.chat import service as chat
 from webapp.conversations.schemas import NewConversation
 from webapp.database import db
-from webapp.errors import Invalid, NotFound
+from webapp.errors import DomainError, Invalid, NotFound
 from webapp.files import service as files
 from webapp.gateway import threads
 from webapp.gateway.wire import Asked, fingerprint
@@ -80,25 +80,47 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     """
     require_room(user_id)
     # Before anything is held: to look at a picture takes a while.
-    pictures = [_kept(user_id, number, data) for number, data in enumerate(asked.pictures, 1)]
-    begun = _begin(user_id, asked, wish, dict.fromkeys(pictures, "whole"))
+    pictures = _take_in(user_id, asked.pictures)
+    try:
+        begun = _begin(user_id, asked, wish, dict.fromkeys(pictures, "whole"))
+    except DomainError:
+        db.session.rollback()
+        _drop(user_id, pictures)
+        db.session.commit()
+        raise
     if not begun.is_new:  # the same question once more: its pictures are with it
-        for file_id in pictures:
-            files.delete_file(user_id, file_id)
+        _drop(user_id, pictures)
     if begun.started is not None and not wish.conversation_id:
         mark = fingerprint(wish.seed, [*asked.history, ("user", asked.question)])
         threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
     return begun
 
 
-def _kept(user_id: int, number: int, data: bytes) -> int:
-    """The id of an image as a file of the user's. Raises Invalid for what is none."""
-    row = files.take_in(user_id, f"image-{number}", data)
-    if not row.is_picture:
-        files.delete_file(user_id, row.file_id)
+def _take_in(user_id: int, images: Iterable[bytes]) -> list[int]:
+    """The ids of images as files of the user's; each is committed, as taking in the next drops what is open.
+
+    Raises Invalid for what is none, and what `take_in` raises; none of them stays then.
+    """
+    taken: list[int] = []
+    try:
+        for number, data in enumerate(images, 1):
+            row = files.take_in(user_id, f"image-{number}", data)
+            taken.append(row.file_id)
+            problem = "" if row.is_picture else row.reason or "This is no image."
+            db.session.commit()
+            if problem:
+                raise Invalid.field("messages", problem)
+    except DomainError:
+        db.session.rollback()
+        _drop(user_id, taken)
         db.session.commit()
-        raise Invalid.field("messages", row.reason or "This is no image.")
-    return row.file_id
+        raise
+    return taken
+
+
+def _drop(user_id: int, taken: Iterable[int]) -> None:
+    for file_id in taken:
+        files.delete_file(user_id, file_id)
 
 
 def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) -> Begun:
