@@ -3,8 +3,8 @@
 const SHELL = `shell-${KEPT.version}`;
 
 self.addEventListener("install", (event) => {
-  const fresh = KEPT.shell.map((address) => new Request(address, { cache: "reload" }));
-  event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll(fresh)).then(() => self.skipWaiting()));
+  // The browser's own cache may give them: their addresses name the version, and the page is asked for anew each time.
+  event.waitUntil(caches.open(SHELL).then((cache) => cache.addAll(KEPT.shell)).then(() => self.skipWaiting()));
 });
 
 self.addEventListener("activate", (event) => {
