@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -9,8 +10,9 @@ from pydantic import BaseModel
 _CHECKED_ANYWAY = ("title", "default", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum")
 
 
+@cache
 def definition_of(name: str, arguments: type[BaseModel]) -> dict[str, Any]:
-    """The definition of a tool; its description is the first paragraph of the model's docstring."""
+    """The definition of a tool; its description is the model's docstring. Made once: nobody changes it."""
     schema = arguments.model_json_schema()
     properties = {field: _short(value) for field, value in schema["properties"].items()}
     parameters: dict[str, Any] = {"type": "object", "properties": properties}
