@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,8 +22,9 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site
 from tests.tools.test_web import HELLO, calls
 from webapp.chat import asking, turnlog
-from webapp.database import db
+from webapp.database import db, write_transaction
 from webapp.llm.offline.testing import ServerHandle
+from webapp.tools import servers
 from webapp.tools.mcp import client as mcp
 from webapp.tools.mcp import wire
 from webapp.tools.models import ToolGrant, ToolServer
@@ -275,6 +277,32 @@ def test_a_server_is_kept_in_the_browser(
     assert client.get("/api/tool-servers").json["servers"] == []
     refused = post_form(browser, "/settings/tools/servers", "/settings/tools", name="X", url="ftp://example.org")
     assert "must begin with http" in browser.get(refused.headers["Location"]).text
+
+
+def test_a_tool_allowed_twice_at_once_is_allowed_once(app: Flask, user: Person) -> None:
+    went_wrong: list[Exception] = []
+    with app.app_context():
+        db.session.add(row := ToolServer(user_id=user.user_id, name="Garden", url="http://garden.example", tools=[]))
+        db.session.commit()
+        server_id = row.server_id
+        db.session.rollback()
+
+        def allow() -> None:
+            with app.app_context():
+                try:
+                    with write_transaction():
+                        servers.grant(user.user_id, server_id, "write_note")
+                except Exception as error:
+                    went_wrong.append(error)
+
+        other = threading.Thread(target=allow)
+        with write_transaction():
+            servers.grant(user.user_id, server_id, "write_note")
+            other.start()
+            other.join(0.5)  # it has begun, and waits
+        other.join(10)
+        assert not went_wrong
+        assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 1
 
 
 def make_stranger(app: Flask) -> Person:

@@ -131,7 +131,8 @@ def grants_of(user_id: int) -> list[tuple[ToolGrant, str]]:
 
 def grant(user_id: int, server_id: int, tool: str) -> None:
     """Allow a tool for good. Raises NotFound for a server that is not there for this person."""
-    row = db.session.get(ToolServer, server_id)
+    # Held, so that a button pressed twice is one permission.
+    row = db.session.get(ToolServer, server_id, with_for_update=True)
     if row is None or row.user_id not in (None, user_id):
         raise NotFound("There is no such server.")
     mine = select(ToolGrant.grant_id).where(
