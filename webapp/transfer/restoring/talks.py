@@ -130,8 +130,8 @@ def _files(restoring: Restoring, row: Conversation, lines: list[dict[str, Any]],
 
 def sources(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
     """What came from other programs before: importing that again finds it here."""
-    for kind in ("conversation", "space"):
-        restoring.look_up(kind, (line.get("target_id") for line in lines))
+    for each in ("conversation", "space"):
+        restoring.look_up(each, (line.get("target_id") for line in lines))
     for line in lines:
         origin = str(line.get("origin") or "")[:120]
         kind = {"conversation": "conversation", "project": "space"}.get((origin.split(":") + [""])[1])
