@@ -6,6 +6,7 @@ import pytest
 
 from tests.memories.conversing import answers, memories_of, operation
 from tests.support.people import post_form
+from tests.support.queries import count_queries
 from tests.transfer.exports import chatgpt_conversation, zipped
 from tests.transfer.test_imports import _bring
 from webapp.database import db, now, write_transaction
@@ -224,6 +225,24 @@ def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
     run_jobs()
     assert "All of it was read." in browser.get(page).text
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
+
+
+def test_its_price_is_worked_out_before_it_begins_not_at_every_look(app, login, user, brought):
+    browser = login(user)
+    page = f"/imports/{brought}"
+    post_form(browser, f"{page}/learning/start", page=page)
+    with app.app_context(), count_queries() as statements:
+        assert "0 of 3 conversations read" in browser.get(f"{page}/learning").text
+    assert statements and not any("sum(" in statement for statement in statements)
+
+
+def test_there_is_nothing_to_look_at_before_the_import_is_taken_in_or_after_it_was_undone(app, login, user, brought):
+    with app.app_context(), write_transaction():
+        db.session.get(Import, brought).status = "ready"
+    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
+    with app.app_context(), write_transaction():
+        db.session.get(Import, brought).status = "undone"
+    assert login(user).get(f"/imports/{brought}/learning").status_code == 404
 
 
 def test_a_plan_becomes_proposals_and_nothing_else():

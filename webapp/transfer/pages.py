@@ -25,6 +25,7 @@ blueprint = Blueprint("transfer_pages", __name__)
 
 SHOWN = 20
 ITEMS = 50
+_BEGUN = ("running", *learning.OVER)
 COUNTED = N_(
     {
         "conversations imported": "conversations imported",
@@ -144,7 +145,10 @@ def start(import_id: int) -> ViewResult:
 def show_learning(import_id: int) -> ViewResult:
     """How far learning from an import is."""
     row = service.get_import(current_user_id(), import_id)
-    return render_template("transfer/_learning.html", row=row, **_learning(row))
+    shown = _learning(row)
+    if row.learn_status not in _BEGUN and shown["estimate"] is None:  # not taken in yet, undone, or a restore
+        raise NotFound("There is no such import.")
+    return render_template("transfer/_learning.html", row=row, **shown)
 
 
 @blueprint.post("/imports/<int:import_id>/learning/<wish>")
@@ -164,10 +168,12 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
 
 def _learning(row: Import) -> dict[str, Any]:
     """What the part about learning shows; nothing where there is nothing to learn from."""
-    found = None
-    if row.status in ("done", "cancelled") and not (row.options or {}).get("restore"):
-        found = learning.estimate(row.user_id, row.import_id)
-    return {"learnable": found is not None and bool(found.conversations), "estimate": found}
+    if row.status not in ("done", "cancelled") or (row.options or {}).get("restore"):
+        return {"learnable": False, "estimate": None}
+    if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
+        return {"learnable": True, "estimate": None}
+    found = learning.estimate(row.user_id, row.import_id)
+    return {"learnable": bool(found.conversations), "estimate": found}
 
 
 @blueprint.post("/imports/<int:import_id>/cancel")
