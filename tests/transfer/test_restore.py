@@ -548,6 +548,22 @@ def test_an_account_that_holds_something_is_never_written_over(app, client, api,
     assert "conversations restored" not in counts
 
 
+def test_two_are_not_restored_into_one_account_at_once(app, client, api, make_user, user, run_jobs):
+    with app.app_context():
+        furnish(user.user_id, [["One", "Two"]], ["Tea"])
+        data = exported(user.user_id)
+    other = api(make_user())
+    places = []
+    for _ in range(2):
+        made = other.post(
+            "/api/imports", data={"file": (io.BytesIO(data), "a.zip")}, content_type="multipart/form-data"
+        )
+        places.append(f"/api/imports/{made.get_json()['import_id']}")
+    run_jobs()
+    assert other.post(f"{places[0]}/start", json={"restore": True}).status_code == 202
+    assert other.post(f"{places[1]}/start", json={"restore": True}).status_code == 409
+
+
 @pytest.mark.parametrize(
     ("name", "change", "reason"),
     [

@@ -33,12 +33,14 @@ SINCE = 2
 
 
 def is_possible(user_id: int) -> bool:
-    """Whether an account is empty enough to be given another's conversations and memories as they are."""
+    """Whether an account is empty enough to be given another's conversations and memories as they are, and nothing is
+    on its way into it."""
     said = select(Conversation.conversation_id).where(
         Conversation.user_id == user_id, Conversation.deleted_at.is_(None), Conversation.is_temporary.is_(False)
     )
     known = select(Memory.memory_id).where(Memory.user_id == user_id)
-    return db.session.scalar(said.limit(1)) is None and db.session.scalar(known.limit(1)) is None
+    comes_in = select(Import.import_id).where(Import.user_id == user_id, Import.status == "running")
+    return all(db.session.scalar(query.limit(1)) is None for query in (said, known, comes_in))
 
 
 def counts(upload: Upload) -> dict[str, Any] | None:
