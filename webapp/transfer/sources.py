@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -49,7 +50,7 @@ class Upload:
         """Whether the file is a ZIP."""
         return self._archive is not None
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The members, without folders and what file systems add."""
         if self._archive is None:
