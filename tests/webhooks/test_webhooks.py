@@ -211,6 +211,17 @@ def test_failures_are_tried_again_in_order_and_end_it(
     assert (again["is_active"], again["disabled_reason"]) == (True, None)
 
 
+def test_more_than_one_run_tells_is_told_by_the_next(
+    app: Flask, client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]
+) -> None:
+    hook(client, receiver.url, kinds=["memory.changed"])
+    for number in range(delivering.AT_ONCE + 2):
+        client.post("/api/memories", json={"memory_type": "fact", "content": f"Lived at number {number}"})
+    run_jobs()
+    assert len(receiver.got) == delivering.AT_ONCE + 2
+    assert {status for _, status, _ in deliveries(app)} == {"delivered"}
+
+
 def test_one_that_is_gone_is_asked_no_more(client: ApiClient, receiver: Receiver, run_jobs: Callable[..., Any]) -> None:
     hook(client, receiver.url, kinds=["memory.changed"])
     receiver.status = 410
