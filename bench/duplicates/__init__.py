@@ -3,7 +3,8 @@
 `python -m bench duplicates [--embedder multilingual]` embeds `pairs.tsv` (same or not, language, two statements) with
 the product's embedder and prints, threshold by threshold, how many of the same the product would merge and how many
 others it would merge wrongly, by its rule (`engine.likeness.compare`) and by the vectors alone; then the pairs that it
-gets wrong at its own threshold, and what is left to the nightly look.
+gets wrong at its own threshold, and what is left to the nightly look. The threshold and the rule were made on these
+very pairs: that they hold here says little about pairs nobody has seen.
 """
 
 from __future__ import annotations

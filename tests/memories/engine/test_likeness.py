@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.memories.engine.likeness import Likeness, compare, cosine, is_negative
+from webapp.memories.engine.policy import SAME_AT
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,21 @@ from webapp.memories.engine.likeness import Likeness, compare, cosine, is_negati
 def test_vectors_are_not_believed_blindly(left, right, similarity, expected):
     assert compare(left, right, similarity, same_at=0.93, opposed_at=0.85) is expected
     assert compare(right, left, similarity, same_at=0.93, opposed_at=0.85) is expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "similarity"),
+    [
+        ("The user has a peanut allergy", "The user's daughter has a peanut allergy", 0.898),
+        ("The user works as a nurse", "The user used to work as a nurse", 0.922),
+        ("The user eats meat", "The user rarely eats meat", 0.889),
+        ("Has a sister", "Has a younger sister", 0.893),
+    ],
+)
+def test_a_word_more_is_another_statement_at_the_products_threshold(left, right, similarity):
+    assert compare(left, right, similarity, SAME_AT, 0.85) is Likeness.DIFFERENT
+    assert compare(right, left, similarity, SAME_AT, 0.85) is Likeness.DIFFERENT
+    assert compare("Lives in Porto", "Resides in Porto", 0.879, SAME_AT, 0.85) is Likeness.SAME
 
 
 @pytest.mark.parametrize("statement", ["I don't eat it", "I don’t eat it", "never again", "je ne mange pas", "не ем"])

@@ -30,6 +30,10 @@ _ALIKE = (
 _SYNONYMS = {word: group.split()[0] for group in _ALIKE for word in group.split()}
 
 
+MORE_SAME_AT = 0.93
+"""Cosine below which a telling word more makes another statement."""
+
+
 class Likeness(StrEnum):
     """How one statement stands to another."""
 
@@ -58,6 +62,8 @@ def compare(left: str, right: str, similarity: float, same_at: float, opposed_at
         return Likeness.OPPOSED if similarity >= opposed_at else Likeness.DIFFERENT
     if similarity < same_at or swaps_a_word(left, right):
         return Likeness.DIFFERENT
+    if similarity < MORE_SAME_AT and _terms(left) != _terms(right):
+        return Likeness.DIFFERENT  # a daughter's allergy is not the user's, and who rarely eats meat is told apart
     return Likeness.SAME
 
 
