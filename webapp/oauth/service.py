@@ -91,7 +91,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
 
 
 def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
-    """Tokens for a code; an earlier consent for the same program ends. Raises Conflict for too many programs."""
+    """Tokens for a code; an earlier consent stays, for one on another device. Raises Conflict for too many programs."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
         raise Conflict(f"There are {MAX_GRANTS} connected programs already.")
     fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=[scope_named(code.scope)])
