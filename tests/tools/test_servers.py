@@ -15,14 +15,17 @@ from redis.exceptions import RedisError
 from tests.chat.helpers import message, wait_for_end
 from tests.chat.test_stream import begin
 from tests.memories.learning.test_tools import chats
-from tests.support.people import ApiClient, Person, make_person, post_form
+from tests.support.people import ApiClient, Person, api_client, browser_client, make_person, post_form
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site
 from tests.tools.test_web import HELLO, calls
+from webapp import create_app
 from webapp.chat import asking, turnlog
+from webapp.config import Settings
 from webapp.database import db, write_transaction
+from webapp.extensions import limiter
 from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import servers
 from webapp.tools.mcp import client as mcp
@@ -303,6 +306,21 @@ def test_a_tool_allowed_twice_at_once_is_allowed_once(app: Flask, user: Person) 
         other.join(10)
         assert not went_wrong
         assert db.session.scalar(db.select(db.func.count()).select_from(ToolGrant)) == 1
+
+
+def test_servers_are_not_tried_without_end(settings: Settings, user: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each try holds a thread for as long as the server takes: by the page no oftener than by the API."""
+    monkeypatch.setattr(limiter, "enabled", False)  # put back as it was, which is off for all other tests
+    limited = create_app(settings.model_copy(update={"rate_limits": True}))
+    client, browser = api_client(limited, user), browser_client(limited, user)
+    tries = [client.post("/api/tool-servers/77/test").status_code for _ in range(31)]
+    assert tries == [404] * 30 + [429]
+    assert post_form(browser, "/settings/tools/servers/77/test").status_code == 429
+    given = {"name": "Garden", "url": "https://garden.example/mcp", "token": ""}
+    assert post_form(browser, "/settings/tools/servers", "/settings/tools", **given).status_code == 429
+    assert client.get("/api/tool-servers").json["servers"] == []
+    with limited.app_context():
+        db.engine.dispose()
 
 
 def make_stranger(app: Flask) -> Person:

@@ -23,7 +23,7 @@ from webapp.tools.schemas import (
 )
 from webapp.tools.server_pages import is_admin
 from webapp.tools.toolset import ToolFailed
-from webapp.tools.trying import try_server
+from webapp.tools.trying import limit_tries, try_server
 from webapp.tools.web import service as web
 from webapp.web import api_blueprint
 
@@ -112,7 +112,7 @@ def delete_tool_server(path: ToolServerPath) -> tuple[str, int]:
 
 @blueprint.post("/tool-servers/<int:server_id>/test", responses={200: ToolServerOut})
 @signed_in
-@limiter.limit("30 per minute")
+@limit_tries
 def try_tool_server(path: ToolServerPath) -> dict[str, Any]:
     """Ask a server which tools it has."""
     return ToolServerOut.of(try_server(_row(path))).model_dump(mode="json")

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.database import db
-from webapp.errors import Conflict, Forbidden, Invalid
+from webapp.errors import Conflict, Invalid
 from webapp.forms import sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
@@ -17,7 +17,7 @@ from webapp.problems import field_errors
 from webapp.tools import servers
 from webapp.tools.models import ToolServer
 from webapp.tools.schemas import NewToolServer, ToolServerChanges
-from webapp.tools.trying import try_server
+from webapp.tools.trying import limit_tries, try_server
 from webapp.web import ViewResult
 
 blueprint = Blueprint("tool_servers", __name__, url_prefix="/settings/tools/servers")
@@ -39,6 +39,7 @@ def _servers() -> dict[str, Any]:
 
 @blueprint.post("")
 @signed_in
+@limit_tries
 def create() -> ViewResult:
     """Add a server, and ask it at once which tools it has."""
     given = {name: request.form.get(name, "").strip() for name in ("name", "url", "token")}
@@ -91,6 +92,7 @@ def change(server_id: int) -> ViewResult:
 
 @blueprint.post("/<int:server_id>/test")
 @signed_in
+@limit_tries
 def test(server_id: int) -> ViewResult:
     """Ask a server which tools it has."""
     try_server(_row(server_id))
@@ -123,7 +125,7 @@ def _row(server_id: int) -> ToolServer:
     return servers.get_server(current_user_id(), server_id, is_admin=is_admin())
 
 
-def _wrong(error: ValidationError | Invalid | Conflict | Forbidden) -> str:
+def _wrong(error: ValidationError | Invalid | Conflict) -> str:
     if isinstance(error, ValidationError):
         error = Invalid("", errors=field_errors(error))
     if isinstance(error, Invalid):

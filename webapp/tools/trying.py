@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+from webapp.accounts.auth import current_user_id
 from webapp.database import db, get_or_raise
+from webapp.extensions import limiter
 from webapp.tools import servers
 from webapp.tools.mcp import client
 from webapp.tools.models import ToolServer
 from webapp.tools.toolset import ToolFailed
+
+# A server that says nothing holds a thread for a while.
+limit_tries = limiter.shared_limit("30 per minute", scope="tool_servers", key_func=lambda: f"user:{current_user_id()}")
 
 
 def try_server(row: ToolServer) -> ToolServer:
