@@ -95,11 +95,8 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
         tab = Tab(context.new_page(), live_server)
         tabs.append(tab)
         if person is not None and beside is None:
-            page = tab.go("/login")
-            page.get_by_label("E-mail address").fill(person.email)
-            page.get_by_label("Password").fill(person.password)
-            page.get_by_role("button", name="Sign in", exact=True).click()
-            expect(page.get_by_label("Message", exact=True)).to_be_visible()
+            sign_in(tab.go("/login"), person)
+            expect(tab.page.get_by_label("Message", exact=True)).to_be_visible()
         return tab
 
     yield open_one
@@ -113,6 +110,22 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
 def tab(open_tab: Callable[..., Tab], user: Person) -> Tab:
     """A desktop tab of `user`."""
     return open_tab(user)
+
+
+def sign_in(page: Page, person: Person) -> None:
+    """Fill in the sign-in form that is shown, and send it."""
+    page.get_by_label("E-mail address").fill(person.email)
+    page.get_by_label("Password").fill(person.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+
+
+def until(page: Page, holds: Callable[[], bool], what: str) -> None:
+    """Look again and again, with the page going on meanwhile, until something holds that no locator can wait for."""
+    for _ in range(300):
+        if holds():
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never {what}")
 
 
 def send(page: Page, words: str) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings, until
 
 SLOW = {"first_delay": 0.05, "token_delay": 0.05}
 
@@ -123,10 +123,8 @@ def test_a_temporary_conversation_is_gone_when_left_and_survives_a_reload(tab, m
         expect(replies(page)).to_have_count(1)
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
-    for _ in range(100):
-        if page.request.get(address).status == 404:  # the word that it was left is on its way
-            break
-        page.wait_for_timeout(100)
+    # The word that it was left is on its way.
+    until(page, lambda: page.request.get(address).status == 404, "gone")
     page.goto(address)
     expect(page.get_by_role("heading", name="This page does not exist")).to_be_visible()
     tab.forgive()
@@ -140,11 +138,7 @@ def test_a_temporary_conversation_left_for_another_page_is_gone(tab, model):
     expect(replies(page)).to_have_count(1)
     address = page.url
     tab.go("/settings")
-    for _ in range(100):
-        if page.request.get(address).status == 404:
-            break
-        page.wait_for_timeout(100)
-    assert page.request.get(address).status == 404
+    until(page, lambda: page.request.get(address).status == 404, "gone")
     tab.forgive()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings, sign_in, until
 
 KEPT = """async () => {
   const names = (await caches.keys()).filter((name) => name.startsWith("read-"));
@@ -18,28 +18,26 @@ KEPT = """async () => {
 }"""
 
 
-def _until(page, true):
-    """Waits until an expression holds; not in the page, whose policy allows no strings as scripts."""
-    for _ in range(300):
-        if page.evaluate(true):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"never {true}")
-
-
 def _ready(page):
     page.wait_for_load_state("load")  # then the scripts of the page have run
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-    _until(page, "navigator.serviceWorker.controller !== null")
+    # Not by wait_for_function: the page's policy allows no strings as scripts.
+    until(page, lambda: page.evaluate("navigator.serviceWorker.controller !== null"), "looked after by the worker")
 
 
 def _kept(page, count):
-    for _ in range(100):
-        found = page.evaluate(KEPT)
-        if len(found) == count:
-            return found
-        page.wait_for_timeout(100)
-    raise AssertionError(f"{len(found)} kept, not {count}")
+    until(page, lambda: len(page.evaluate(KEPT)) == count, f"{count} kept")
+    return page.evaluate(KEPT)
+
+
+def _read(tab):
+    """Hold a conversation that is then kept; its page."""
+    page = tab.page
+    _ready(page)
+    send(page, "A quiet matter")
+    expect(replies(page)).to_have_count(1)
+    _kept(page, 1)
+    return page
 
 
 @pytest.mark.parametrize("colour", ["light", "dark"])
@@ -80,11 +78,7 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
 def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
     model.script(reply="Between you and me.")
     tab = open_tab(user, worker=True)
-    page = tab.page
-    _ready(page)
-    send(page, "A quiet matter")
-    expect(replies(page)).to_have_count(1)
-    _kept(page, 1)
+    page = _read(tab)
     address = page.url
     page.locator("summary.account").click()
     page.get_by_role("button", name="Sign out").click()
@@ -98,9 +92,7 @@ def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
     page.context.set_offline(False)
     other = make_user()
     tab.go("/login")
-    page.get_by_label("E-mail address").fill(other.email)
-    page.get_by_label("Password").fill(other.password)
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(page, other)
     expect(page.get_by_label("Message", exact=True)).to_be_visible()
     assert page.evaluate(KEPT) == []
 
@@ -108,11 +100,7 @@ def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
 def test_closing_the_account_leaves_nothing(open_tab, user, model):
     model.script(reply="Between you and me.")
     tab = open_tab(user, worker=True)
-    page = tab.page
-    _ready(page)
-    send(page, "A quiet matter")
-    expect(replies(page)).to_have_count(1)
-    _kept(page, 1)
+    page = _read(tab)
     tab.go("/settings/delete")
     page.get_by_label("Password").fill(user.password)
     page.get_by_role("button", name="Delete my account").click()
@@ -123,11 +111,7 @@ def test_closing_the_account_leaves_nothing(open_tab, user, model):
 def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model):
     model.script(reply="Yes.")
     tab = open_tab(user, worker=True)
-    page = tab.page
-    _ready(page)
-    send(page, "Hello")
-    expect(replies(page)).to_have_count(1)
-    _kept(page, 1)
+    page = _read(tab)
     page.context.clear_cookies()
     tab.go("/settings")
     expect(page.get_by_label("E-mail address")).to_be_visible()
@@ -137,11 +121,7 @@ def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, mo
 def test_temporary_and_deleted_conversations_are_not_kept(open_tab, user, model):
     model.script(reply="Yes.")
     tab = open_tab(user, worker=True)
-    page = tab.page
-    _ready(page)
-    send(page, "Knee exercises")
-    expect(replies(page)).to_have_count(1)
-    _kept(page, 1)
+    page = _read(tab)
     page.get_by_label("Conversation menu").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     _kept(page, 0)
@@ -175,5 +155,5 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
         "Object.defineProperty(document, 'hidden', {get: () => true, configurable: true});"
         "document.dispatchEvent(new Event('visibilitychange'))"
     )
-    _until(page, "told.length === 1")
+    until(page, lambda: page.evaluate("told.length === 1"), "told")
     assert page.evaluate("told[0][1]") == "The reply is done."

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, CDPSession, Page, expect
 from tests.support.live import LiveServer
 from tests.support.people import Person
 
-from .conftest import DESKTOP, Tab, serious_findings
+from .conftest import DESKTOP, Tab, serious_findings, sign_in
 
 DEVICE = {
     "protocol": "ctap2",
@@ -39,9 +39,7 @@ def test_a_passkey_from_settings_to_signing_in(
     page = tab.page
     devices, device = authenticator(page.context, page)
     page.goto(at(live_server, "/login"))
-    page.get_by_label("E-mail address").fill(user.email)
-    page.get_by_label("Password").fill(user.password)
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(page, user)
     page.wait_for_url(at(live_server, "/"))
 
     page.goto(at(live_server, "/settings/passkeys"))
@@ -74,7 +72,5 @@ def test_a_device_that_declines_says_so_and_the_password_still_works(
     page.get_by_role("button", name="Sign in with a passkey").click()
     expect(page.get_by_role("alert")).to_contain_text("No passkey was used", timeout=20_000)
     tab.forgive()
-    page.get_by_label("E-mail address").fill(user.email)
-    page.get_by_label("Password").fill(user.password)
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(page, user)
     page.wait_for_url(at(live_server, "/"))

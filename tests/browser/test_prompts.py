@@ -11,7 +11,7 @@ from webapp.digests import service
 from webapp.digests.schemas import ConversationMemoryData
 from webapp.prompts import service as prompts
 
-from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings
+from .conftest import DESKTOP, PHONE, scrolls_sideways, serious_findings, sign_in
 
 DIGEST = ConversationMemoryData(
     main_topics=["Photosynthesis", "Light in winter"],
@@ -85,9 +85,7 @@ def test_the_digest_in_the_header(open_tab, planted):
 def test_without_scripts(open_tab, planted, model):
     admin, conversation_id, _ = planted
     page = open_tab(scripts=False).go("/login")
-    page.get_by_label("E-mail address").fill(admin.email)
-    page.get_by_label("Password").fill(admin.password)
-    page.get_by_role("button", name="Sign in", exact=True).click()
+    sign_in(page, admin)
     site = "/".join(page.url.split("/")[:3])
     page.goto(f"{site}/c/{conversation_id}")
     page.get_by_label("Digest of this conversation").click()
