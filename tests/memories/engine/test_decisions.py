@@ -386,6 +386,42 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
     assert [outcome.became for outcome in more.outcomes] == [Became.ADDED], "other words are other evidence"
 
 
+HOME = "identity/location"
+
+
+@pytest.mark.parametrize("note", ["Lives in Lisbon", "The user lives in Lisbon", "Lives in Lisbon with two cats"])
+def test_a_note_of_the_same_words_gets_the_key_of_the_fact(note):
+    words = "I live in Lisbon with two cats"
+    state = State(say(words, "I live in Porto now"))
+    noted = after(state, decide([op("add", 1, words, content=note)], state, origin="tool"))
+    read = op("add", 1, words, "Lives in Lisbon", fact_key=HOME, fact_value="Lisbon")
+    once = after(noted, decide([read], noted))
+    assert [(memory.content, memory.slot) for memory in once.memories if memory.is_open] == [(note, HOME)]
+    assert decide([read], once).effects == ()
+    moved = after(once, decide([op("add", 2, "I live in Porto now", fact_key=HOME, fact_value="Porto")], once))
+    assert [memory.fact_value for memory in current(moved)] == ["Porto"], "the note does not outlive the move"
+
+
+def test_what_was_noted_beside_another_home_goes_the_way_of_its_fact():
+    words = "We moved to Faro last week"
+    known_home = stored(7, "Lives in Porto", fact_key=HOME, fact_value="Porto", confidence=1.0)
+    for confidence, became in ((0.9, ["Faro"]), (0.7, ["Porto"]), (0.5, ["Porto"])):
+        state = State(say(words), (known_home,))
+        noted = after(state, decide([op("add", 1, words, content="Moved to Faro")], state, origin="tool"))
+        read = op("add", 1, words, "Lives in Faro", fact_key=HOME, fact_value="Faro", confidence=confidence)
+        done = after(noted, decide([read], noted))
+        assert [memory.fact_value for memory in current(done)] == became
+        assert decide([read], done).effects == ()
+
+
+def test_a_note_of_something_else_in_the_same_words_stays():
+    words = "I live and work in Leeds"
+    state = State(say(words))
+    noted = after(state, decide([op("add", 1, words, content="Works in Leeds")], state, origin="tool"))
+    done = after(noted, decide([op("add", 1, words, "Lives in Leeds", fact_key=HOME, fact_value="Leeds")], noted))
+    assert {memory.content for memory in current(done)} == {"Works in Leeds", "Lives in Leeds"}
+
+
 # Properties --------------------------------------------------------------------------------------------------------
 
 
@@ -420,9 +456,11 @@ def test_the_order_of_operations_decides_nothing(state, batch, random):
 def test_every_effect_rests_on_the_users_words(state, batch):
     plan = decide(batch, state)
     by_id = {message.message_id: message for message in state.messages}
+    resting = {memory.ref for memory in state.memories if memory.evidence}
     for effect in plan.effects:
         if isinstance(effect, Insert | AddEvidence | Revise):
-            assert effect.evidence
+            assert effect.evidence or effect.ref in resting
+            resting.add(effect.ref)
         for item in getattr(effect, "evidence", ()):
             message = by_id[item.message_id]
             assert message.role == "user" and message.content[item.start : item.end] == item.quote

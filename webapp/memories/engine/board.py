@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ from webapp.memories.engine.state import (
     apply_effect,
 )
 from webapp.text.canonical import canonical_statement
+from webapp.text.words import stems, words
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,19 @@ class Board:
     def revise(self, memory: KnownMemory, draft: Draft, claim: Claim) -> None:
         """Reword a memory."""
         self._apply(Revise(memory.ref, draft, (claim.evidence,), claim.embedding))
+
+    def give_key(self, memory: KnownMemory, claim: Claim) -> None:
+        """File a memory under the key of a claim that says the same; whichever says more keeps its words."""
+        more = set(stems(words(memory.content))) >= set(stems(words(claim.draft.content)))
+        draft = replace(
+            claim.draft,
+            content=memory.content if more else claim.draft.content,
+            confidence=max(memory.confidence, claim.draft.confidence),
+            importance=max(memory.importance, claim.draft.importance),
+        )
+        embedding = memory.embedding if more else claim.embedding
+        evidence = () if memory.rests_on(claim.evidence) else (claim.evidence,)
+        self._apply(Revise(memory.ref, draft, evidence, embedding))
 
     def supersede(self, memory: KnownMemory, successor: KnownMemory, claim: Claim) -> None:
         """Close a memory in favour of one that exists."""

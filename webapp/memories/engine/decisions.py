@@ -24,6 +24,7 @@ from webapp.memories.engine.weighing import (
     may_contradict,
     may_leave_review,
     near,
+    noted_as,
     overruled,
     stale_proposals,
     standing_of,
@@ -90,23 +91,27 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
     history = board.in_slot(slot or "")
     if any(is_known(memory, claim) for memory in history):
         return Refusal.KNOWN
+    notes = noted_as(claim, board)
     current = next((memory for memory in history if memory.is_current), None)
     same = next((memory for memory in history if memory.is_open and memory.value == value), None)
-    if same is not None and is_more_than(claim, same):
+    if same is not None and not notes and is_more_than(claim, same):
         # The same value never swallows another statement: "physiotherapist in Leeds" is more than "lives in Leeds".
         return _weigh_statement(without_key(claim), board, policy)
+    if same is not None:
+        for note in notes:
+            board.supersede(note, same, claim)
     if current is not None and same is current:
         board.add_evidence(current, claim)
         return None
     if current is not None:
-        return _contest(claim, current, same, board, policy)
+        return _contest(claim, current, same, board, policy, notes if same is None else ())
     if same is not None:
         board.add_evidence(same, claim, clears_review=may_leave_review(same, claim, policy))
         return None
     said_at = claim.evidence.said_at
     if any(memory.value == value and memory.valid_to and memory.valid_to > said_at for memory in history):
         return Refusal.OLDER  # it ended after this was said
-    twin = board.saying(claim.draft.content)
+    twin = notes[0] if notes else board.saying(claim.draft.content)
     if twin is not None and twin.slot != slot:
         return _adopt_twin(claim, twin, board, policy)
     usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
@@ -115,9 +120,17 @@ def _weigh_fact(claim: Claim, board: Board, policy: Policy) -> Refusal | None:
 
 
 def _contest(
-    claim: Claim, current: KnownMemory, same: KnownMemory | None, board: Board, policy: Policy
+    claim: Claim,
+    current: KnownMemory,
+    same: KnownMemory | None,
+    board: Board,
+    policy: Policy,
+    notes: Sequence[KnownMemory] = (),
 ) -> Refusal | None:
-    """Another value for a fact that is known: the person's later word wins if it is sure enough, and it shows."""
+    """Another value for a fact that is known: the person's later word wins if it is sure enough, and it shows.
+
+    What was noted of the same words without the key (`notes`) goes with it, whatever becomes of it.
+    """
     standing = standing_of(claim, current, policy)
     if same is not None and same.needs_review and not same.is_archived:
         # It may have waited beside a value that was replaced since: what it disputes is the fact, not that value.
@@ -131,27 +144,27 @@ def _contest(
     if standing is Standing.YIELDS:
         heard = overruled(claim, current, board)
         if heard is None:
-            board.insert(claim, overruled_by=current.ref)
+            board.insert(claim, overruled_by=current.ref, replaces=notes)
         else:
             board.add_evidence(heard, claim)
     elif standing is Standing.WAITS:
-        board.insert(claim, needs_review=True, contradicts=current.ref)
+        board.insert(claim, needs_review=True, contradicts=current.ref, replaces=notes)
     else:
         slot = claim.draft.slot
         stale = stale_proposals(board.in_slot(slot), claim, policy) if slot else []
-        board.insert(claim, replaces=[current, *stale])
+        board.insert(claim, replaces=[current, *stale, *notes])
     return None
 
 
 def _adopt_twin(claim: Claim, twin: KnownMemory, board: Board, policy: Policy) -> Refusal | None:
-    """A keyed fact whose very statement is stored without that key: not twice, so one takes the other's place."""
-    if twin.rests_on(claim.evidence):
-        return Refusal.KNOWN
-    usable = policy.is_usable(claim.draft.confidence)
-    if twin.slot or twin.is_protected or not usable or is_older(claim.evidence.moment, twin):
+    """A keyed fact that is stored without that key, in its very words or as a note of the same: it gets the key."""
+    usable = policy.is_usable(claim.draft.confidence) and not claim.is_doubtful
+    if twin.slot or twin.is_protected or not twin.is_current or not usable or is_older(claim.evidence.moment, twin):
+        if twin.rests_on(claim.evidence):
+            return Refusal.KNOWN
         board.add_evidence(twin, claim)
-    else:
-        board.insert(claim, replaces=[twin])
+        return None
+    board.give_key(twin, claim)
     return None
 
 

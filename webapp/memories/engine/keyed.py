@@ -63,7 +63,7 @@ _CUE_WORDS = {
     "health/diet": r"vega veget veggie pesc eat diet kosher halal gluten lactos dairy keto meat food coeliac celiac "
     r"cook ess\b esse ernähr isst fleisch mang régime viande com[eo] dieta carne alimentación eet dieet vlees не\s+ем",
 }
-_CUES = {key: re.compile(rf"(?<!\w)(?:{'|'.join(cues.split())})", re.IGNORECASE) for key, cues in _CUE_WORDS.items()}
+CUES = {key: re.compile(rf"(?<!\w)(?:{'|'.join(cues.split())})", re.IGNORECASE) for key, cues in _CUE_WORDS.items()}
 _HOME = re.compile(
     r"(?:(?<!\w)(?:i|we)\s+(?:now\s+|currently\s+)?live\s+in|i['’]?m\s+(?:now\s+)?(?:living|based)\s+in|"
     r"home\s+is(?:\s+now)?|"
@@ -88,7 +88,7 @@ def key_holds(key: str, value: str | None, quote: str) -> bool:
         return False
     if not key.startswith(_PERSONAL):
         return True
-    cue = _CUES.get(key)
+    cue = CUES.get(key)
     if cue is not None and LATIN_OR_CYRILLIC.search(quote) and not cue.search(quote):
         return False
     if about_somebody_close(quote, value):

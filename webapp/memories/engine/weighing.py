@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from webapp.memories.engine.admission import Claim
 from webapp.memories.engine.board import Board
+from webapp.memories.engine.keyed import CUES, key_holds
 from webapp.memories.engine.likeness import (
     Likeness,
     compare,
@@ -17,7 +18,7 @@ from webapp.memories.engine.likeness import (
     particulars_of,
 )
 from webapp.memories.engine.policy import Policy, Standing, is_older
-from webapp.memories.engine.soundness import says_more, telling
+from webapp.memories.engine.soundness import says_more, telling, value_stands
 from webapp.memories.engine.state import KnownMemory
 from webapp.text.words import stems, words
 
@@ -100,6 +101,28 @@ def was_noted(memory: KnownMemory, claim: Claim) -> bool:
     one quote is not kept twice, by the tool and by what reads the turn afterwards."""
     shares = bool(set(telling(memory.content)) & set(telling(claim.draft.content)))
     return memory.origin == "tool" and claim.draft.origin != "tool" and shares and memory.rests_on(claim.evidence)
+
+
+def noted_as(claim: Claim, board: Board) -> list[KnownMemory]:
+    """The memories without a key that were made of the same words and say the fact that a keyed claim files: one quote
+    is not kept twice, whichever of the two came first. They hold its value, and say no more, or say it as one does."""
+    key, value = claim.draft.slot, claim.draft.fact_value
+    if key is None or not value:
+        return []
+    said = set(stems(words(f"{claim.draft.content} {value}")))
+    return list(
+        board.find_all(
+            lambda m: (
+                m.is_current
+                and not m.slot
+                and not m.is_protected
+                and m.rests_on(claim.evidence)
+                and value_stands(value, m.content)
+                and is_negative(m.content) == is_negative(claim.draft.content)
+                and (set(stems(words(m.content))) <= said or (key in CUES and key_holds(key, value, m.content)))
+            )
+        )
+    )
 
 
 def _spaced(text: str) -> str:
