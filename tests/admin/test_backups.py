@@ -17,7 +17,8 @@ from sqlalchemy import create_engine, text
 from tests.support.people import ApiClient, Person
 from tests.support.servers import Servers
 from webapp import create_app
-from webapp.admin.backups import making
+from webapp.accounts.site import has_users
+from webapp.admin.backups import making, restoring
 from webapp.admin.backups.archive import BackupError, open_archive, read_table
 from webapp.admin.backups.making import check_backup, make_backup
 from webapp.admin.backups.restoring import restore
@@ -221,6 +222,25 @@ def test_a_damaged_or_foreign_file_is_refused(filled: Flask, tmp_path: Path) -> 
     rewrite(whole, fewer, '"users": 1', '"users": 2')
     with pytest.raises(BackupError, match="Rows of users are missing"):
         check_backup(fewer)
+
+
+def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun_again(
+    filled: Flask, elsewhere: Callable[..., Flask], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled.app_context():
+        make_backup(tmp_path / "a.zip")
+    with elsewhere("sqlite").app_context():
+        with monkeypatch.context() as broken:
+
+            def full(_path: Path, _data: bytes) -> None:
+                raise OSError("No space left on device")
+
+            broken.setattr(restoring, "_write", full)
+            with pytest.raises(OSError, match="No space"):
+                restore(tmp_path / "a.zip")
+        assert not has_users()
+        restore(tmp_path / "a.zip")
+        assert has_users()
 
 
 def test_nothing_half_made_is_left(filled: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

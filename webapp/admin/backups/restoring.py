@@ -23,20 +23,23 @@ from webapp.readiness import current_revision, known_revisions, newest_revision
 def restore(path: Path) -> Manifest:
     """Fill the database and VAR_DIR from a backup, of this version or an older one. Raises BackupError.
 
-    All rows come in one transaction: a restore that breaks off leaves no account and can be begun again.
+    Files come first and all rows after them in one transaction: a restore that breaks off leaves no account and can be
+    begun again.
     """
     with open_archive(path) as archive:
         manifest = read_manifest(archive)
         _prepare(manifest)
         expect_writes(True)
         try:
+            _restore_files(archive)
+            # Before the rows, for MySQL commits at each ALTER TABLE. Rows keep their ids, all of them smaller.
+            with db.engine.begin() as connection:
+                _check_tables(connection, manifest)
+                _set_next_ids(connection, manifest.next_ids)
             with db.engine.begin() as connection:
                 _fill(connection, archive, manifest)
-            with db.engine.begin() as connection:
-                _set_next_ids(connection, manifest.next_ids)
         finally:
             expect_writes(False)
-        _restore_files(archive)
     if manifest.revision != newest_revision():
         upgrade()
     return manifest
@@ -61,13 +64,16 @@ def _prepare(manifest: Manifest) -> None:
         raise BackupError("The backup is of an older version: restore it into a database without any table.")
 
 
+def _check_tables(connection: Connection, manifest: Manifest) -> None:
+    there = set(inspect(connection).get_table_names())
+    if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - there):
+        raise BackupError(f"This version has no table {', '.join(missing)}.")
+
+
 def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) -> None:
     on_sqlite = connection.dialect.name == "sqlite"
     # Rows come table by table. SQLite checks what they refer to at the commit, when all of them are there.
     connection.execute(text("PRAGMA defer_foreign_keys = ON" if on_sqlite else "SET SESSION foreign_key_checks = 0"))
-    there = set(inspect(connection).get_table_names())
-    if missing := sorted(set(manifest.tables) - there):
-        raise BackupError(f"This version has no table {', '.join(missing)}.")
     quote = connection.dialect.identifier_preparer.quote
     try:
         for table in manifest.tables:
