@@ -173,6 +173,30 @@ def test_nobody_is_asked_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) ->
     assert asyncio.run(asking.Asker(Away()).ask(1, 0)) == asking.AWAY  # type: ignore[arg-type]
 
 
+def test_a_program_that_cannot_be_asked_does_without_the_call_at_once(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, garden: RealServer, open_house: None
+) -> None:
+    server = add(client, garden.url, "write_note")
+    body = {"model": "default", "messages": [{"role": "user", "content": "Hello"}]}
+
+    def ask() -> dict[str, Any]:
+        calls(model, ("Garden_write_note", {"text": "Herons came"}), last="Done.")
+        answer = client.post("/v1/chat/completions", json=body)
+        assert answer.status_code == 200, answer.text
+        turn_id = int(answer.json["id"].rpartition("-")[2])
+        assert not any(item.data.get("asks") for item in turnlog.read(app.extensions["redis"], turn_id))
+        return wait_for_end(app, turn_id)
+
+    (call,) = ask()["tool_calls"]
+    assert call["output"]["status"] == "declined" and "cannot be asked" in call["output"]["detail"]
+    assert "cannot be asked" in str([call for call in model.calls() if call["stream"]][-1]["messages"][-1])
+    assert not garden.notes
+    with app.app_context(), write_transaction():
+        servers.grant(user.user_id, server["server_id"], "write_note")
+    (call,) = ask()["tool_calls"]
+    assert "status" not in call["output"] and garden.notes == ["Herons came"]
+
+
 def test_stop_works_while_the_person_is_asked(
     app: Flask, client: ApiClient, model: ServerHandle, garden: RealServer, open_house: None
 ) -> None:

@@ -25,11 +25,6 @@ Ask = Callable[[int, int], Awaitable[str]]
 """What the person says to a call of a turn, by its number: a Decision, SILENCE or AWAY."""
 
 
-async def nobody(_turn_id: int, _number: int) -> str:
-    """There is nobody to ask."""
-    return SILENCE
-
-
 class Asker:
     """Waits for what people say; belongs to one event loop."""
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from webapp.chat.asking import AWAY, SILENCE, Ask, nobody
+from webapp.chat.asking import AWAY, SILENCE, Ask
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
 from webapp.conversations.tool_records import heard
@@ -30,6 +30,10 @@ _DECLINED = {
     SILENCE: "Nobody said whether this call may be made. It was not made.",
     AWAY: "The user could not be asked whether this call may be made. It was not made.",
 }
+UNATTENDED = (
+    "This call was not made: it may change something, and the user cannot be asked from the program that this was sent"
+    " with. They can allow this tool for good in a conversation in Commonplace, and then ask again."
+)
 STOPPED = {"status": "stopped", "detail": "The reply was stopped while this ran."}
 
 
@@ -41,7 +45,7 @@ class ToolTables(Protocol):
 
 class Calling:
     """The calls of one turn. `tokens` is what all results from outside may take, `words` those an address may be taken
-    from: what the user wrote; `ask` asks the person about a call that writes."""
+    from: what the user wrote; `ask` asks the person about a call that writes, and is None where nobody can be asked."""
 
     def __init__(
         self,
@@ -53,7 +57,7 @@ class Calling:
         *,
         tokens: int = 0,
         words: Sequence[str] = (),
-        ask: Ask = nobody,
+        ask: Ask | None = None,
     ) -> None:
         self.turn_id = turn_id
         self.toolset = toolset
@@ -128,6 +132,8 @@ class Calling:
         """Nothing where a call may be made; why not, where the person does not allow it. Asks where it has to."""
         said = self._said.get(tool.name, "once" if not tool.asks else "")
         if not said:
+            if self._ask is None:
+                return {"status": "declined", "detail": UNATTENDED}
             self._writer.entry(self.turn_id, "tool_start", {**starts, "asks": True})
             said = await self._ask(self.turn_id, starts["number"])
             if said != "once":

@@ -69,10 +69,13 @@ class TurnRunner:
         if self.active >= self._settings.max_turns_per_process:
             raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
 
-    def submit(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None = None) -> None:
+    def submit(
+        self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None = None, *, attended: bool = True
+    ) -> None:
         """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row.
 
-        Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for.
+        Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for. Nobody can
+        be asked anything while it runs unless it is `attended`.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
@@ -80,7 +83,7 @@ class TurnRunner:
         loop = self.start()
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
-        loop.call_soon_threadsafe(self._spawn, turn_id, header, embedded)
+        loop.call_soon_threadsafe(self._spawn, turn_id, header, embedded, attended)
 
     def drain(self, seconds: float) -> None:
         """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
@@ -138,12 +141,12 @@ class TurnRunner:
             asyncio.create_task(self._save_texts(), name="turn-saves"),
         ]
 
-    def _spawn(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None) -> None:
+    def _spawn(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None, attended: bool) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
         lease = asyncio.create_task(self._leases.take(turn_id))
-        turn = Turn(turn_id, header, self._shop, lease, embedded)
+        turn = Turn(turn_id, header, self._shop, lease, embedded, attended)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))

@@ -38,7 +38,8 @@ class Started:
     """The rows of a turn that waits to be launched; `abandoned`: replies being written that it replaces.
 
     `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
-    `turn_id` it can be read after the commit at no cost, while each of the rows is then looked up anew.
+    `turn_id` it can be read after the commit at no cost, while each of the rows is then looked up anew. `attended`
+    tells whether whoever began it can be asked something while it runs.
     """
 
     conversation: Conversation
@@ -46,6 +47,7 @@ class Started:
     reply: Message
     abandoned: Sequence[int] = ()
     embedded: Future[Any] | None = None
+    attended: bool = True
     header: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -228,7 +230,7 @@ def launch(started: Started) -> None:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(started.turn_id, started.header, started.embedded)
+    runtime().runner.submit(started.turn_id, started.header, started.embedded, attended=started.attended)
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from webapp.chat.asking import Ask, nobody
+from webapp.chat.asking import Ask
 from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.calling import Calling
@@ -68,7 +68,7 @@ class Workshop:
     chat: ChatPool
     writer: TurnWriter
     max_tokens: int
-    ask: Ask = nobody
+    ask: Ask | None = None
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Turn:
     """A turn being run. Every way it can end is stored in its row and said on its stream.
 
     The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded.
+    the question has been embedded; without `attended` there is nobody to be asked about a call.
     """
 
     id: int
@@ -84,6 +84,7 @@ class Turn:
     shop: Workshop
     is_ours: Future[bool]
     embedded: concurrent.futures.Future[Any] | None = None
+    attended: bool = True
     assembled: Assembled | None = None
     progress: Progress = field(default_factory=Progress)
     is_ending: bool = False
@@ -173,7 +174,7 @@ class Turn:
             self.shop.writer,
             self.progress,
             tokens=assembled.tool_tokens,
-            ask=self.shop.ask,
+            ask=self.shop.ask if self.attended else None,
             words=[said(message["content"]) for message in prompt if message["role"] == "user"],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):

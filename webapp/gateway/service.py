@@ -152,6 +152,7 @@ def _go_on(
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
     started = repeat(user_id, reply_id)
     started.reply.model = wish.model
+    started.attended = False
     db.session.flush()
     return Begun(started.turn_id, conversation_id, started, is_new=False)
 
@@ -166,6 +167,7 @@ def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, 
         custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
         file_ids=pictures,
     )
+    started.attended = False  # these programs know of no question in the middle of a reply
     return Begun(started.turn_id, started.header["conversation_id"], started)
 
 
