@@ -23,7 +23,7 @@ REL = ' target="_blank" rel="noopener noreferrer nofollow ugc"'
         ("<a@b.cd>", f'<p><a href="mailto:a@b.cd"{REL}>a@b.cd</a></p>\n'),
         ("See https://b.c/d_e_f.", f'<p>See <a href="https://b.c/d_e_f"{REL}>https://b.c/d_e_f</a>.</p>\n'),
         ("(https://b.c/d_(e))", f'<p>(<a href="https://b.c/d_(e)"{REL}>https://b.c/d_(e)</a>)</p>\n'),
-        ("見https://b.c。次", "<p>見https://b.c。次</p>\n"),
+        ("見https://b.c。次", f'<p>見<a href="https://b.c"{REL}>https://b.c</a>。次</p>\n'),
         ("見 https://b.c。次", f'<p>見 <a href="https://b.c"{REL}>https://b.c</a>。次</p>\n'),
         ("`https://b.c`", "<p><code>https://b.c</code></p>\n"),
         ("[https://b.c](https://b.c)", f'<p><a href="https://b.c"{REL}>https://b.c</a></p>\n'),

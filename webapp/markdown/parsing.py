@@ -9,8 +9,10 @@ from typing import cast
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from webapp.markdown.addresses import bare_addresses
 from webapp.markdown.footnotes import footnote_plugin
 from webapp.markdown.math import math_plugin
 
@@ -18,15 +20,13 @@ MAX_NESTING = 20
 FIRST_HEADING = 3  # h1 and h2 belong to the page
 
 _LINK = re.compile(r"(?:https?://[^/\s]|mailto:[^/\s])", re.IGNORECASE)
-# CJK punctuation ends a bare address, which no space does there.
-_BARE = re.compile(r"(?<![\w@/.])https?://[^\s<>\[\]\"`\\^{|}\u3000-\u303f\uff00-\uffef]+", re.IGNORECASE)
-_TRAILING = ".,:;!?'*_~"
 
 
 def make_parser(**options: object) -> MarkdownIt:
     """A parser of the dialect; `options` are added to markdown-it's own."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING, "tasklists": True, **options})
     parser.enable(["table", "strikethrough"])
+    parser.inline.ruler.before("strikethrough", "tildes", _tildes)
     math_plugin(parser)
     footnote_plugin(parser)
     parser.validateLink = is_allowed_link  # type: ignore[method-assign]
@@ -39,6 +39,18 @@ def make_parser(**options: object) -> MarkdownIt:
 def is_allowed_link(url: str) -> bool:
     """Whether a link may lead there: absolute http, https and mailto only."""
     return _LINK.match(url) is not None
+
+
+def _tildes(state: StateInline, silent: bool) -> bool:
+    """Three tildes and more strike nothing, as on GitHub; one stays "about" or "to": `~5`, `5~10`."""
+    if state.src[state.pos] != "~" or silent:
+        return False
+    length = state.scanDelims(state.pos, True).length
+    if length < 3:
+        return False
+    state.push("text", "", 0).content = "~" * length
+    state.pos += length
+    return True
 
 
 def _page_headings(state: StateCore) -> None:
@@ -72,42 +84,29 @@ def _without_images(children: list[Token], state: StateCore) -> Iterator[Token]:
 
 def _bare_links(state: StateCore) -> None:
     for inline in _inlines(state):
-        if "://" in inline.content:
-            inline.children = list(_with_bare_links(inline.children or [], state))
+        inline.children = list(_with_bare_links(inline.children or [], state))
 
 
 def _with_bare_links(children: list[Token], state: StateCore) -> Iterator[Token]:
     depth = 0
     for child in children:
         depth += _link_step(child)
-        if depth or child.type != "text" or "://" not in child.content:
+        if depth or child.type != "text":
             yield child
             continue
         end = 0
-        for match in _BARE.finditer(child.content):
-            address = _trimmed(match.group())
-            target = state.md.normalizeLink(address)
+        for address in bare_addresses(child.content):
+            target = state.md.normalizeLink(address.target)
             if not is_allowed_link(target):
                 continue
-            if match.start() > end:
-                yield _text(child.content[end : match.start()], child.level)
-            yield from _link(target, address, child.level)
-            end = match.start() + len(address)
-        if end < len(child.content):
+            if address.start > end:
+                yield _text(child.content[end : address.start], child.level)
+            yield from _link(target, child.content[address.start : address.end], child.level)
+            end = address.end
+        if not end:
+            yield child
+        elif end < len(child.content):
             yield _text(child.content[end:], child.level)
-
-
-def _trimmed(address: str) -> str:
-    """The address without the punctuation of the sentence around it."""
-    surplus = address.count(")") - address.count("(")
-    end = len(address)
-    while end:
-        if address[end - 1] == ")" and surplus > 0:
-            surplus -= 1
-        elif address[end - 1] not in _TRAILING:
-            break
-        end -= 1
-    return address[:end]
 
 
 def _inlines(state: StateCore) -> Iterator[Token]:

@@ -136,10 +136,23 @@ class _Renderer(RendererHTML):
 
     def list_item_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
         html = self.renderToken(tokens, idx, options, env)
-        if "checked" not in tokens[idx].meta:
-            return html
-        sign, label = ("☑", "Done") if tokens[idx].meta["checked"] else ("☐", "To do")
-        return f'{html}<span class="task" role="img" aria-label="{label}">{sign}</span> '
+        has_paragraph = (
+            idx + 1 < len(tokens) and tokens[idx + 1].type == "paragraph_open" and not tokens[idx + 1].hidden
+        )
+        return html if has_paragraph else html + _task_mark(tokens[idx])
+
+    def paragraph_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: Any) -> str:
+        html = self.renderToken(tokens, idx, options, env)
+        is_visible_first = idx > 0 and tokens[idx - 1].type == "list_item_open" and not tokens[idx].hidden
+        return html + _task_mark(tokens[idx - 1]) if is_visible_first else html
+
+
+def _task_mark(item: Token) -> str:
+    """The sign of a task, in the line of its text; nothing for other items."""
+    if "checked" not in item.meta:
+        return ""
+    sign, label = ("☑", "Done") if item.meta["checked"] else ("☐", "To do")
+    return f'<span class="task" role="img" aria-label="{label}">{sign}</span> '
 
 
 def _code(code: str, language: str, env: dict[str, Any]) -> str:

@@ -1,0 +1,225 @@
+"""The examples of CommonMark's specification, and GitHub's additions as GitHub's own program renders them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+
+import cmarkgfm
+import pytest
+from cmarkgfm.cmark import Options
+
+from tests.support.html_meaning import meaning
+from webapp.markdown import StreamRenderer, parsing, render, rendering
+
+SPECIFICATION = Path(__file__).resolve().parents[2] / "node_modules" / "commonmark-spec" / "spec.txt"
+EXAMPLES = 652
+
+RAW_HTML = {"HTML blocks", "Raw HTML"}
+"""Sections about HTML, which is shown as it was written."""
+
+DIFFERENT = {
+    12: r"\[ … \] is a formula",
+    **dict.fromkeys((21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536, 642, 643), "HTML is shown as text"),
+    **dict.fromkeys((602, 606, 608, 611, 612), "a bare address is a link, as on GitHub"),
+}
+
+
+class Example(NamedTuple):
+    """An example of the specification: its number, section, Markdown and HTML."""
+
+    number: int
+    section: str
+    source: str
+    html: str
+
+
+def _read_examples() -> list[Example]:
+    pattern = re.compile(
+        r"^`{32} example\n(?P<source>.*?)^\.\n(?P<html>.*?)^`{32}$|^#{1,6} (?P<section>[^\n]*)$", re.M | re.S
+    )
+    found: list[Example] = []
+    section = ""
+    for match in pattern.finditer(SPECIFICATION.read_text(encoding="utf-8").replace("→", "\t")):
+        if match["section"] is not None:
+            section = match["section"]
+        else:
+            found.append(Example(len(found) + 1, section, match["source"], match["html"]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def examples() -> list[Example]:
+    """The whole specification, from the npm package that carries it."""
+    return _read_examples()
+
+
+@pytest.fixture
+def any_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links may lead anywhere: the examples lead to `/url`, and which addresses are allowed is not what they show."""
+    monkeypatch.setattr(parsing, "is_allowed_link", lambda url: True)
+    parser = parsing.make_parser()
+    parser.renderer = rendering._Renderer(parser)
+    monkeypatch.setattr(rendering, "_PARSER", parser)
+    monkeypatch.setattr(rendering, "_CLEANER", _NoCleaner())
+
+
+class _NoCleaner:
+    def clean(self, html: str) -> str:
+        return html
+
+
+def test_the_whole_specification_is_read(examples: list[Example]) -> None:
+    assert len(examples) == EXAMPLES
+    assert {example.section for example in examples} >= RAW_HTML
+
+
+@pytest.mark.usefixtures("any_address")
+def test_every_example_means_what_it_means_in_the_specification(examples: list[Example]) -> None:
+    assert {
+        example.number
+        for example in examples
+        if example.section not in RAW_HTML
+        and meaning(render(example.source), ours=True) != meaning(example.html, ours=False)
+    } == set(DIFFERENT)
+
+
+def test_with_the_addresses_that_are_allowed_too(examples: list[Example]) -> None:
+    """The same through the sanitiser, wherever an example leads to nothing but the web and e-mail."""
+    compared = 0
+    for example in examples:
+        reference = meaning(example.html, ours=False)
+        addresses = [part[1] for part in reference if part[0] == "a"] + re.findall(r"\]:\s*(\S*)", example.source)
+        if example.section in RAW_HTML or example.number in DIFFERENT:
+            continue
+        if all(parsing.is_allowed_link(address) for address in addresses):
+            compared += 1
+            assert meaning(render(example.source), ours=True) == reference, example
+    assert compared > 400
+
+
+class _Elements(HTMLParser):
+    """The elements of a piece of HTML and where its links lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+def test_html_in_an_example_is_text_and_no_link_leads_into_this_site(examples: list[Example]) -> None:
+    for example in examples:
+        html = render(example.source)
+        elements = _Elements()
+        elements.feed(html)
+        assert elements.tags <= rendering._TAGS | {"button"}, example
+        assert all(parsing.is_allowed_link(address) for address in elements.addresses), example
+        if example.section == "Raw HTML":
+            assert html.count("&lt;") >= example.source.replace(r"\<", "<").count("<") > 0, example
+
+
+def test_streamed_by_the_character_every_example_ends_as_it_is_at_once(examples: list[Example]) -> None:
+    for example in examples:
+        renderer = StreamRenderer()
+        html = "".join("".join(renderer.feed(character).finished_html) for character in example.source)
+        html += "".join(renderer.finish().finished_html)
+        assert meaning(html, ours=True) == meaning(render(example.source), ours=True), example
+
+
+TABLES = [
+    "| foo | bar |\n| --- | --- |\n| baz | bim |",
+    "| abc | defghi |\n:-: | -----------:\nbar | baz",
+    "| f\\|oo  |\n| ------ |\n| b `\\|` az |\n| b **\\|** im |",
+    "| abc | def |\n| --- | --- |\n| bar | baz |\n> bar",
+    "| abc | def |\n| --- | --- |\n| bar | baz |\nbar\n\nbar",
+    "| abc | def |\n| --- |\n| bar |",
+    "| abc | def |\n| --- | --- |\n| bar |\n| bar | baz | boo |",
+    "| abc | def |\n| --- | --- |",
+    "a | b\n-|-\n1 | 2",
+    "a | b\n--- | ---\n1 | 2\n\n3 | 4",
+    "text\n| a | b |\n|---|---|\n| 1 | 2 |",
+    "| a |\n|---|\n| 1 |\n- item",
+    "| a |\n|---|\n| 1 |\n# head",
+    "| a |\n|---|\n| 1 |\n```\nx\n```",
+    "- | a | b |\n  |---|---|\n  | 1 | 2 |",
+    "> | a | b |\n> |---|---|\n> | 1 | 2 |",
+    "| a | b |\n|---|---|\n| *x* | [l](https://e.org) |",
+    "| a | b |\n|---|---|\n| `x|y` | z |",
+    "|a|b|\n|:-|:-:|-:|\n|1|2|",
+    "|a|\n|:-:|\n|1|",
+    "| a | b |\n| - | - |\n|  | x |\n| y |  |",
+    "    | a | b |\n    |---|---|",
+    "a\n-",
+    "|\n|-|",
+    "| a |\n|---|\n| https://e.org |\n| www.e.org |",
+]
+STRUCK = [
+    "~~Hi~~ Hello, world!",
+    "This ~~has a\n\nnew paragraph~~.",
+    "This will ~~~not~~~ strike.",
+    "~~**bold**~~ and **~~x~~**",
+    *("a~~b~~c", "~~ a ~~", "~~a~", "x ~ y ~ z", "`~~a~~`", "\\~~a~~", "~~a *b~~ c*", "~~~~a~~~~"),
+]
+TASKS = [
+    "- [ ] foo\n- [x] bar",
+    "- [x] foo\n  - [ ] bar\n  - [x] baz\n- [ ] bim",
+    "1. [ ] a\n2. [X] b",
+    "- [ ]a\n- [x]  b",
+    "- [ ]\n- [x] ",
+    "[ ] not a task",
+    "- a [ ] b",
+    "* [ ] a\n\n* [x] b",
+    "- [y] no",
+    "- [x] done\n- plain",
+]
+ADDRESSES = [
+    "www.commonmark.org",
+    "Visit www.commonmark.org/help for more information.",
+    "Visit www.commonmark.org.\n\nVisit www.commonmark.org/a.b.",
+    "www.e.org/search?q=Markup+(business)\n\nwww.e.org/search?q=Markup+(business)))\n\n(www.e.org/q=Markup+(business))",
+    "www.e.org/search?q=(business))+ok",
+    "www.e.org/search?q=commonmark&hl=en\n\nwww.e.org/search?q=commonmark&hl;",
+    "www.commonmark.org/he<lp",
+    "http://commonmark.org\n\n(Visit https://encrypted.e.org/search?q=Markup+(business))",
+    "foo@bar.baz",
+    "hello@mail+xyz.example isn't valid, but hello+xyz@mail.example is.",
+    "a.b-c_d@a.b\n\na.b-c_d@a.b.\n\na.b-c_d@a.b-\n\na.b-c_d@a.b_",
+    "mailto:a@b.cd",
+    "https://e.org/a_b_c and *https://e.org/x*",
+    "[www.e.org](https://x.y) and [a www.e.org b](https://x.y)",
+    "- https://e.org\n- www.e.org.",
+    *("**https://e.org**", "https://e.org/a?b=c&d=e, yes", "https://e.org/'q'", '"https://e.org"', "https://e.org!"),
+    *("xhttps://e.org", "https://e_x.org", "https://localhost:8000/x", "https://a", "HTTP://E.ORG/X"),
+    *("https://e.org/~me~", "`www.e.org`", "<www.e.org>", "xwww.e.org", "(www.e.org)", "www.e", "www.", "a@b"),
+    *("_a@b.cd_", "https://user:pw@e.org/x", "https://e.org:80/#f", "見https://e.org", "see www.e.org/ä"),
+]
+
+
+@pytest.mark.parametrize("source", TABLES + STRUCK + TASKS + ADDRESSES)
+def test_github_additions_mean_what_they_mean_there(source: str) -> None:
+    reference = cmarkgfm.github_flavored_markdown_to_html(source, Options.CMARK_OPT_UNSAFE)
+    assert meaning(render(source), ours=True) == meaning(reference, ours=False)
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        # One tilde is "about" and "to" in many languages: struck out, a pair of them would lose its sense.
+        ("~5 to ~10 and 5~10, 20~30", "~5 to ~10 and 5~10, 20~30"),
+        # Other kinds of addresses are not followed from a reply.
+        ("ftp://e.org/x", "ftp://e.org/x"),
+        # What no address may contain ends it: quotations and tables are full of it.
+        ("https://e.org/a|b", '<a href="https://e.org/a">https://e.org/a</a>|b'),
+        ("https://e.org/[x]", '<a href="https://e.org/">https://e.org/</a>[x]'),
+        ("1https://e.org", "1https://e.org"),
+    ],
+)
+def test_where_we_differ_from_github_on_purpose(source: str, html: str) -> None:
+    reference = cmarkgfm.github_flavored_markdown_to_html(source, Options.CMARK_OPT_UNSAFE)
+    assert meaning(render(source), ours=True) == meaning(f"<p>{html}</p>", ours=True) != meaning(reference, ours=False)
