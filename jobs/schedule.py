@@ -21,6 +21,7 @@ from rq.serializers import JSONSerializer
 
 from webapp.config import Settings
 from webapp.jobspecs import JOBS, JobRequest, JobSpec, Queue, push, rq_queue
+from webapp.redis_clients import open_redis
 
 LOCK = "schedule:lock"
 LOCK_SECONDS = 30
@@ -82,7 +83,7 @@ class Scheduler(CronScheduler):
 def main() -> None:
     """Schedule until told to stop; Redis may come and go."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    connection = Redis.from_url(Settings.from_env().redis_url, socket_connect_timeout=2)
+    connection = open_redis(Settings.from_env().redis_url, socket_connect_timeout=2)
     while True:
         scheduler = Scheduler(connection)
         try:

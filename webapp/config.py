@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
+from webapp.redis_address import SentinelAddress
 
 MIN_SECRET = 16
 """Characters below which a secret can be guessed."""
@@ -132,6 +133,12 @@ class Settings(BaseModel):
     @classmethod
     def _parses(cls, value: str) -> str:
         Allowed.parse(value)
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _names_a_master(cls, value: str) -> str:
+        SentinelAddress.parse(value)
         return value
 
     @property

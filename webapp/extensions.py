@@ -18,6 +18,7 @@ from redis.retry import Retry
 from webapp.config import Settings
 from webapp.database import db
 from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS, Impatience
+from webapp.redis_clients import open_redis
 
 __all__ = [
     "Part",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+TAIL_SECONDS = 5.0
 
 login = LoginManager()
 csrf = CSRFProtect()
@@ -52,11 +55,15 @@ def redis_options() -> dict[str, Any]:
 
 
 def make_redis(url: str, *, tailing: bool = False) -> Redis:
-    """A client for short commands, or, when `tailing`, one whose blocking reads may take as long as they like."""
+    """A client for short commands, or, when `tailing`, one for blocking reads of less than TAIL_SECONDS.
+
+    RQ's workers, which block for longer, allow themselves more. Without any limit a server whose machine vanished
+    would be waited for until it is back, although another has become the master.
+    """
     options = redis_options()
     if tailing:
-        options |= {"socket_timeout": None, "retry": Retry(ExponentialBackoff(cap=0.2, base=0.02), retries=2)}
-    return Redis.from_url(url, max_connections=1_000, **options)
+        options |= {"socket_timeout": TAIL_SECONDS, "retry": Retry(ExponentialBackoff(cap=0.2, base=0.02), retries=2)}
+    return open_redis(url, max_connections=1_000, **options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from webapp.config import ConfigError, Settings
 from webapp.database import db, init_after_commit, init_sessions
 from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
-from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis, redis_options
+from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
 from webapp.files.service import init_files
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.wiring import init_spaces
@@ -87,9 +87,7 @@ def _configure(app: Flask, settings: Settings) -> None:
         WTF_CSRF_TIME_LIMIT=None,
         WTF_CSRF_CHECK_DEFAULT=False,
         RATELIMIT_ENABLED=settings.rate_limits,
-        # limits has a scheme of its own for Unix sockets.
-        RATELIMIT_STORAGE_URI=settings.redis_url.replace("unix://", "redis+unix://", 1),
-        RATELIMIT_STORAGE_OPTIONS=redis_options(),
+        RATELIMIT_STORAGE_URI="redis://",  # whichever ours is: _extend gives it our connections
         RATELIMIT_SWALLOW_ERRORS=True,
     )
     assert isinstance(app.json, DefaultJSONProvider)
@@ -111,8 +109,9 @@ def _extend(app: Flask, settings: Settings) -> None:
     csrf.init_app(app)
     htmx.init_app(app)
     app.request_class = BoundedRequest  # after htmx-flask, which puts its own in place
+    client = redis.put(app, make_redis(settings.redis_url))
+    app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
-    redis.put(app, make_redis(settings.redis_url))
     init_models(app, settings)
     init_after_commit()
     init_retrieval(app, settings)

@@ -12,7 +12,6 @@ from contextlib import suppress
 from typing import Any
 
 from flask import Flask
-from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -31,6 +30,7 @@ from webapp.config import Settings
 from webapp.errors import Unavailable
 from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
 from webapp.llm.pool import ChatPool
+from webapp.redis_clients import open_async_redis
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class TurnRunner:
     async def _open(self) -> None:
         settings = self._settings
         # The writer tries again by itself; what else is asked can do without an answer.
-        self._redis = AsyncRedis.from_url(
+        self._redis = open_async_redis(
             settings.redis_url,
             socket_connect_timeout=CONNECT_SECONDS,
             socket_timeout=ANSWER_SECONDS,

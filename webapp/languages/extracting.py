@@ -44,6 +44,7 @@ UNHEARD = (
     "webapp/memories/learning/",
     "webapp/admin/backups/",
     "webapp/config.py",
+    "webapp/redis_address.py",
     "webapp/idempotency.py",
     "webapp/queueing.py",
     "webapp/service_tokens.py",

@@ -1,0 +1,62 @@
+"""The address of a Redis behind Sentinel, out of REDIS_URL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs, unquote, urlsplit
+
+SCHEMES = ("redis+sentinel", "rediss+sentinel")
+PORT = 26_379
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelAddress:
+    """The Sentinels, the name of the master they watch, and who we are to the servers and to the Sentinels."""
+
+    service: str
+    sentinels: tuple[tuple[str, int], ...]
+    db: int = 0
+    user: str = ""
+    password: str = ""
+    sentinel_user: str = ""
+    sentinel_password: str = ""
+    tls: bool = False
+
+    @classmethod
+    def parse(cls, url: str) -> SentinelAddress | None:
+        """What a URL of one of SCHEMES says, None for any other URL. Raises ValueError when it cannot be read."""
+        parts = urlsplit(url)
+        if parts.scheme not in SCHEMES:
+            return None
+        known, _, hosts = parts.netloc.rpartition("@")
+        user, _, password = known.partition(":")
+        service, _, db = parts.path.strip("/").partition("/")
+        if not service or not hosts:
+            raise ValueError("is not redis+sentinel://host:port,host:port/name-of-the-master")
+        if db and not db.isdecimal():
+            raise ValueError("has no number of a database after the name of the master")
+        said = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        if unknown := said.keys() - {"sentinel_user", "sentinel_password"}:
+            raise ValueError(f"has parameters that are not known: {', '.join(sorted(unknown))}")
+        return cls(
+            unquote(service),
+            tuple(_host(host) for host in hosts.split(",")),
+            int(db or 0),
+            unquote(user),
+            unquote(password),
+            said.get("sentinel_user", ""),
+            said.get("sentinel_password", ""),
+            parts.scheme == "rediss+sentinel",
+        )
+
+
+def _host(text: str) -> tuple[str, int]:
+    """A host and its port; an IPv6 address stands in brackets."""
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if not host:
+        raise ValueError(f"names no host in {text!r}")
+    return host, port or PORT
