@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from webapp.gateway.functions import Unsupported
 from webapp.gateway.wire import (
     IMAGE,
     PICTURE,
     Completion,
-    Unsupported,
     fingerprint,
     read,
     says_the_same,

@@ -18,6 +18,7 @@ from webapp.chat.context_types import Message as ContextMessage
 from webapp.chat.finish import Step
 from webapp.chat.offers import INSTRUCTION
 from webapp.chat.opening_prompt import Opening, opening_of
+from webapp.chat.parts import Tail, parts_before
 from webapp.chat.request_block import about_request
 from webapp.chat.retrieved import learned, retrieved
 from webapp.chat.segments import Line, Segment, filled_mark, joined
@@ -39,6 +40,7 @@ from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
 from webapp.summaries.service import chunks_of
+from webapp.tools.of_clients import ClientTools, with_clients
 from webapp.tools.registry import toolset_for
 from webapp.tools.toolset import Toolset
 
@@ -48,7 +50,7 @@ class Assembled:
     """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
 
     `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
-    and actions at the end of its text.
+    and actions at the end of its text, `told` is what tools of a client answered before.
     """
 
     messages: list[dict[str, Any]]
@@ -63,6 +65,7 @@ class Assembled:
     seen: Seen = Seen()
     offers: bool = False
     tokens: int = 0
+    told: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,11 @@ class TurnGone(Exception):
     """The reply to be written was deleted, finished or superseded in the meantime."""
 
 
-def assemble(turn_id: int, settings: Settings) -> Assembled:
-    """The prompt of a reply. Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt."""
+def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> Assembled:
+    """The prompt of a reply, with the tools of the `client` that asks.
+
+    Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
+    """
     started = time.perf_counter()
     found = db.session.execute(beginning(), {"turn": turn_id}).one_or_none()
     if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
@@ -97,6 +103,9 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
     waits_for = next((message.id for message in history if message.status == "streaming"), None)
     if waits_for is not None:
         return Assembled([], [], "", Step("context", {}), waits_for)
+    earlier = parts_before(reply)
+    if earlier is not None:
+        history = earlier.without(history, str(asked or ""))
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
@@ -112,7 +121,9 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
             servers_for=owner.user_id if tool_servers else 0,
             window=size,
         )
+    toolset = with_clients(toolset, client)
     tool_tokens = toolset.result_tokens(size)
+    tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
     # The last look at the rows: looking things up may give the connection back.
     instruction = str((reply.custom_payload or {}).get("instruction", ""))
     made = compose(
@@ -126,12 +137,12 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
         request,
         instruction,
         window,
-        tool_tokens + toolset.definition_tokens,
+        tool_tokens + toolset.definition_tokens + tail.tokens,
         targets[0].system if targets else "",
     )
     label = made.place.label or prompt.label
     return Assembled(
-        messages=made.context.messages,
+        messages=[*made.context.messages, *tail.messages],
         targets=targets,
         prompt_version=f"{label}, {opening.label}" if opening else label,
         step=Step(
@@ -139,13 +150,14 @@ def assemble(turn_id: int, settings: Settings) -> Assembled:
             partial(_account, made.context),
             duration_ms=round((time.perf_counter() - started) * 1000),
         ),
-        toolset=toolset if made.place.has_tools else Toolset(),
+        toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
         tool_tokens=tool_tokens,
         receipt=made.context.receipt,
         seen=Seen(_shown(made), memory_version or 0),
         retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
         offers=made.offers,
-        tokens=made.context.tokens,
+        tokens=made.context.tokens + tail.tokens,
+        told=tail.told,
     )
 
 

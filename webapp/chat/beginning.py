@@ -58,6 +58,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
                 Message.model,
                 Message.role,
                 Message.reply_to_id,
+                Message.parent_id,
                 Message.custom_payload,
             ),
             load_only(

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 from webapp.chat.asking import AWAY, SILENCE, Ask
 from webapp.chat.progress import Progress
 from webapp.chat.writer import TurnWriter
-from webapp.conversations.tool_records import heard
+from webapp.conversations.tool_records import handed_over, heard
 from webapp.llm.chat import ToolCall
 from webapp.tools.calls import ToolRun, failure, parsed, recorded
+from webapp.tools.of_clients import MOST_HANDED, handed
 from webapp.tools.toolset import FAR_SECONDS, MOST_CALLS, MOST_TOKENS, Output, Surroundings, Tool, ToolFailed, Toolset
 from webapp.tools.untrusted import bounded, marked
 
@@ -45,7 +46,9 @@ class ToolTables(Protocol):
 
 class Calling:
     """The calls of one turn. `tokens` is what all results from outside may take, `words` those an address may be taken
-    from: what the user wrote; `ask` asks the person about a call that writes, and is None where nobody can be asked."""
+    from: what the user wrote; `ask` asks the person about a call that writes, and is None where nobody can be asked;
+    `told` is what tools of the client answered before. `has_handed_over`: calls were left to the client, and the turn
+    ends with them."""
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class Calling:
         tokens: int = 0,
         words: Sequence[str] = (),
         ask: Ask | None = None,
+        told: Sequence[str] = (),
     ) -> None:
         self.turn_id = turn_id
         self.toolset = toolset
@@ -68,6 +72,8 @@ class Calling:
         self._seconds = FAR_SECONDS
         self._ask = ask
         self._said: dict[str, str] = {}
+        self._told = list(told)
+        self.has_handed_over = False
         self._around = Surroundings(toolset.now or datetime.now(UTC), words=list(words))
 
     async def answers(self, text: str, calls: Sequence[ToolCall], thoughts: str = "") -> list[dict[str, Any]]:
@@ -77,9 +83,29 @@ class Calling:
         """
         prompt = [_asked(text, calls) | ({"reasoning_content": thoughts.strip()} if thoughts else {})]
         for number, call in enumerate(calls):
+            if self.is_theirs(call):
+                self._hand_over(call)
+                continue
             answer = TOO_MANY if number >= MOST_CALLS else await self._answer(call)
             prompt.append({"role": "tool", "tool_call_id": call.id, "content": answer})
         return prompt
+
+    def is_theirs(self, call: ToolCall) -> bool:
+        """Whether a call is one for the client."""
+        tool = self.toolset.get(call.name)
+        return tool is not None and tool.kind == "client"
+
+    def _hand_over(self, call: ToolCall) -> None:
+        """Leave a call to the client: what the program is to do stands in the record, and in the final event."""
+        one = self.toolset.parameters.get("parallel_tool_calls") is False
+        most = 1 if one else MOST_HANDED
+        tool = self.toolset.get(call.name)
+        if tool is None or len(handed_over(self._progress.tool_calls)) >= most:
+            return
+        run = handed(call, tool, self.turn_id, len(self._progress.tool_calls))
+        self.has_handed_over = True
+        self._progress.tool_calls.append(run.record)
+        self._writer.entry(self.turn_id, "tool", run.record)
 
     async def _answer(self, call: ToolCall) -> str:
         tool = self.toolset.get(call.name)
@@ -99,7 +125,8 @@ class Calling:
 
     async def _at_home_in_tables(self, call: ToolCall, begun: float) -> ToolRun:
         """A call that changes memory. A stop waits for it: what was done must stand in the record."""
-        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, heard(self._progress.tool_calls)))
+        told = [*self._told, *heard(self._progress.tool_calls)]
+        task = asyncio.create_task(self._tables.use_tool(self.turn_id, call, told))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:

@@ -20,6 +20,7 @@ from webapp.chat.unsaying import Place, Seen, unsay
 from webapp.conversations import reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
+from webapp.conversations.tool_records import handed_over
 from webapp.database import db, now, rows_changed, table_of
 from webapp.extensions import app_settings
 from webapp.happenings import Kind
@@ -166,6 +167,8 @@ def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
     ids = {"conversation_id": conversation.conversation_id}
     if conversation.message_count <= FIRST_EXCHANGE:
         happenings.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
+    if handed_over(reply.tool_calls):  # it goes on when the client has answered
+        return
     state: dict[str, int | str] = {"message_id": reply.message_id, "status": reply.status}
     happenings.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
 
@@ -271,7 +274,7 @@ def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, 
     The extraction titles the conversation as well; where there is none, the title has a job of its own. Work that
     needs a call more on some turn takes the place of the extraction, which then waits for the next turn or the sweep.
     """
-    if not reply.content or reply.superseded_by_id is not None:
+    if not reply.content or reply.superseded_by_id is not None or handed_over(reply.tool_calls):
         return []
     ids = {"conversation_id": conversation.conversation_id}
     if conversation.summary_due:

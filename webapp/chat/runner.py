@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from flask import Flask
@@ -31,6 +32,7 @@ from webapp.errors import Unavailable
 from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
 from webapp.llm.pool import ChatPool
 from webapp.redis_clients import open_async_redis
+from webapp.tools.of_clients import ClientTools
 
 log = logging.getLogger(__name__)
 
@@ -70,12 +72,19 @@ class TurnRunner:
             raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
 
     def submit(
-        self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None = None, *, attended: bool = True
+        self,
+        turn_id: int,
+        header: dict[str, Any],
+        embedded: Future[Any] | None = None,
+        *,
+        attended: bool = True,
+        client: ClientTools | None = None,
     ) -> None:
         """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row.
 
         Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for. Nobody can
-        be asked anything while it runs unless it is `attended`.
+        be asked anything while it runs unless it is `attended`. `client`: the tools of the program that asks, which are
+        kept nowhere else.
         """
         if self._draining:
             log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
@@ -83,7 +92,8 @@ class TurnRunner:
         loop = self.start()
         self._submitted.add(turn_id)
         self._hub.own(turn_id)
-        loop.call_soon_threadsafe(self._spawn, turn_id, header, embedded, attended)
+        turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, attended=attended, client=client)
+        loop.call_soon_threadsafe(self._spawn, turn_id, turn)
 
     def drain(self, seconds: float) -> None:
         """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
@@ -141,12 +151,12 @@ class TurnRunner:
             asyncio.create_task(self._save_texts(), name="turn-saves"),
         ]
 
-    def _spawn(self, turn_id: int, header: dict[str, Any], embedded: Future[Any] | None, attended: bool) -> None:
+    def _spawn(self, turn_id: int, make: Callable[..., Turn]) -> None:
         self._submitted.discard(turn_id)
         if turn_id in self._tasks:
             return
         lease = asyncio.create_task(self._leases.take(turn_id))
-        turn = Turn(turn_id, header, self._shop, lease, embedded, attended)
+        turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))

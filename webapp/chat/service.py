@@ -26,6 +26,7 @@ from webapp.files import service as files
 from webapp.journeys.guides import heed
 from webapp.models.choosing import check_choice
 from webapp.retrieval.service import anticipate
+from webapp.tools.of_clients import ClientTools
 from webapp.usage import service as usage
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ class Started:
 
     `embedded` is done when its question has been embedded. `header` is the data of the turn's first event. Like
     `turn_id` it can be read after the commit at no cost, while each of the rows is then looked up anew. `attended`
-    tells whether whoever began it can be asked something while it runs.
+    tells whether whoever began it can be asked something while it runs; `client` has the tools of the asking program.
     """
 
     conversation: Conversation
@@ -48,6 +49,7 @@ class Started:
     abandoned: Sequence[int] = ()
     embedded: Future[Any] | None = None
     attended: bool = True
+    client: ClientTools | None = None
     header: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -230,7 +232,9 @@ def launch(started: Started) -> None:
             turnlog.request_stop(redis(), turn_id)
         except RedisError:
             log.warning("abandoned turn goes on: redis away", extra={"turn_id": turn_id})
-    runtime().runner.submit(started.turn_id, started.header, started.embedded, attended=started.attended)
+    runtime().runner.submit(
+        started.turn_id, started.header, started.embedded, attended=started.attended, client=started.client
+    )
 
 
 def stop_turn(user_id: int, reply_id: int) -> Message:

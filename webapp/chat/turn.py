@@ -30,6 +30,7 @@ from webapp.llm.events import text_of_parts
 from webapp.llm.pool import ChatPool, Switched
 from webapp.llm.target import Target
 from webapp.tools.calls import ToolRun
+from webapp.tools.of_clients import ClientTools
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +55,9 @@ _WORDS = N_(
 class Tables(Protocol):
     """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
 
-    async def assemble(self, turn_id: int, embedded: concurrent.futures.Future[Any] | None) -> Assembled: ...
+    async def assemble(
+        self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
+    ) -> Assembled: ...
     async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
     async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
     async def follow_up(self, turn_id: int, finished: Finished) -> None: ...
@@ -76,7 +79,8 @@ class Turn:
     """A turn being run. Every way it can end is stored in its row and said on its stream.
 
     The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
-    the question has been embedded; without `attended` there is nobody to be asked about a call.
+    the question has been embedded; without `attended` there is nobody to be asked about a call; `client`: the tools of
+    the program that asks.
     """
 
     id: int
@@ -85,6 +89,7 @@ class Turn:
     is_ours: Future[bool]
     embedded: concurrent.futures.Future[Any] | None = None
     attended: bool = True
+    client: ClientTools | None = None
     assembled: Assembled | None = None
     progress: Progress = field(default_factory=Progress)
     is_ending: bool = False
@@ -158,7 +163,7 @@ class Turn:
     async def _assemble(self) -> Assembled:
         """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
         while True:
-            assembled = await self.shop.tables.assemble(self.id, self.embedded)
+            assembled = await self.shop.tables.assemble(self.id, self.embedded, self.client)
             if assembled.waits_for is None:
                 return assembled
             await asyncio.sleep(WAIT_FOR_EARLIER)
@@ -175,6 +180,7 @@ class Turn:
             self.progress,
             tokens=assembled.tool_tokens,
             ask=self.shop.ask if self.attended else None,
+            told=assembled.told,
             words=[said(message["content"]) for message in prompt if message["role"] == "user"],
         )
         for rounds_left in reversed(range(toolset.rounds + 1)):
@@ -184,9 +190,11 @@ class Turn:
                 calls = await self._one_call(prompt, assembled)
             finally:
                 self.progress.model_seconds += time.perf_counter() - asked_at
-            if not calls or self.progress.truncated or not rounds_left:
+            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
                 return
             added = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
+            if calling.has_handed_over:
+                return
             prompt += added
             self.progress.asked_again(assembled.tokens, added)
 
@@ -201,6 +209,7 @@ class Turn:
             targets=self._targets(assembled),
             max_tokens=self.shop.max_tokens,
             tools=assembled.toolset.definitions or None,
+            parameters=assembled.toolset.parameters,
         )
         async with aclosing(events):
             async for event in events:

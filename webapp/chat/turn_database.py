@@ -22,6 +22,7 @@ from webapp.llm.chat import ToolCall
 from webapp.retrieval.service import catch_up
 from webapp.tools.calls import ToolRun
 from webapp.tools.memory import run_tool
+from webapp.tools.of_clients import ClientTools
 
 STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
 """Threads that read for turns that begin, that write for those that end or use a tool, that store what there is of
@@ -44,7 +45,9 @@ class TurnDatabase:
         self._pictures = ThreadPoolExecutor(PICTURES, thread_name_prefix="turn-pictures")
         self._reading = 0
 
-    async def assemble(self, turn_id: int, embedded: Future[Any] | None) -> assembly.Assembled:
+    async def assemble(
+        self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
+    ) -> assembly.Assembled:
         """The prompt of the turn, whose question is `embedded` sooner or later.
 
         Alone it is begun meanwhile. A thread that others have work for does not wait.
@@ -53,7 +56,7 @@ class TurnDatabase:
             await settled(embedded, self._settings.embedding_query_seconds)
 
         def work() -> assembly.Assembled:
-            return assembly.assemble(turn_id, self._settings)
+            return assembly.assemble(turn_id, self._settings, client)
 
         self._reading += 1
         try:

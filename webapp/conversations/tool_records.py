@@ -39,6 +39,11 @@ def heard(calls: Calls | None) -> list[str]:
     return [text for call in calls or () if isinstance(text := _output(call).get("text"), str) and text]
 
 
+def handed_over(calls: Calls | None) -> list[Mapping[str, Any]]:
+    """The calls that the client is to answer, and has not answered."""
+    return [call for call in calls or () if call.get("by") == "client" and _output(call).get("status") == "waiting"]
+
+
 def in_short(given: Mapping[str, Any] | None) -> str:
     """What a tool was given, in a line."""
     found = {

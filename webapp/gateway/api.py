@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,12 @@ from webapp.chat.gate import leave
 from webapp.chat.runtime import runtime
 from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import handed_over
 from webapp.database import db, expect_writes
 from webapp.errors import Invalid
 from webapp.extensions import this_app
 from webapp.gateway import service, wire
+from webapp.gateway.functions import Unsupported
 from webapp.gateway.service import Begun, Wish
 from webapp.models.catalogue import HOME_ID
 from webapp.models.choosing import choices
@@ -47,8 +49,15 @@ class End:
     @property
     def finish(self) -> str:
         """OpenAI's word for why it ended."""
+        if self.calls:
+            return "tool_calls"
         payload = self.data["message"].get("custom_payload") or {}
         return "length" if payload.get("truncated") else "content_filter" if payload.get("filtered") else "stop"
+
+    @property
+    def calls(self) -> Sequence[Mapping[str, Any]]:
+        """The calls that the client is to answer."""
+        return handed_over(self.data["message"].get("tool_calls"))
 
     @property
     def error(self) -> tuple[dict[str, Any], int]:
@@ -87,7 +96,7 @@ def complete() -> ViewResult:
     try:
         body = wire.Completion.model_validate(request.get_json())
         asked = wire.read(body)
-    except wire.Unsupported as error:
+    except Unsupported as error:
         raise Invalid.field(error.param, str(error)) from None
     except ValidationError as error:
         found = problems.field_errors(error)
@@ -99,10 +108,9 @@ def complete() -> ViewResult:
         chat.launch(begun.started)
     leave()
     db.session.remove()  # no connection is held while the reply is written
-    headers = {CONVERSATION: str(begun.conversation_id), **({"X-Commonplace-Ignored": "tools"} if body.tools else {})}
     usage = bool(body.stream_options and body.stream_options.include_usage)
     answer = _streamed(user_id, begun, body.model, usage) if body.stream else _whole(begun, body.model)
-    answer.headers.update(headers)
+    answer.headers[CONVERSATION] = str(begun.conversation_id)
     return answer
 
 
@@ -139,7 +147,7 @@ def _whole(begun: Begun, model: str) -> Response:
     usage = service.usage_of(begun.conversation_id, begun.turn_id)
     # What is stored, not what came: something may have been forgotten meanwhile.
     content = end.data["message"]["content"]
-    return jsonify(wire.completion(begun.turn_id, int(time.time()), model, content, end.finish, usage))
+    return jsonify(wire.completion(begun.turn_id, int(time.time()), model, content, end.finish, usage, end.calls))
 
 
 def _streamed(user_id: int, begun: Begun, model: str, with_usage: bool) -> Response:
@@ -170,6 +178,8 @@ def _streamed(user_id: int, begun: Begun, model: str, with_usage: bool) -> Respo
         if end.kind == "error":
             yield wire.event(end.error[0])
         else:
+            for delta in wire.call_deltas(end.calls):
+                yield wire.chunk(*about, [wire.choice(delta)])
             yield wire.chunk(*about, [wire.choice({}, end.finish)])
             if with_usage:
                 with app.app_context():

@@ -8,15 +8,22 @@ from typing import Any
 
 from sqlalchemy import select
 
+from webapp.chat import handing
 from webapp.chat import service as chat
+from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.database import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.files import service as files
 from webapp.gateway import threads
+from webapp.gateway.functions import Round
 from webapp.gateway.wire import Asked, fingerprint
+from webapp.memories.engine.tombstones import Graveyard
+from webapp.memories.keeping.copies import GONE
+from webapp.memories.keeping.graveyards import graveyard
 from webapp.models.catalogue import HOME_ID
 from webapp.models.choosing import choices
+from webapp.tools.calls import parsed
 from webapp.usage.models import UsageRecord
 from webapp.usage.service import require_room
 
@@ -79,6 +86,8 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     the earlier reply; an edited or unknown history begins a new conversation. Raises what `start_turn` raises.
     """
     require_room(user_id)
+    if asked.rounds and (begun := _go_on_with_answers(user_id, asked, wish)) is not None:
+        return begun
     # Before anything is held: to look at a picture takes a while.
     pictures = _take_in(user_id, asked.pictures)
     try:
@@ -90,10 +99,33 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
         raise
     if not begun.is_new:  # the same question once more: its pictures are with it
         _drop(user_id, pictures)
-    if begun.started is not None and not wish.conversation_id:
-        mark = fingerprint(wish.seed, [*asked.history, ("user", asked.question)])
-        threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
+    return _noted(user_id, asked, wish, begun)
+
+
+def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:
+    if begun.started is not None:
+        begun.started.attended = False  # these programs know of no question in the middle of a reply
+        begun.started.client = asked.tools
+        if not wish.conversation_id or asked.tools or asked.rounds:
+            mark = fingerprint(wish.seed, asked.lines)
+            threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
     return begun
+
+
+def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
+    """The next part of the reply whose calls are answered; None where that is unknown, or was not the last."""
+    reply = threads.find_part(user_id, asked, wish.seed)
+    if reply is None or wish.conversation_id not in (None, reply.conversation_id):
+        return None
+    rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
+    if any(row.role == "user" for row in rest):
+        return None
+    if rest and rest[-1].status == "streaming":
+        return Begun(rest[-1].message_id, reply.conversation_id, None, is_new=False)
+    started = handing.go_on(user_id, reply, asked.rounds[-1].results)
+    started.reply.model = wish.model
+    db.session.flush()
+    return _noted(user_id, asked, wish, Begun(started.turn_id, reply.conversation_id, started, is_new=False))
 
 
 def _take_in(user_id: int, images: Iterable[bytes]) -> list[int]:
@@ -124,6 +156,11 @@ def _drop(user_id: int, taken: Iterable[int]) -> None:
 
 
 def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) -> Begun:
+    if asked.rounds:
+        conversation_id = wish.conversation_id
+        if not conversation_id and asked.history:
+            conversation_id = threads.begin_with(user_id, wish.fields, asked.history).conversation_id
+        return _start(user_id, asked, wish, conversation_id, pictures)
     if wish.conversation_id or not asked.history:
         return _start(user_id, asked, wish, wish.conversation_id, pictures)
     found = threads.find(user_id, wish.seed, asked.history)
@@ -167,8 +204,21 @@ def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, 
         custom_payload={"client_prompt": asked.instructions} if asked.instructions else None,
         file_ids=pictures,
     )
-    started.attended = False  # these programs know of no question in the middle of a reply
+    if asked.rounds:
+        yard = graveyard(user_id)
+        started = handing.parts_from_elsewhere(started, [_part(one, yard) for one in asked.rounds])
+        started.reply.model = wish.model
+        db.session.flush()
     return Begun(started.turn_id, started.header["conversation_id"], started)
+
+
+def _part(one: Round, yard: Graveyard) -> handing.Part:
+    """A round as a part of the reply, without what the person had forgotten."""
+    calls = [
+        {"tool_name": call.name[:64], "input": parsed(call.arguments), "call_id": call.id[:200]} for call in one.calls
+    ]
+    results = {call_id[:200]: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
+    return handing.Part(yard.without_forgotten(one.text, GONE), calls, results)
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:

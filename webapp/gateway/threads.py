@@ -12,9 +12,10 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, owned
 from webapp.database import db, now
 from webapp.gateway.models import GatewayThread
-from webapp.gateway.wire import TextLine, fingerprint, says_the_same
+from webapp.gateway.wire import Asked, TextLine, fingerprint, says_the_same
 from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
+from webapp.tools.of_clients import CLIENT
 
 CANDIDATES = 20
 _PARTIAL = ("streaming", "stopped", "interrupted", "failed")
@@ -32,15 +33,7 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
     """The conversation that a history comes from, held, and the reply it ends with; None for any other history."""
     if not history or history[-1][0] != "assistant":
         return None
-    mark = fingerprint(seed, history[:-1])
-    replies = (
-        select(Message)
-        .join(GatewayThread, GatewayThread.message_id == Message.message_id)
-        .where(GatewayThread.user_id == user_id, GatewayThread.fingerprint == mark, Message.superseded_by_id.is_(None))
-        .order_by(GatewayThread.thread_id.desc())
-        .limit(CANDIDATES)
-    )
-    for reply in db.session.scalars(replies):
+    for reply in _candidates(user_id, fingerprint(seed, history[:-1])):
         is_partial = reply.status in _PARTIAL
         if not says_the_same(reply.content, history[-1][1], is_partial=is_partial, gone=GONE):
             continue
@@ -51,14 +44,39 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
     return None
 
 
+def find_part(user_id: int, asked: Asked, seed: str) -> Message | None:
+    """The part of a reply that ends with the calls that a request brings the answers to; None for any other."""
+    last = asked.rounds[-1]
+    said = asked.lines[:-1] if last.text else asked.lines
+    ids = {call.id for call in last.calls}
+    for reply in _candidates(user_id, fingerprint(seed, said)):
+        handed = {call.get("call_id") for call in reply.tool_calls or () if call.get("by") == CLIENT}
+        if ids == handed and says_the_same(reply.content, last.text, is_partial=True, gone=GONE):
+            return reply
+    return None
+
+
+def _candidates(user_id: int, mark: str) -> Sequence[Message]:
+    replies = (
+        select(Message)
+        .join(GatewayThread, GatewayThread.message_id == Message.message_id)
+        .where(GatewayThread.user_id == user_id, GatewayThread.fingerprint == mark, Message.superseded_by_id.is_(None))
+        .order_by(GatewayThread.thread_id.desc())
+        .limit(CANDIDATES)
+    )
+    return db.session.scalars(replies).all()
+
+
 def asked_again(conversation_id: int, after: int, question: str) -> tuple[int, str] | None:
     """The reply, and its status, when the conversation ends with exactly this question; the id is 0 when it ends with
     `after` itself, None when it went on otherwise."""
     rest = messages.current_messages(conversation_id, after=after)
     if not rest:
         return 0, ""
-    if [row.role for row in rest] == ["user", "assistant"] and rest[0].content.strip() == question.strip():
-        return rest[1].message_id, rest[1].status
+    # A reply may have several parts.
+    is_one = [row.role for row in rest] == ["user", *["assistant"] * (len(rest) - 1)] and len(rest) > 1
+    if is_one and rest[0].content.strip() == question.strip():
+        return rest[-1].message_id, rest[-1].status
     return None
 
 

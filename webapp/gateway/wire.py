@@ -7,12 +7,14 @@ import binascii
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
+from webapp.tools.of_clients import ClientTools, arguments_of
 from webapp.validation import Line, SearchText
 
 MOST_MESSAGES = 1_000
@@ -23,6 +25,10 @@ IMAGE = "[An image was sent here. It cannot be seen.]"
 PICTURE = "[An image]"
 """What a message says that is nothing but an image."""
 MOST_PICTURES = 10
+MOST_CALLS = 128
+"""In one message."""
+ARGUMENTS_PIECE = 1_000
+"""Characters of a call's arguments in one event."""
 _DATA_URL = re.compile(r"data:image/(?:png|jpeg|jpg|gif|webp);base64,", re.IGNORECASE)
 MEMORY = ("on", "read", "off")
 SUFFIXES: dict[str, dict[str, Any]] = {
@@ -42,6 +48,8 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 class WireMessage(BaseModel):
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: SearchText | list[dict[str, Any]] | None = None
+    tool_calls: list[Any] | None = Field(None, max_length=MOST_CALLS)
+    tool_call_id: SearchText | None = Field(None, max_length=200)
 
 
 class StreamOptions(BaseModel):
@@ -60,44 +68,62 @@ class Completion(BaseModel):
     n: int | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None
-
-
-class Unsupported(ValueError):
-    """A request that cannot be answered as it asks; `param` is the field that asks it."""
-
-    def __init__(self, param: str, message: str) -> None:
-        super().__init__(message)
-        self.param = param
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request as read: the last user message with its pictures, what was said before it, and the client's system
-    prompt."""
+    prompt; its tools, and what they were called for and answered since that message."""
 
     question: str
     history: list[TextLine]
     instructions: str
     pictures: tuple[bytes, ...] = ()
+    tools: ClientTools | None = None
+    rounds: tuple[Round, ...] = ()
+
+    @property
+    def lines(self) -> list[TextLine]:
+        """All that was said before the reply that is asked for: what a fingerprint is made of."""
+        return [*self.history, ("user", self.question), *(("assistant", one.text) for one in self.rounds if one.text)]
 
 
 def read(request: Completion) -> Asked:
     """The question of a request. Raises Unsupported for what this endpoint cannot do."""
     if request.n not in (None, 1):
         raise Unsupported("n", "Only one choice can be made at a time.")
-    if request.tool_choice not in (None, "auto", "none"):
-        raise Unsupported("tool_choice", "Tools of a client are not called here; tool_choice cannot ask for one.")
     if (request.response_format or {}).get("type", "text") != "text":
         raise Unsupported("response_format", "Only text can be answered here.")
-    said = [(message.role, _text(message)) for message in request.messages]
+    tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
+    rounds, spoken = _rounds(request.messages)
+    said = [(message.role, _text(message)) for message in spoken]
     instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
     lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
-    if request.messages[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
+    if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
         raise Unsupported("messages", "The last message has to be the user's, and to say something.")
-    pictures = _pictures(request.messages[-1])
-    question = _text(request.messages[-1], seen=len(pictures)) or PICTURE
-    return Asked(question, lines[:-1], instructions[:MOST_INSTRUCTIONS], pictures)
+    pictures = _pictures(spoken[-1])
+    question = _text(spoken[-1], seen=len(pictures)) or PICTURE
+    return Asked(question, lines[:-1], instructions[:MOST_INSTRUCTIONS], pictures, tools, rounds)
+
+
+def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
+    """What stands behind the last user message where that ends with answers of tools, and the messages before.
+
+    System messages may stand anywhere. Raises Unsupported.
+    """
+    if messages[-1].role != "tool":
+        return (), messages
+    last = max((number for number, message in enumerate(messages) if message.role == "user"), default=-1)
+    tail = [message for message in messages[last + 1 :] if message.role in ("assistant", "tool")]
+    rounds = read_rounds(
+        [(message.role, _text(message), read_calls(message.tool_calls), message.tool_call_id or "") for message in tail]
+    )
+    systems = [message for message in messages[: last + 1] if message.role in ("system", "developer")]
+    later = [message for message in messages[last + 1 :] if message.role in ("system", "developer")]
+    spoken = [message for message in messages[: last + 1] if message not in systems]
+    return rounds, [*systems, *later, *spoken]
 
 
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
@@ -169,9 +195,19 @@ def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> boo
     return True
 
 
-def completion(turn_id: int, created: int, model: str, text: str, finish: str, usage: Mapping[str, Any]) -> Any:
-    """A whole reply."""
-    message = {"role": "assistant", "content": text, "refusal": None}
+def completion(
+    turn_id: int,
+    created: int,
+    model: str,
+    text: str,
+    finish: str,
+    usage: Mapping[str, Any],
+    calls: Sequence[Mapping[str, Any]] = (),
+) -> Any:
+    """A whole reply; `calls` are the records of those that the client is to answer."""
+    message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else ""), "refusal": None}
+    if calls:
+        message["tool_calls"] = [tool_call(call) for call in calls]
     return {
         "id": f"{PREFIX}{turn_id}",
         "object": "chat.completion",
@@ -199,6 +235,23 @@ def chunk(turn_id: int, created: int, model: str, choices: Sequence[Mapping[str,
 def choice(delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
     """What a chunk adds."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+
+
+def tool_call(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A call, from its record."""
+    function = {"name": record["tool_name"], "arguments": arguments_of(record)}
+    return {"id": record["call_id"], "type": "function", "function": function}
+
+
+def call_deltas(records: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the chunks of a streamed reply add for its calls: first the name of each, then its arguments."""
+    for index, record in enumerate(records):
+        call = tool_call(record)
+        arguments = call["function"]["arguments"]
+        yield {"tool_calls": [{"index": index, **call, "function": {**call["function"], "arguments": ""}}]}
+        for at in range(0, len(arguments), ARGUMENTS_PIECE):
+            piece = arguments[at : at + ARGUMENTS_PIECE]
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
 
 
 def event(data: Any) -> bytes:

@@ -15,6 +15,7 @@ from .seeing import has_pictures, without_pictures
 _NAMES = {
     "images": ("image", "vision", "multimodal", "multi-modal", "content must be a string", "expected a string"),
     "stream_options": ("stream_options", "include_usage"),
+    "parallel_tool_calls": ("parallel_tool_calls",),
     "tools": ("tools", "tool_choice", "tool use", "tool calling", "function calling", "functions"),
     "max_tokens": ("max_tokens",),
     "temperature": ("temperature",),
@@ -70,9 +71,10 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
     if drops("tools"):
         result.pop("tools")
         result.pop("tool_choice", None)
+        result.pop("parallel_tool_calls", None)
     if drops("stream_options"):
         result.pop("stream_options")
-    for parameter in ("temperature", "top_p", "reasoning_effort"):
+    for parameter in ("temperature", "top_p", "reasoning_effort", "parallel_tool_calls"):
         if drops(parameter):
             result.pop(parameter)
     if drops("base64"):

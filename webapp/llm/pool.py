@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -43,11 +43,12 @@ class ChatPool:
         targets: Sequence[Target] = (),
         tools: Sequence[dict[str, Any]] | None = None,
         max_tokens: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> AsyncGenerator[Event | Switched, None]:
         """As `ChatClient.stream`, from the first target that answers; without targets from the server at home.
 
         A server that is away, overloaded or too slow before its first word gives way to the next target; `Switched`
-        then says so before that one's words.
+        then says so before that one's words. `parameters` are fields of the request besides those of the target.
         """
         queue: list[Target | None] = [*targets] or [None]
         for number, target in enumerate(queue):
@@ -59,7 +60,7 @@ class ChatPool:
                     model=target.model if target else None,
                     tools=tools,
                     max_tokens=max_tokens,
-                    parameters=target.parameters if target else None,
+                    parameters={**(target.parameters if target else {}), **(parameters or {})},
                 )
                 async with aclosing(events):
                     async for event in events:

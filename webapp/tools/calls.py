@@ -29,10 +29,10 @@ class ToolRun:
         return json.dumps(self.record["output"], ensure_ascii=False) if self.told is None else self.told
 
 
-def parsed(arguments: str) -> dict[str, Any]:
+def parsed(arguments: str, *, most: int = MAX_ARGUMENTS) -> dict[str, Any]:
     """The arguments as the model wrote them; empty for what is no JSON object, or none that a database can hold."""
     try:
-        given = json.loads(arguments[:MAX_ARGUMENTS] or "{}")
+        given = json.loads(arguments[:most] or "{}")
         json.dumps(given, allow_nan=False)
     except (ValueError, RecursionError):
         return {}

@@ -27,7 +27,7 @@ FAR_TOKENS = 8_000
 """Of all results from outside in one reply, less where the model's window is small."""
 FAR_SHARE = 0.25
 
-Kind = Literal["memory", "home", "far"]
+Kind = Literal["memory", "home", "far", "client"]
 Output = dict[str, Any]
 
 
@@ -53,8 +53,9 @@ class Tool:
     """A tool as it is offered, and how it is carried out.
 
     `memory` ones are for the turn's database threads, `home` ones answer at once, `far` ones reach out: they are shown
-    while they run, end when the turn is stopped, and their results are untrusted. `asks` tells that the person is asked
-    before a call; `server` and `title` say to whom it goes and what it is called there.
+    while they run, end when the turn is stopped, and their results are untrusted; `client` ones are handed to the
+    program that asked, and end the turn. `asks` tells that the person is asked before a call; `server` and `title` say
+    to whom it goes and what it is called there.
     """
 
     definition: dict[str, Any]
@@ -74,10 +75,11 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """The tools of a turn, and what time it is for the person."""
+    """The tools of a turn, what time it is for the person, and what else a request that offers them says."""
 
     tools: Sequence[Tool] = ()
     now: datetime | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
 
     @property
     def definitions(self) -> list[dict[str, Any]]:
@@ -97,7 +99,7 @@ class Toolset:
     @property
     def definition_tokens(self) -> int:
         """What the definitions of those take that were added: it has to stay free of the model's window, too."""
-        return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind == "far")
+        return sum(estimate_tokens(str(tool.definition)) for tool in self.tools if tool.kind in ("far", "client"))
 
     def result_tokens(self, window: int) -> int:
         """What has to stay free of the model's window for their results."""
@@ -109,7 +111,7 @@ class Toolset:
 
     def without(self, names: Collection[str]) -> Toolset:
         """The others."""
-        return Toolset([tool for tool in self.tools if tool.name not in names], self.now)
+        return Toolset([tool for tool in self.tools if tool.name not in names], self.now, self.parameters)
 
 
 class Calculate(BaseModel):

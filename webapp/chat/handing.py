@@ -1,0 +1,98 @@
+"""Going on with a reply whose calls were handed to the client, once it has brought what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm.attributes import flag_modified
+
+from webapp.chat.runtime import runtime
+from webapp.chat.service import Started
+from webapp.conversations import messages
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import handed_over
+from webapp.database import db, now
+from webapp.errors import Conflict
+from webapp.tools.of_clients import CLIENT, WAITING, result_of
+from webapp.usage import service as usage
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a reply that was written elsewhere: its text, the calls in it as records, and by their ids the texts
+    that they came to."""
+
+    text: str
+    calls: Sequence[Mapping[str, Any]]
+    results: Mapping[str, str]
+
+
+def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> Started:
+    """The next part of a reply, with what its calls came to, by their ids; what was written behind it gives way.
+
+    The same answers once more take the place of what followed. Raises Conflict when the conversation went on
+    otherwise, or a reply behind it is being written; TooMany past a quota; Unavailable.
+    """
+    runtime().runner.require_room()
+    usage.require_room(user_id)
+    conversation = get_conversation(user_id, reply.conversation_id, lock=True)
+    db.session.refresh(reply)
+    rest = messages.current_messages(conversation.conversation_id, after=reply.message_id)
+    if reply.superseded_by_id is not None or any(row.role == "user" for row in rest):
+        raise Conflict("The conversation went on without these answers.")
+    if any(row.status == "streaming" for row in rest):
+        raise Conflict("The reply to these answers is being written.")
+    _take(reply, results)
+    following = add_part(conversation, reply)
+    if rest:
+        messages.supersede_from(conversation, rest[0].message_id, following)
+    db.session.flush()
+    return Started(conversation, None, following)
+
+
+def parts_from_elsewhere(started: Started, parts: Sequence[Part]) -> Started:
+    """What a client brings along as earlier parts of the reply to a question that was put a moment ago; the part that
+    is to be written follows them."""
+    reply = started.reply
+    for part in parts:
+        reply.status, reply.content = "complete", part.text
+        reply.tool_calls = [{**call, "output": dict(WAITING), "by": CLIENT} for call in part.calls] or None
+        _take(reply, part.results)
+        reply = add_part(started.conversation, reply)
+    db.session.flush()
+    return Started(started.conversation, started.asked, reply, embedded=started.embedded)
+
+
+def add_part(conversation: Conversation, reply: Message) -> Message:
+    """The empty, streaming message that goes on with a reply."""
+    at = now()
+    row = Message(
+        conversation_id=reply.conversation_id,
+        role="assistant",
+        content="",
+        status="streaming",
+        parent_id=reply.message_id,
+        reply_to_id=reply.reply_to_id,
+        created_at=at,
+        model=None,
+    )
+    db.session.add(row)
+    conversation.updated_at = at
+    conversation.message_count += 1
+    db.session.flush()
+    return row
+
+
+def waits_for(reply: Message) -> set[str]:
+    """The ids of the calls that a reply waits for."""
+    return {str(call["call_id"]) for call in handed_over(reply.tool_calls)}
+
+
+def _take(reply: Message, results: Mapping[str, str]) -> None:
+    for call in reply.tool_calls or ():
+        if call.get("by") == CLIENT and call.get("call_id") in results:
+            call["output"] = result_of(results[str(call["call_id"])])
+    flag_modified(reply, "tool_calls")

@@ -1,0 +1,192 @@
+"""A client's tools on the wire: their definitions checked, its choice, and the calls and answers in a history; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.tools.of_clients import ClientTools
+
+MOST_TOOLS = 128
+MOST_DEFINITION = 32_000
+"""Characters of one definition as JSON."""
+MOST_DEFINITIONS = 200_000
+DEEPEST_SCHEMA = 24
+MOST_ROUNDS = 200
+"""Times that calls were handed over and answered, in one reply."""
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FIELDS = ("name", "description", "parameters", "strict")
+_SIMPLE = {"auto", "none", "required"}
+
+
+class Unsupported(ValueError):
+    """A request that cannot be answered as it asks; `param` is the field that asks it."""
+
+    def __init__(self, param: str, message: str) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as a client sends it back."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the assistant said when it called a client's tools, the calls, and by their ids what they came to."""
+
+    text: str
+    calls: tuple[Call, ...]
+    results: Mapping[str, str]
+
+
+def read_tools(tools: Sequence[Any] | None, choice: Any = None, parallel: bool | None = None) -> ClientTools | None:
+    """The tools of a request; None where there are none, or none is to be called. Raises Unsupported."""
+    if not tools:
+        if choice in (None, "none", "auto"):
+            return None
+        raise Unsupported("tool_choice", "tool_choice can ask for a tool only where there are tools.")
+    if len(tools) > MOST_TOOLS:
+        raise Unsupported("tools", f"No more than {MOST_TOOLS} tools can come along.")
+    definitions = [_definition(tool, f"tools[{number}]") for number, tool in enumerate(tools)]
+    names = [definition["function"]["name"] for definition in definitions]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise Unsupported(f"tools[{number}].function.name", f"There are two tools named '{name}'.")
+    if sum(len(json.dumps(definition)) for definition in definitions) > MOST_DEFINITIONS:
+        raise Unsupported("tools", f"All tools together may take {MOST_DEFINITIONS:,} characters.")
+    return _chosen(definitions, names, choice, parallel)
+
+
+def _chosen(
+    definitions: list[dict[str, Any]], names: list[str], choice: Any, parallel: bool | None
+) -> ClientTools | None:
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        allowed = choice.get("allowed_tools", choice)
+        wanted = allowed.get("tools") if isinstance(allowed, dict) else None
+        some = {_named(tool, names) for tool in wanted} if isinstance(wanted, list) else set()
+        definitions = [tool for tool in definitions if tool["function"]["name"] in some]
+        choice = allowed.get("mode", "auto") if isinstance(allowed, dict) else "auto"
+        if not definitions:
+            raise Unsupported("tool_choice", "allowed_tools has to name some of the tools.")
+    if choice is None or choice == "auto":
+        return ClientTools(definitions, None, parallel)
+    if choice == "none":
+        return None
+    if choice == "required":
+        return ClientTools(definitions, "required", parallel, alone=True)
+    if isinstance(choice, str):
+        raise Unsupported("tool_choice", f"tool_choice has to be one of {', '.join(sorted(_SIMPLE))}, or name a tool.")
+    name = _named(choice, names)
+    return ClientTools(definitions, {"type": "function", "function": {"name": name}}, parallel, alone=True)
+
+
+def _named(choice: Any, names: Sequence[str]) -> str:
+    """The name in `{"type": "function", "function": {"name": …}}`, or in the flat form. Raises Unsupported."""
+    function = choice.get("function", choice) if isinstance(choice, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(name, str) or choice.get("type") != "function" or name not in names:
+        raise Unsupported("tool_choice", "tool_choice has to name one of the tools.")
+    return name
+
+
+def _definition(tool: Any, param: str) -> dict[str, Any]:
+    """A definition with the fields of the protocol only. Raises Unsupported for one that no server would take."""
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        raise Unsupported(f"{param}.type", "Only tools of the type 'function' can be called here.")
+    function = tool.get("function")
+    if not isinstance(function, dict):
+        raise Unsupported(f"{param}.function", "A tool has to say its function.")
+    name = function.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Unsupported(f"{param}.function.name", "A name has 1 to 64 letters, digits, underscores and hyphens.")
+    if not isinstance(function.get("description", ""), str | None):
+        raise Unsupported(f"{param}.function.description", "A description is a text.")
+    if not isinstance(function.get("strict"), bool | None):
+        raise Unsupported(f"{param}.function.strict", "strict is true or false.")
+    problem = _problem(function.get("parameters"))
+    if problem:
+        raise Unsupported(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
+    kept = {field: function[field] for field in _FIELDS if function.get(field) is not None}
+    if len(json.dumps(kept)) > MOST_DEFINITION:
+        raise Unsupported(f"{param}.function", f"A tool may take {MOST_DEFINITION:,} characters.")
+    return {"type": "function", "function": kept}
+
+
+def _problem(schema: Any) -> str:
+    """What is wrong with the schema of a function's parameters; empty when nothing is."""
+    if schema is None:
+        return ""
+    if not isinstance(schema, dict):
+        return "parameters have to be a JSON schema."
+    if schema.get("type", "object") != "object":
+        return f"its type has to be 'object', not {str(schema['type'])[:40]!r}."
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict) or not all(isinstance(value, dict | bool) for value in properties.values()):
+        return "properties have to be an object of schemas."
+    required = schema.get("required", [])
+    if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
+        return "required has to be a list of names."
+    return f"it has more than {DEEPEST_SCHEMA} levels." if _depth(schema) > DEEPEST_SCHEMA else ""
+
+
+def _depth(value: Any) -> int:
+    """Levels of lists and objects in a value, counted without recursion."""
+    depth, level = 0, [value]
+    while level:
+        depth += 1
+        level = [
+            part
+            for item in level
+            for part in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+        ]
+    return depth
+
+
+def read_calls(raw: Sequence[Any] | None, param: str = "messages") -> tuple[Call, ...]:
+    """The calls in a message of the assistant's. Raises Unsupported."""
+    calls = []
+    for item in raw or ():
+        function = item.get("function") if isinstance(item, dict) else None
+        number = item.get("id") if isinstance(item, dict) else None
+        name, arguments = (function.get("name"), function.get("arguments")) if isinstance(function, dict) else (None, 0)
+        if not (isinstance(number, str) and number and isinstance(name, str) and isinstance(arguments, str)):
+            raise Unsupported(param, "Each of tool_calls has an id, and a function with a name and arguments.")
+        calls.append(Call(number, name, arguments))
+    return tuple(calls)
+
+
+def read_rounds(said: Sequence[tuple[str, str, tuple[Call, ...], str]]) -> tuple[Round, ...]:
+    """The rounds behind the last user message: role, text, calls and tool_call_id of each message there.
+
+    Raises Unsupported for a call without an answer, and an answer without a call.
+    """
+    rounds: list[Round] = []
+    for role, text, calls, call_id in said:
+        if role == "assistant":
+            rounds.append(Round(text, calls, {}))
+        elif role == "tool":
+            if not rounds or call_id not in {call.id for call in rounds[-1].calls}:
+                raise Unsupported(
+                    "messages", "A message of the role 'tool' has to answer a call in 'tool_calls' before it."
+                )
+            rounds[-1] = Round(rounds[-1].text, rounds[-1].calls, {**rounds[-1].results, call_id: text})
+    if len(rounds) > MOST_ROUNDS:
+        raise Unsupported("messages", f"No more than {MOST_ROUNDS} rounds of calls fit into one reply.")
+    for one in rounds:
+        missing = [call.id for call in one.calls if call.id not in one.results]
+        if missing or not one.calls:
+            raise Unsupported(
+                "messages",
+                "Each call in 'tool_calls' has to be answered by a message of the role 'tool'. "
+                f"Not answered: {', '.join(missing)[:200] or 'a message without calls'}.",
+            )
+    return tuple(rounds)

@@ -1,0 +1,167 @@
+"""Tools that the program at the other end brings along: offered to the model beside ours, called over there; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.llm.events import ToolCall
+from webapp.text.shortening import shorten
+from webapp.text.tokens import estimate_tokens
+from webapp.tools.calls import ToolRun, parsed, storable
+from webapp.tools.toolset import Tool, Toolset
+
+CLIENT = "client"
+"""Who carries a call out, in its record."""
+WAITING = {"status": "waiting"}
+"""The output of a call that was handed over and has not been answered."""
+MOST_HANDED = 64
+"""Calls handed over at once; more are not passed on."""
+MOST_RESULT = 100_000
+"""Characters kept of what a call of a client's came to."""
+NOT_ANSWERED = "This call was not answered."
+_PREFIX = "client_"
+_LONGEST_NAME = 64
+_ARGUMENTS = 1_000_000
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTools:
+    """The tools of one request, as the protocol defines them. `choice` and `parallel` go to the model as they are;
+    `alone`: none of ours are offered beside them, for one of these has to be called."""
+
+    definitions: Sequence[dict[str, Any]] = ()
+    choice: str | dict[str, Any] | None = None
+    parallel: bool | None = None
+    alone: bool = False
+
+
+def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
+    """The tools of a turn with those of the client behind ours: ours are the same in every turn, and stay cached.
+
+    One of theirs that has the name of one of ours is offered as `client_…`, and called by its own name there.
+    """
+    if theirs is None or not theirs.definitions:
+        return ours
+    kept = [] if theirs.alone else list(ours.tools)
+    taken = {tool.name for tool in ours.tools} | {str(named["function"]["name"]) for named in theirs.definitions}
+    added, names = [], {}
+    for definition in theirs.definitions:
+        name = own = str(definition["function"]["name"])
+        if ours.get(own) is not None:
+            name = _free(own, taken)
+            taken.add(name)
+            definition = {**definition, "function": {**definition["function"], "name": name}}
+        names[own] = name
+        added.append(Tool(definition, "client", title=own))
+    parameters: dict[str, Any] = {}
+    if theirs.choice is not None:
+        parameters["tool_choice"] = _renamed(theirs.choice, names)
+    if theirs.parallel is not None:
+        parameters["parallel_tool_calls"] = theirs.parallel
+    return Toolset([*kept, *added], ours.now, parameters)
+
+
+def _free(own: str, taken: set[str]) -> str:
+    name = (_PREFIX + own)[:_LONGEST_NAME]
+    number = 2
+    while name in taken:
+        name = f"{(_PREFIX + own)[: _LONGEST_NAME - 4]}_{number}"
+        number += 1
+    return name
+
+
+def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | dict[str, Any]:
+    if isinstance(choice, str):
+        return choice
+    return {"type": "function", "function": {"name": names[choice["function"]["name"]]}}
+
+
+def handed(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
+    """The record of a call that is handed to the client, under an id of ours: those of servers repeat.
+
+    `arguments` is kept beside `input` only where what the model wrote is no JSON object.
+    """
+    raw = call.arguments[:_ARGUMENTS] or "{}"
+    given = parsed(raw, most=_ARGUMENTS)
+    record: dict[str, Any] = {"tool_name": tool.title, "input": given, "output": dict(WAITING)}
+    record |= {"by": CLIENT, "call_id": call_id(turn_id, number)}
+    if not given and raw.strip() != "{}":
+        record["arguments"] = raw
+    return ToolRun(storable(record))
+
+
+def call_id(turn_id: int, number: int) -> str:
+    """The id of a call: nine letters and digits, which is what the strictest servers (Mistral's) take back."""
+    value = int.from_bytes(hashlib.sha256(f"{turn_id}/{number}".encode()).digest()[:8], "big")
+    letters = []
+    for _ in range(8):
+        value, place = divmod(value, len(_ALPHABET))
+        letters.append(_ALPHABET[place])
+    return "c" + "".join(letters)
+
+
+def arguments_of(record: Mapping[str, Any]) -> str:
+    """The arguments of a recorded call as JSON text, or as the model wrote them where that is none."""
+    return str(record.get("arguments") or json.dumps(record.get("input") or {}, ensure_ascii=False))
+
+
+def result_of(text: str) -> dict[str, Any]:
+    """What a call came to, as its record keeps it: bounded, with a mark where something is missing."""
+    text = text.replace("\x00", "")
+    if len(text) > MOST_RESULT:
+        text = f"{text[:MOST_RESULT]}\n[… {len(text) - MOST_RESULT:,} characters left out …]"
+    return {"text": text}
+
+
+def rounds_as_prompt(
+    rounds: Iterable[tuple[int, str, Sequence[Mapping[str, Any]]]], limit: int
+) -> list[dict[str, Any]]:
+    """What the prompt goes on with behind the question: for each earlier part of the reply (its id, text and calls) the
+    model's message, and the answer to each call. Answers are shortened, the longest first, to `limit` tokens in all.
+    """
+    rounds = list(rounds)
+    told = [[_told(call) for call in calls] for _, _, calls in rounds]
+    most = _most([estimate_tokens(text) for texts in told for text in texts], limit)
+    prompt: list[dict[str, Any]] = []
+    for (turn_id, text, calls), answers in zip(rounds, told, strict=True):
+        ids = [str(call.get("call_id") or call_id(turn_id, number)) for number, call in enumerate(calls)]
+        asked: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if calls:
+            asked["tool_calls"] = [
+                {
+                    "id": name,
+                    "type": "function",
+                    "function": {"name": call["tool_name"], "arguments": arguments_of(call)},
+                }
+                for name, call in zip(ids, calls, strict=True)
+            ]
+        prompt.append(asked)
+        prompt += [
+            {"role": "tool", "tool_call_id": name, "content": shorten(answer, most) if most else answer}
+            for name, answer in zip(ids, answers, strict=True)
+        ]
+    return prompt
+
+
+def _told(call: Mapping[str, Any]) -> str:
+    output = call.get("output") or {}
+    if call.get("by") != CLIENT:
+        return json.dumps(output, ensure_ascii=False)
+    return NOT_ANSWERED if output == WAITING else str(output.get("text", ""))
+
+
+def _most(sizes: Sequence[int], limit: int) -> int:
+    """The tokens that one answer may take so that all of them take no more than `limit`; 0 where all fit."""
+    left, many = limit, len(sizes)
+    if sum(sizes) <= limit:
+        return 0
+    for size in sorted(sizes):
+        if size * many > left:
+            break
+        left, many = left - size, many - 1
+    return max(1, left // max(1, many))
