@@ -50,13 +50,16 @@ class Bench:
     def take(self, call: ExtractionCall, items: Sequence[Any], numbered: Mapping[int, int] | None = None) -> Plan:
         """Decide on an answer and keep what it comes to; `numbered` where its numbers are not those of the call."""
         found = statements.read_statements(items)
-        operations = tuple(sound(operation, call.sources) for operation in found.operations)
+        numbers = call.numbered if numbered is None else numbered
+        by_ref = {memory.ref: memory.slot for memory in self.memories}
+        keys = {number: slot for number, ref in numbers.items() if (slot := by_ref.get(ref))}
+        operations = tuple(sound(operation, call.sources, keys) for operation in found.operations)
         texts = sorted({operation.content for operation in operations if operation.content})
         vectors = dict(zip(texts, _embedder.embed_passages(texts), strict=True)) if texts else {}
         state = State(
             messages=call.sources,
             memories=self.memories,
-            numbered=call.numbered if numbered is None else numbered,
+            numbered=numbers,
             embeddings=vectors,
             context=call.context,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -18,7 +18,7 @@ from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
 from webapp.memories.engine.soundness import Fit, fit, is_said, narrowed, telling
-from webapp.memories.engine.speech import Speech, is_one_off, speech_of
+from webapp.memories.engine.speech import Speech, is_one_off, names_language, sentence_around, speech_of
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.quotes import Span
@@ -54,7 +54,8 @@ class Claim:
     """A grounded, credible statement (or retraction) of the user's, with the memory it was aimed at.
 
     `may_be_quoted`: the user's words themselves may stand as a memory, being none that was forgotten. `is_doubtful`:
-    it says something else than its quote, as far as words can tell, and waits for the user.
+    it says something else than its quote, as far as words can tell, and waits for the user. `sentence` is the one in
+    which the quote stands.
     """
 
     index: int
@@ -65,6 +66,7 @@ class Claim:
     embedding: np.ndarray | None = field(default=None, compare=False, repr=False)
     may_be_quoted: bool = True
     is_doubtful: bool = False
+    sentence: str = ""
 
     @property
     def order(self) -> tuple[Any, ...]:
@@ -148,6 +150,7 @@ def admit(
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
         is_doubtful=unrelated if retracts else origin == "extraction" and fit(draft.content, quote) is Fit.FOREIGN,
+        sentence=sentence_around(span, message.content),
     )
 
 
@@ -201,6 +204,10 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
     said = set(stems(words(f"{operation.content} {operation.quote}")))
     known = telling(target.content)
     shared = sum(is_said(term, said) for term in known)
+    if target.memory_type == MemoryType.INSTRUCTION == operation.memory_type and (
+        names_language(target.content) and names_language(f"{operation.content} {operation.quote}")
+    ):
+        return True  # each says in which language to answer, and in another language than the other
     similarity = cosine(target.embedding, state.embeddings.get(operation.content))
     if operation.action is Action.UPDATE:
         return 2 * shared >= len(known) or similarity >= 2 * policy.related_similarity
@@ -209,7 +216,7 @@ def _is_related(operation: MemoryOperation, target: KnownMemory, state: State, p
 
 def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, origin: Origin) -> Draft:
     """What a claim says; a sound operation is left as it is, so that making it sound twice changes nothing."""
-    sounder = reworded(operation, quote) if origin == "extraction" else operation
+    sounder = reworded(operation, quote, target.slot if target else None) if origin == "extraction" else operation
     key = canonical_fact_key(sounder.fact_key, sounder.category)
     if key is None and target is not None and operation.action is not Action.RETRACT and operation.fact_key is None:
         # An update of a keyed fact is about that fact, whether or not the model repeats the key.
@@ -226,13 +233,19 @@ def _draft(operation: MemoryOperation, quote: str, target: KnownMemory | None, o
     )
 
 
-def sound(operation: MemoryOperation, messages: Sequence[SourceMessage]) -> MemoryOperation:
-    """An extracted operation as it will be weighed: what is stored is what is looked for and embedded before."""
+def sound(
+    operation: MemoryOperation, messages: Sequence[SourceMessage], keys: Mapping[int, str] | None = None
+) -> MemoryOperation:
+    """An extracted operation as it will be weighed: what is stored is what is looked for and embedded before.
+
+    `keys` are those of the known memories by their numbers in the call.
+    """
     place = place_of(operation, messages, "extraction")
     if isinstance(place, Refusal):
         return operation
     message, span = place
-    return reworded(operation, message.content[span.start : span.end])
+    known_key = (keys or {}).get(operation.memory_number or 0)
+    return reworded(operation, message.content[span.start : span.end], known_key)
 
 
 def _words_of_others(state: State, message: SourceMessage) -> list[str]:

@@ -76,11 +76,12 @@ _HOME = re.compile(
 )
 
 
-def key_holds(key: str, value: str | None, quote: str) -> bool:
+def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False) -> bool:
     """Whether a quote really gives the user a value of a key.
 
     The value stands in it, and it is theirs: not that of somebody close to them, and for a name, with words by which
-    people say who they are.
+    people say who they are. What takes the place of a known value of that key (`is_known`) needs no words for it:
+    "Scheveningen it is" is enough for somebody whose home is known.
     """
     if value is None:
         return key not in NAME_KEYS
@@ -89,7 +90,7 @@ def key_holds(key: str, value: str | None, quote: str) -> bool:
     if not key.startswith(_PERSONAL):
         return True
     cue = CUES.get(key)
-    if cue is not None and LATIN_OR_CYRILLIC.search(quote) and not cue.search(quote):
+    if not is_known and cue is not None and LATIN_OR_CYRILLIC.search(quote) and not cue.search(quote):
         return False
     if about_somebody_close(quote, value):
         return False
@@ -119,22 +120,25 @@ def is_users_own(key: str | None) -> bool:
     return key is None or key.startswith(_PERSONAL)
 
 
-def reworded(operation: MemoryOperation, quote: str) -> MemoryOperation:
-    """An operation whose key, kind and words hold to its quote; a retraction, and what is sound already, as it is."""
+def reworded(operation: MemoryOperation, quote: str, known_key: str | None = None) -> MemoryOperation:
+    """An operation whose key, kind and words hold to its quote; a retraction, and what is sound already, as it is.
+
+    `known_key` is the key of the known memory that it changes.
+    """
     if operation.action is Action.RETRACT or not operation.content:
         return operation
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
     kind, content = operation.memory_type, operation.content
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
         key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
-    if key is not None and not key_holds(key, value, quote):
+    if key is not None and not key_holds(key, value, quote, is_known=key == known_key):
         # What was filed as the user's own name or home is somebody's else: the words themselves say whose.
         if value_stands(value, quote) and (key in NAME_KEYS or about_somebody_close(quote, value)):
             content = own_words(quote, value)
         key = None
     if value and is_bare(content, value):
         content = own_words(quote, value)
-    elif _gives_way(content, quote, value if key else None, key in NAME_KEYS):
+    elif _gives_way(content, quote, value if key else None, key in NAME_KEYS, operation.beside):
         content = own_words(quote)
     if key is None and kind is not MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
         # Said in so many words, yet not filed: without its key a move would leave two homes.
@@ -147,10 +151,11 @@ def reworded(operation: MemoryOperation, quote: str) -> MemoryOperation:
     )
 
 
-def _gives_way(content: str, quote: str, value: str | None, is_name: bool) -> bool:
-    """Whether the user's own words say better what a statement says: all of it, and in their language."""
+def _gives_way(content: str, quote: str, value: str | None, is_name: bool, beside: tuple[str, ...]) -> bool:
+    """Whether the user's own words say better what a statement says: all of it that no other of the same words
+    (`beside`) says, and in their language."""
     if is_name and value_stands(value, content):
         return False
     if is_translated(content, quote):
         return True
-    return not is_complete(content, quote, value, is_name=is_name) and fit(content, quote) is Fit.SAYS_IT
+    return not is_complete(content, quote, value, is_name=is_name, beside=beside) and fit(content, quote) is Fit.SAYS_IT

@@ -111,6 +111,8 @@ def is_ending(statement: str) -> bool:
 
 _CORRECTING = re.compile(
     r"(?<!\w)(?:actually|correction|update|now|instead|rather|changed|moved|switched|no\s+longer|i\s+meant|sorry|"
+    r"slip(?:s|ped)|postponed|rescheduled|delayed|put\s+off|push(?:es|ed)\s+(?:back\s+)?to|brought\s+forward|new\s+date|after\s+all|"
+    r"verschoben|verlegt|vertagt|reporté\w*|décalé\w*|aplaza\w+|pospuest\w+|rinviat\w+|spostat\w+|adiad\w+|uitgesteld|verzet|"
     r"jetzt|inzwischen|doch|korrektur|geändert|statt|eigentlich|maintenant|désormais|finalement|en\s+fait|plutôt|ahora|"
     r"en\s+realidad|cambi\w+|corrección|adesso|ora|anzi|invece|agora|na\s+verdade|nu|voortaan|eigenlijk|теперь)(?!\w)",
     re.IGNORECASE,

@@ -78,6 +78,12 @@ _LABELLED = (
     *(nric, il_idnr, ric, rrn, ch_ssn, za_idnr, ar_dni),
 )
 _AMERICAN = re.compile(r"\d{3}-\d{2}-\d{4}")
+# Behind its label nine digits in the American form are one, given out or not: people show examples, and mistype.
+_AMERICAN_LABELLED = re.compile(
+    r"(?<!\w)(?:ssn|social security(?: number| no\.?)?)\W{0,3}(?:\w+\W+){0,2}?\d{3}[- .]?\d{2}[- .]?\d{4}(?!\d)",
+    re.IGNORECASE,
+)
+_BRITISH_LICENCE = re.compile(r"(?<!\w)[A-Z9]{5}\d{6}[A-Z9]{2}\d[A-Z]{2}(?!\w)")
 _AFTER_LABEL = 60
 _NUMBER = re.compile(r"(?<!\w)[A-Za-z]{0,6}\d[\dA-Za-z ./+-]{4,22}")
 # Papers without a public checksum: the word says it, and most of what follows is digits.
@@ -94,7 +100,7 @@ def has_national_id(text: str) -> bool:
     """Whether a text holds a national identity number, or the number of a passport or a driving licence."""
     if any(module.is_valid(match.group()) for pattern, module in _TELLING for match in pattern.finditer(text)):
         return True
-    if _UK_INSURANCE.search(text.upper()):
+    if _UK_INSURANCE.search(text.upper()) or _BRITISH_LICENCE.search(text.upper()) or _AMERICAN_LABELLED.search(text):
         return True
     if any(sum(map(str.isdigit, match["value"])) >= 6 for match in _PAPERS.finditer(text)):
         return True

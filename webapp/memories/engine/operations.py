@@ -63,6 +63,8 @@ class MemoryOperation(BaseModel):
     fact_value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_optional_text)] = None
     confidence: Unit
     importance: Unit
+    beside: tuple[str, ...] = ()
+    """What other operations of the same answer say on account of the same words."""
 
     @model_validator(mode="before")
     @classmethod

@@ -81,6 +81,29 @@ IF = re.compile(
 WOULD = re.compile(
     r"(?<!\w)would(?:n['’]t|\s+not)?\s+(?!like|love|prefer|rather|appreciate|be\s+(?:great|nice))", re.IGNORECASE
 )
+CONDITION = re.compile(
+    r"(?<!\w)(?:if|wenn|falls|si|se|als)\s+(?:i|we|my|our|ich|wir|mein\w*|je|j['’]|nous|yo|mi|io|eu|ik)?(?!\w)",
+    re.IGNORECASE,
+)
+WOULD_BE = re.compile(
+    r"(?<!\w)(?:would|could|might|\w+['’]d|würde\w*|wäre\w*|hätte\w*|könnte\w*|\w+(?:rais|rait|rions|raient)|\w+r[ií]a[ns]?|"
+    r"\w+(?:rei|resti|rebbe|remmo)|zou(?:den)?)(?!\w)",
+    re.IGNORECASE,
+)
+"""The mood of what follows from a condition that does not hold."""
+LANGUAGE = re.compile(
+    r"(?<!\w)(?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|turkish|arabic|chinese|mandarin|japanese|korean|"
+    r"swedish|danish|norwegian|finnish|greek|hindi|ukrainian|czech|romanian|hungarian|englisch|deutsch|französisch|spanisch|italienisch|"
+    r"portugiesisch|niederländisch|polnisch|russisch|türkisch|anglais|allemand|français|espagnol|italien|portugais|inglés|alemán|francés|"
+    r"español|italiano|portugués|inglese|tedesco|francese|spagnolo|portoghese|inglês|alemão|francês|espanhol|português|engels|duits|frans|"
+    r"spaans|nederlands|английск\w+|немецк\w+|русск\w+)(?!\w)|英[语文語]|中文|汉语|德[语文]|法[语文]|日[语文本]語?|한국어|영어",
+    re.IGNORECASE,
+)
+ANSWERING = re.compile(
+    r"(?<!\w)(?:answer|repl|respond|response|speak|talk|write|language|antwort|sprich|schreib|sprache|répon|parle|écri|langue|respond|"
+    r"contest|habla|escrib|idioma|rispo|parla|scriv|lingua|fala|escrev|língua|antwoord|praat|schrijf|taal|отвеча|ответ|пиши|язык)|回答|回复|答え|返事|대답",
+    re.IGNORECASE,
+)
 JOKE = re.compile(
     r"(?<!\w)"
     + any_of(

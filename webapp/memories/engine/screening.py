@@ -83,9 +83,47 @@ _CARD_CODE = re.compile(
 )
 
 
+# "the password's hunter2", "hunter2 is my password", "login: ana / hunter2": without a verb between, a word counts that
+# mixes letters with digits, as names of things seldom do.
+_BARE_PASSWORD = re.compile(
+    r"(?<![^\W_])(?:password|passwd|passphrase|passcode|passwort|kennwort|wachtwoord|contraseña|senha|mot de passe)"
+    r"(?:['’]s)?\s+[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})",
+    re.IGNORECASE,
+)
+_PASSWORD_AFTER = re.compile(
+    r"(?<!\S)[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})[\"'`”’]?,?\s+(?:(?:is|as|for|ist|als|es|est)\s+)?(?:my|the|our|mein|das|unser|mi|la|mon|le)\s+"
+    r"(?:[\w-]+\s+){0,2}?(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe)(?!\w)",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(
+    r"(?<!\w)(?:log-?in|credentials|zugangsdaten|identifiants|credenciales)\b[^\n]{0,80}?\s[/|,]\s*(?P<value>\S{6,})",
+    re.IGNORECASE,
+)
+_WIFI = re.compile(
+    r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
+    re.IGNORECASE,
+)
+_LOCK_CODE = re.compile(
+    r"(?<!\w)(?:(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|keypad|entry|garage|unlock|phone|access|one-time|verification|"
+    r"confirmation|2fa|login|tür|tresor|zugangs)[\s-]?(?:code|combination|combo)|otp|(?:code|combination|combo)\s+(?:to|for|of)\s+"
+    r"(?:the|my|our)\s+(?:\w+\s+)?(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|garage|phone|house|office|building))"
+    r"(?:\s+(?:is|was|ist)\b|['’]s|\s*[:=])?\s*#?\d(?:[ -]?\d){2,}",
+    re.IGNORECASE,
+)
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a word holds letters and digits, and is no plain version, date or size."""
+    value = value.strip(".,;!?()")
+    return len(value) >= 6 and bool(re.search(r"\d", value) and re.search(r"[^\W\d_]{2}", value))
+
+
 def _has_password(text: str) -> bool:
-    if _CARD_CODE.search(text):
+    if _CARD_CODE.search(text) or _LOCK_CODE.search(text):
         return True
+    for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _LOGIN, _WIFI):
+        if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):
+            return True
     if any(not _TALK.match(match["value"].rstrip(".,;!?")) for match in _ASSIGNED.finditer(text)):
         return True
     for match in _PASSWORD.finditer(text):
@@ -138,7 +176,15 @@ _LABELLED_TOKEN = re.compile(
 _URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
 
 
+# A secret of AWS has no mark of its own: forty characters of base64 in both cases, which hashes and paths are not.
+_FORTY = re.compile(
+    r"(?<![A-Za-z0-9/+=_.-])(?=[A-Za-z0-9/+]*[a-z])(?=[A-Za-z0-9/+]*[A-Z])(?=[A-Za-z0-9/+]*\d)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_.-])"
+)
+
+
 def _has_token(text: str) -> bool:
+    if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
+        return True
     if any(pattern.search(text) for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC)):
         return True
     return any(_looks_random(match["value"].rstrip(".")) for match in _LABELLED_TOKEN.finditer(text))
@@ -148,8 +194,13 @@ def _looks_random(value: str) -> bool:
     """Letters mixed with digits and an entropy that words and identifiers do not reach."""
     if not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
         return False
+    return _entropy(value) >= 3.0
+
+
+def _entropy(value: str) -> float:
+    """Bits a character."""
     counts = [value.count(ch) for ch in set(value)]
-    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts) >= 3.0
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in counts)
 
 
 # Numbers with a checksum -------------------------------------------------------------------------------------------
@@ -175,7 +226,17 @@ def luhn_holds(digits: str) -> bool:
     return luhn.is_valid(digits)
 
 
+_ACCOUNT = re.compile(
+    r"(?<!\w)(?:(?:bank\s+)?account\s+(?:number|no\.?|nr\.?|#)|acct\.?\s*(?:number|no\.?|#)?|sort\s+code|routing(?:\s+number)?|"
+    r"kontonummer|konto-?nr\.?|bankleitzahl|blz|numéro\s+de\s+compte|número\s+de\s+cuenta|rekeningnummer)"
+    r"(?:\s+(?:is|ist|est|es)\b|\s*[:=#])?\s*\d(?:[ -]?\d){5,}",
+    re.IGNORECASE,
+)
+
+
 def _has_iban(text: str) -> bool:
+    if _ACCOUNT.search(text):
+        return True
     for match in _IBAN.finditer(text.upper()):
         compact = match.group().replace(" ", "")
         # The pattern may have run on into the words behind the number.

@@ -20,7 +20,8 @@ _GENERIC = frozenset(
         words(
             "user is called name named likes like prefers prefer wants want uses use has have works work lives "
             "live always "
-            "never gets get keeps keep does currently now person called"
+            "never gets get keeps keep does currently now person called "
+            "please bitte also just really thanks too btw remember know on"
         )
     )
 )
@@ -121,10 +122,13 @@ def value_stands(value: str | None, quote: str) -> bool:
     return bool(wanted) and all(is_said(term, said) for term in wanted)
 
 
-def is_complete(content: str, quote: str, value: str | None = None, *, is_name: bool = False) -> bool:
+def is_complete(
+    content: str, quote: str, value: str | None = None, *, is_name: bool = False, beside: tuple[str, ...] = ()
+) -> bool:
     """Whether a statement keeps what its quote says: every name and number, and, in the quote's words, most of it.
 
-    Beside the `value` of a key only names and numbers are asked for, and beside the user's own name nothing.
+    Beside the `value` of a key only names and numbers are asked for, and beside the user's own name nothing. What other
+    statements of the same words say (`beside`) this one need not.
     """
     held = bool(value) and all(is_said(term, set(stems(words(content)))) for term in stems(words(value or "")))
     if held and is_name:
@@ -132,7 +136,7 @@ def is_complete(content: str, quote: str, value: str | None = None, *, is_name: 
     part = _part_of(content, quote)
     if len(part.split()) > _MOST_WORDS:
         return True
-    kept = set(stems(words(content)))
+    kept = set(stems(words(" ".join((content, *beside)))))
     if any(not is_said(term, kept) for term in _particulars(part)):
         return False
     if held:

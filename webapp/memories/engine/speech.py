@@ -10,15 +10,18 @@ import re
 from enum import StrEnum
 
 from webapp.memories.engine.phrases import (
+    ANSWERING,
     ASKING,
     CLAUSE,
     CLOSE,
     CLOSE_NAMED,
     CLOSE_SUBJECT,
+    CONDITION,
     FENCED,
     FIRST_PERSON,
     IF,
     JOKE,
+    LANGUAGE,
     LETTER,
     MOOD,
     NOW,
@@ -35,6 +38,7 @@ from webapp.memories.engine.phrases import (
     THIRD,
     WH,
     WOULD,
+    WOULD_BE,
 )
 from webapp.text.quotes import Span
 
@@ -60,10 +64,12 @@ def speech_of(span: Span, message: str) -> Speech:
     quote = message[span.start : span.end]
     if any(block.start <= span.start and span.end <= block.end for block in pasted_spans(message)):
         return Speech.PASTED
-    if ROLE.search(message[: span.end]) and ROLE.search(_around(span, message, before=3)):
+    if ROLE.search(message[: span.end]) and ROLE.search(sentence_around(span, message, before=3)):
         return Speech.SUPPOSED
-    sentence = _around(span, message)
+    sentence = sentence_around(span, message)
     if IF.search(_upto(span, message)) or (WOULD.search(quote) and IF.search(sentence)):
+        return Speech.SUPPOSED
+    if _is_condition(span, message, sentence):
         return Speech.SUPPOSED
     if JOKE.search(sentence) or JOKE.match(message[span.end :].lstrip(" .!?…\n")[:40]):
         return Speech.JOKED
@@ -76,7 +82,7 @@ def speech_of(span: Span, message: str) -> Speech:
     if (
         THIRD.search(quote)
         and not FIRST_PERSON.search(quote)
-        and not CLOSE_NAMED.search(_around(span, message, before=2))
+        and not CLOSE_NAMED.search(sentence_around(span, message, before=2))
     ):
         return Speech.OF_OTHERS
     if (said := SAID.search(_upto(span, message, whole=True))) and not FIRST_PERSON.search(
@@ -117,8 +123,13 @@ def is_question(span: Span, message: str) -> bool:
 
 def is_one_off(span: Span, message: str) -> bool:
     """Whether a wish about the answer is for this once."""
-    sentence = _around(span, message)
+    sentence = sentence_around(span, message)
     return bool(NOW.search(sentence)) and not STANDING.search(message[span.start : span.end])
+
+
+def names_language(text: str) -> bool:
+    """Whether a wish says in which language to answer."""
+    return LANGUAGE.search(text) is not None and ANSWERING.search(text) is not None
 
 
 def about_somebody_close(quote: str, value: str | None = None) -> bool:
@@ -151,14 +162,23 @@ def pasted_spans(message: str) -> list[Span]:
     return spans
 
 
+def _is_condition(span: Span, message: str, sentence: str) -> bool:
+    """Whether a quote stands in the condition of what would be: "if I moved to Peru, what would I miss?"."""
+    upto = _upto(span, message)
+    found = list(CONDITION.finditer(upto))
+    if not found or WOULD_BE.search(sentence, found[-1].end()) is None:
+        return False
+    between = upto[found[-1].end() : len(upto) - (min(span.end, span.start + 60) - span.start)]
+    return not re.search(r"[,;:–—]", between)
+
+
 def _begins_with_others(sentence: str) -> bool:
     said = SAID.search(sentence)
     return bool(said) and not SUBJECT_I.search(sentence[: said.start()] if said else "")
 
 
-def _around(span: Span, message: str, before: int = 0) -> str:
-    """The sentence in which a quote stands, from its beginning to the end of the one in which it ends; "
-    "`before` more."""
+def sentence_around(span: Span, message: str, before: int = 0) -> str:
+    """The sentence of a quote, from where it begins to the end of the one in which the quote ends; `before` more."""
     found = list(SENTENCE.finditer(message))
     inside = [n for n, part in enumerate(found) if part.start() < span.end and part.end() > span.start]
     if not inside:

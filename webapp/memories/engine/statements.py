@@ -177,7 +177,26 @@ def read_statements(items: Sequence[Any]) -> Extraction:
             operations.append(operation)
         else:
             reasons[inner.about.value] += 1
-    return Extraction(tuple(with_leftovers(operations)), malformed, max(0, len(items) - MOST), dict(reasons))
+    return Extraction(
+        tuple(_side_by_side(with_leftovers(operations))), malformed, max(0, len(items) - MOST), dict(reasons)
+    )
+
+
+def _side_by_side(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
+    """Each operation with what others with the same quote say: some models quote a sentence for each of its parts."""
+    folded = [operation.quote.casefold() for operation in operations]
+    found = []
+    for number, operation in enumerate(operations):
+        beside = tuple(
+            other.content
+            for place, other in enumerate(operations)
+            if place != number
+            and other.message_number == operation.message_number
+            and folded[place] == folded[number]
+            and other.content
+        )
+        found.append(operation.model_copy(update={"beside": beside}) if beside else operation)
+    return found
 
 
 def _holds(statement: Statement, passed: Statement) -> bool:

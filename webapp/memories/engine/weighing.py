@@ -92,7 +92,7 @@ def holds(memory: KnownMemory, claim: Claim) -> bool:
     if is_negative(memory.content) != is_negative(claim.draft.content):
         return False
     mine, theirs = set(telling(claim.draft.content)), set(telling(memory.content))
-    subset = bool(mine and theirs) and (mine <= theirs or theirs <= mine)
+    subset = bool(mine and theirs) and (mine <= theirs or (theirs <= mine and not is_more_than(claim, memory)))
     return _spaced(claim.draft.content) in known or (memory.rests_on(claim.evidence) and subset)
 
 
@@ -160,24 +160,29 @@ def corrected_by(claim: Claim, board: Board) -> KnownMemory | None:
     """The current memory without a key that says the same with another name or number, where the words correct it:
     "my best half marathon is 1:39 now" corrects "best half marathon is 1:42"."""
     content = claim.draft.content
-    if not is_correcting(f"{content} {claim.evidence.quote}"):
+    if not is_correcting(f"{content} {claim.evidence.quote} {claim.sentence}"):
         return None
-    mine = _frame(content)
     return board.find(
         lambda m: (
             m.is_current
             and not m.slot
             and not m.rests_on(claim.evidence)
             and differs_in_particulars(content, m.content)
-            and len(mine) >= LEAST_FRAME
-            and 3 * len(mine & _frame(m.content)) >= 2 * len(mine | _frame(m.content))
+            and _same_frame(content, m.content)
         )
     )
 
 
-def _frame(statement: str) -> set[str]:
-    """What a statement says but for its names and numbers, and for words that only correct."""
-    particular = {term for word in particulars_of(statement) for term in stems(words(word))}
+def _same_frame(left: str, right: str) -> bool:
+    """Whether two statements say the same but for the names and numbers that only one of them has."""
+    shared = particulars_of(left) & particulars_of(right)
+    mine, theirs = _frame(left, shared), _frame(right, shared)
+    return len(mine) >= LEAST_FRAME and 3 * len(mine & theirs) >= 2 * len(mine | theirs)
+
+
+def _frame(statement: str, shared: frozenset[str]) -> set[str]:
+    """What a statement says but for names and numbers of its own, and for words that only correct."""
+    particular = {term for word in particulars_of(statement) - shared for term in stems(words(word))}
     return {term for term in telling(statement) if term not in particular and not is_correcting(term)}
 
 

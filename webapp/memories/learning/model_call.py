@@ -81,7 +81,7 @@ def ask(reading: Reading) -> Answer:
         if cut_at is None:
             raise
     extraction = read_statements(data[FIELD])
-    operations = tuple(sound(operation, reading.call.sources) for operation in extraction.operations)
+    operations = tuple(sound(operation, reading.call.sources, reading.call.keys) for operation in extraction.operations)
     if data[FIELD] and not extraction.operations and not extraction.passed_over:
         raise MalformedOutput
     title = data.get("title")

@@ -72,16 +72,18 @@ class OpenPoint:
 class ExtractionCall:
     """The messages to send, and what is needed to read the answer.
 
-    `sources` are the numbered user messages (or parts of them) with their text in full, `context` what others said:
-    both go into the `State`. `evidence_tokens` is what the numbered messages take. `covers_through` is the message id
-    to which the watermark may move; `is_partial` says that newer user messages
-    wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a watermark to move.
+    `keys` are those of the known memories by their numbers. `sources` are the numbered user messages (or parts of
+    them) with their text in full, `context` what others said: both go into the `State`. `evidence_tokens` is what the
+    numbered messages take. `covers_through` is the message id to which the watermark may move; `is_partial` says that
+    newer user messages wait for another call. Without evidence there is nothing to ask (`is_needed` is false), only a
+    watermark to move.
     """
 
     messages: tuple[dict[str, str], ...]
     sources: tuple[SourceMessage, ...]
     context: tuple[str, ...]
     numbered: Mapping[int, MemoryRef]
+    keys: Mapping[int, str]
     points: int
     covers_through: int | None
     is_partial: bool
@@ -188,6 +190,7 @@ def build_extraction(
             for text in ((line.content,) if line.message_id in kept and line.role != "user" else ()) + line.heard
         ),
         numbered={n: memory.ref for n, memory in enumerate(memories[: len(memory_rows)], 1)},
+        keys={n: memory.slot for n, memory in enumerate(memories[: len(memory_rows)], 1) if memory.slot},
         points=len(point_rows),
         covers_through=covers_through,
         is_partial=is_partial,
