@@ -15,6 +15,7 @@ const SCRIPTS = {
   "swagger-ui.js": ["swagger-ui-dist/swagger-ui-bundle.js"],
   // Fetched only by pages with formulas or diagrams on them.
   "katex/katex.js": ["katex/dist/katex.min.js"],
+  "katex/mhchem.js": ["katex/dist/contrib/mhchem.min.js"],
   "mermaid.js": ["@mermaid-js/tiny/dist/mermaid.tiny.js"],
 };
 

@@ -5,24 +5,34 @@ import { $$ } from "./dom.js";
 const OPTIONS = { throwOnError: true, strict: "ignore", trust: false, maxExpand: 500, maxSize: 40 };
 const KNOWN = 400;
 const known = new Map(); // the last formulas as they were set: a reply that grows shows the same ones again and again
-let loading = null;
-let failed = false;
+const CHEMISTRY = /\\(?:ce|pu)\s*\{/; // its commands come from an extension
+const loading = new Map();
 
-function load() {
-  loading ??= new Promise((done, fail) => {
-    const sheet = document.createElement("link");
-    sheet.rel = "stylesheet";
-    sheet.href = new URL("../vendor/katex/katex.css", import.meta.url);
-    const script = document.createElement("script");
-    script.src = new URL("../vendor/katex/katex.js", import.meta.url);
-    const arrived = [sheet, script].map((element) => new Promise((ok, no) => {
-      element.onload = ok;
-      element.onerror = no;
-    }));
-    Promise.all(arrived).then(done, fail);
-    document.head.append(sheet, script);
+function fetched(name) {
+  const isSheet = name.endsWith(".css");
+  const address = new URL(`../vendor/katex/${name}`, import.meta.url);
+  const element = Object.assign(document.createElement(isSheet ? "link" : "script"),
+    isSheet ? { rel: "stylesheet", href: address } : { src: address });
+  return new Promise((done, fail) => {
+    element.onload = done;
+    element.onerror = fail;
+    document.head.append(element);
   });
-  return loading;
+}
+
+const PARTS = {
+  katex: () => Promise.all(["katex.css", "katex.js"].map(fetched)),
+  chemistry: () => load("katex").then(() => fetched("mhchem.js")),
+};
+
+/** Fetches a part once; its state is "here" or "failed" when that has ended, whatever came of it. */
+function load(part) {
+  if (!loading.has(part)) {
+    const entry = { state: "coming" };
+    entry.end = PARTS[part]().then(() => (entry.state = "here"), () => (entry.state = "failed"));
+    loading.set(part, entry);
+  }
+  return loading.get(part).end;
 }
 
 /** Lets KaTeX work while style attributes are set as the page's policy allows: through the object model. */
@@ -62,12 +72,18 @@ function set(element) {
   element.dataset.set = "";
 }
 
+const partOf = (element) => (CHEMISTRY.test(element.textContent) ? "chemistry" : "katex");
+
 /** Sets all formulas in an element that are not set yet. */
 export function setFormulas(root) {
   const waiting = $$(".math:not([data-set])", root);
   if (root.matches?.(".math:not([data-set])")) waiting.push(root);
-  if (!waiting.length) return;
-  if (window.katex) return waiting.forEach(set);
-  if (failed) return waiting.forEach((element) => (element.dataset.set = ""));
-  load().catch(() => (failed = true)).then(() => setFormulas(document.body));
+  const missing = new Set();
+  for (const element of waiting) {
+    const part = partOf(element);
+    if (loading.get("katex")?.state === "failed") element.dataset.set = ""; // shown as it was written
+    else if (["here", "failed"].includes(loading.get(part)?.state)) set(element);
+    else missing.add(part);
+  }
+  for (const part of missing) load(part).then(() => setFormulas(document.body));
 }

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
+
+from tests.support.attacks import ATTACKS
 
 from .conftest import replies, send
 
@@ -58,7 +62,8 @@ H=-\sum_x p(x)\log p(x)
 P(A\mid B)=\frac{P(B\mid A)P(A)}{P(B)}
 \mathcal{N}(\mu,\sigma^2)
 \hat\beta=(X^\top X)^{-1}X^\top y
-\ce{x}
+\ce{2H2 + O2 -> 2H2O}
+\pu{5 kg m-3}
 \tag{1} a=b
 \large x\small y\tiny z
 \phantom{x}y\hphantom{z}
@@ -67,7 +72,6 @@ P(A\mid B)=\frac{P(B\mid A)P(A)}{P(B)}
 \begin{smallmatrix}a&b\\c&d\end{smallmatrix}
 \begin{gathered}a\\b\end{gathered}
 \newcommand{\ours}{\mathbb{R}}x\in\ours""".splitlines()
-UNREAD = {r"\ce{x}"}  # chemistry asks for an extension that is not loaded; it is shown as it was written
 
 DIAGRAMS = [
     "flowchart TD\n  A[Start] --> B{Ok?}\n  B -- yes --> C((End))\n  B -- no --> A",
@@ -82,24 +86,98 @@ DIAGRAMS = [
     "gitGraph\n  commit\n  branch dev\n  commit",
     "timeline\n  title History\n  2002 : LinkedIn\n  2004 : Facebook",
     "quadrantChart\n  x-axis Low --> High\n  y-axis Low --> High\n  A: [0.3, 0.6]",
+    "xychart-beta\n  x-axis [a, b, c]\n  y-axis 0 --> 10\n  bar [3, 6, 9]\n  line [2, 5, 8]",
+    "sankey-beta\n\nWages,Rent,3\nWages,Food,2",
+    "block-beta\n  columns 2\n  a b c d",
+    "requirementDiagram\n  requirement one {\n    id: 1\n    text: It works.\n    risk: high\n  }",
+    'C4Context\n  title A system\n  Person(one, "One")\n  System(two, "Two")\n  Rel(one, two, "Uses")',
+    "kanban\n  todo[To do]\n    one[First]\n  done[Done]\n    two[Second]",
+    'packet-beta\n  0-15: "Source"\n  16-31: "Destination"',
+    "radar-beta\n  axis a, b, c\n  curve one{1, 2, 3}",
+    'flowchart LR\n  classDef warm fill:#f96\n  a:::warm --> b\n  click a "https://example.org"',
+    "sequenceDiagram\n  participant A\n  loop Daily\n    A->>A: Think\n  end\n  Note over A: A note",
+    "stateDiagram-v2\n  state Fork <<fork>>\n  [*] --> Fork\n  Fork --> One\n  Fork --> Two",
 ]
 
+# What of a reply can be read in each frame while it is written, but for code in its frame; formulas that wait count.
+WATCH = r"""() => {
+  window.read = 0;
+  window.raw = [];
+  const marks = /\\[a-z([]|\$|`{3}|\[\^|~~/i;
+  const look = () => {
+    const prose = document.querySelector(".message-assistant[data-streaming] .prose");
+    if (prose) {
+      const blocks = [...prose.querySelectorAll("p, .math, li, td, th, h3")].slice(-6);
+      for (const block of blocks) {
+        if (block.closest(".code, .katex")) continue;
+        window.read += block.innerText.includes("it is");
+        if (marks.test(block.innerText)) window.raw.push(block.innerText);
+      }
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
 
-def test_sixty_formulas_are_set(tab, model):
+
+def _pieces(text: str) -> list[str]:
+    """A text in pieces as long as a model's tokens."""
+    return re.findall(r".{1,5}", text, re.DOTALL)
+
+
+def _reply() -> str:
+    """All samples in one reply, formulas between the diagrams, in a line and set apart by turns."""
+    parts = []
+    for number, formula in enumerate(FORMULAS):
+        is_apart = number % 2 or "\\tag" in formula  # a number belongs to a formula of its own line
+        parts.append(f"\\[ {formula} \\]" if is_apart else f"So \\( {formula} \\) it is.")
+    for number, diagram in enumerate(DIAGRAMS):
+        parts.insert(3 * number, f"```mermaid\n{diagram}\n```")
+    return "\n\n".join(parts)
+
+
+def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, model):
     page = tab.page
-    model.script(reply="\n\n".join(f"\\[ {formula} \\]" for formula in FORMULAS))
+    page.evaluate(WATCH)
+    model.script(reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
     send(page, "Show me")
-    expect(replies(page)).to_have_count(1, timeout=30_000)
+    expect(replies(page)).to_have_count(1, timeout=60_000)
     expect(page.locator(".math[data-set]")).to_have_count(len(FORMULAS))
-    assert {text.strip() for text in page.locator(".math-unread").all_text_contents()} == UNREAD
-    assert page.locator(".katex").count() == len(FORMULAS) - len(UNREAD)
-
-
-def test_a_dozen_kinds_of_diagrams_are_drawn(tab, model):
-    page = tab.page
-    model.script(reply="\n\n".join(f"```mermaid\n{text}\n```" for text in DIAGRAMS))
-    send(page, "Show me")
-    expect(page.locator(".code[data-diagram]")).to_have_count(len(DIAGRAMS), timeout=30_000)
+    assert page.locator(".math-unread, .katex-error").all_text_contents() == []
+    assert page.locator("span.katex").count() == len(FORMULAS)
     expect(page.locator("img.diagram, .diagram-note")).to_have_count(len(DIAGRAMS), timeout=60_000)
     assert page.locator(".diagram-note").all_text_contents() == []
     assert page.locator("img.diagram").evaluate_all("all => all.every(one => one.naturalWidth > 20)")
+    assert page.evaluate("window.read") > 20
+    assert page.evaluate("window.raw") == []
+
+
+def test_no_script_of_a_reply_runs(tab, model):
+    """The attacks as they are, in formulas, in diagrams and in drawings: no dialog, no request elsewhere, no error."""
+    page = tab.page
+    alerts: list[str] = []
+    page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url))
+    attacks = [attack for attack in ATTACKS if "\ud83d" not in attack and "\n" not in attack]
+    framed = [
+        *(attack for attack in ATTACKS if "\ud83d" not in attack),
+        *(f"\\( {attack} \\)" for attack in attacks),
+        *(f"$$\\text{{{attack}}}$$" for attack in attacks),
+        *(f"```svg\n<svg viewBox='0 0 9 9'>{attack}</svg>\n```" for attack in attacks[::3]),
+        *(f'```mermaid\nflowchart LR\n  a["{attack}"]\n```' for attack in attacks[::5]),
+        '```mermaid\nflowchart LR\n  a --> b\n  click a "javascript:alert(1)"\n  click b call alert(1)\n```',
+        '```mermaid\n%%{init: {"securityLevel": "loose"}}%%\nflowchart LR\n  a[<img src=x onerror=alert(1)>]\n```',
+    ]
+    model.script(reply=_pieces("\n\n".join(framed)), first_delay=0.01, token_delay=0.001)
+    send(page, "Show me")
+    expect(replies(page)).to_have_count(1, timeout=60_000)
+    diagrams = page.locator(".code:is([data-lang=svg], [data-lang=mermaid])").count()
+    assert diagrams > 25
+    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=60_000)
+    for link in page.locator(".prose a").all():
+        assert re.match("(https?|mailto):", link.get_attribute("href") or "")
+    page.reload()
+    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=60_000)
+    assert alerts == []
+    assert [url for url in elsewhere if not url.startswith((tab.server.url, "data:", "blob:"))] == []
