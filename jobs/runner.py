@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from rq.job import Job
 
-from webapp import backoff, create_app, jobspecs, logs
+from webapp import backoff, create_app, jobspecs, logs, tracing
 from webapp.chat import turnlog
 from webapp.database import database_is_away, db, expect_writes
 from webapp.extensions import redis
@@ -103,6 +103,14 @@ def follow_with(name: str, **ids: int) -> None:
 
 def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> Any:
     rq_job = get_current_job()
+    try:
+        with tracing.span(f"job {name}", "consumer", (rq_job.meta or {}).get("traceparent") if rq_job else None):
+            return _carry_out(name, function, ids, rq_job)
+    finally:
+        tracing.flush()
+
+
+def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_job: Job | None) -> Any:
     client = redis()
     run = Run(name)
     if rq_job is not None:
@@ -111,7 +119,7 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
         run.last_try = not rq_job.retries_left
         run.is_swept = bool(rq_job.meta.get("swept"))
     token = _run.set(run)
-    logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids)
+    logs.set_context(job=name, job_id=rq_job.id if rq_job else None, **ids, **tracing.ids())
     expect_writes()
     started, outcome = time.perf_counter(), "failed"
     try:
@@ -156,11 +164,20 @@ def _execute(name: str, function: Callable[..., Any], ids: dict[str, Any]) -> An
 def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job | None) -> None:
     """Tell how long the job took and had waited, now: its process may end with it."""
     recorder.observe(JOB, seconds, name, outcome)
+    tracing.note({"commonplace.job.outcome": outcome, "commonplace.job.try": _tried(name, rq_job)})
     if rq_job is not None and (queued_at := rq_job.enqueued_at) is not None:
         queued_at = queued_at if queued_at.tzinfo else queued_at.replace(tzinfo=UTC)
         waited = (datetime.now(UTC) - queued_at).total_seconds() - seconds
-        recorder.observe(QUEUE_WAIT, max(0.0, waited), jobspecs.JOBS[name].queue.value)
+        queue = jobspecs.JOBS[name].queue.value
+        recorder.observe(QUEUE_WAIT, max(0.0, waited), queue)
+        tracing.note({"commonplace.job.queue": queue, "commonplace.job.wait_seconds": max(0.0, waited)})
     recorder.flush(client)
+
+
+def _tried(name: str, rq_job: Job | None) -> int:
+    """The number of this try, from 1."""
+    left = rq_job.retries_left if rq_job is not None else None
+    return 1 if left is None else len(jobspecs.JOBS[name].retries) - left + 1
 
 
 def _forgive(client: Any, name: str, ids: dict[str, Any]) -> None:

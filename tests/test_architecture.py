@@ -62,7 +62,7 @@ SKIPS = {"about MySQL", "the database is not ours to stop"}
 # What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
 # but nobody relies on it.
 PURE = {
-    "webapp": "dates errors jobspecs validation",
+    "webapp": "dates errors jobspecs trace_sending tracing validation",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
     "webapp.chat": "blocks budget context context_types excerpts sections segments",

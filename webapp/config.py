@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
@@ -128,6 +129,26 @@ class Settings(BaseModel):
     # Logs
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "text"] = "json"
+
+    # Traces, by the names that OpenTelemetry gave these: where a collector listens, what it asks to be told, the part
+    # of all traces that is kept
+    otel_exporter_otlp_endpoint: str = ""
+    otel_exporter_otlp_headers: str = ""
+    otel_service_name: str = "commonplace"
+    otel_traces_sampler_arg: float = Field(1.0, ge=0, le=1)
+
+    @field_validator("otel_exporter_otlp_endpoint")
+    @classmethod
+    def _is_http(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("is no address that begins with http:// or https://")
+        return value
+
+    @property
+    def otel_headers(self) -> dict[str, str]:
+        """What goes with each request to the collector: `name=value` with commas between, values percent-encoded."""
+        pairs = (pair.partition("=") for pair in self.otel_exporter_otlp_headers.split(",") if "=" in pair)
+        return {name.strip(): unquote(value.strip()) for name, _, value in pairs}
 
     @field_validator("outbound_allow")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -10,11 +11,13 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
+from webapp import tracing
 from webapp.database import writing
 from webapp.measures import DATABASE, recorder
 
 TRUSTED_SECONDS = 1.0
 """For how long a connection that was used is taken to be alive."""
+_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+[`\"]?([a-z_]+)\b")
 SILENT_SECONDS = 1.0
 """A dead connection fails at once; one to a server that hangs, after a time-out."""
 
@@ -82,8 +85,20 @@ def _measure(engine: Engine) -> None:
         context.measured_from = time.perf_counter()
 
     @event.listens_for(engine, "after_cursor_execute")
-    def _after(_conn: Connection, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
-        recorder.observe(DATABASE, time.perf_counter() - context.measured_from)
+    def _after(_conn: Connection, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
+        seconds = time.perf_counter() - context.measured_from
+        recorder.observe(DATABASE, seconds)
+        if tracing.is_on():
+            verb, table = _gist(statement)
+            about = {"db.system.name": engine.dialect.name, "db.operation.name": verb, "db.collection.name": table}
+            tracing.took(f"{verb} {table}" if table else verb, seconds, about)
+
+
+def _gist(statement: str) -> tuple[str, str | None]:
+    """The verb of a statement and the first table it names: no more of it is told."""
+    verb = statement.lstrip("( \n").partition(" ")[0].partition("\n")[0].upper()
+    found = _TABLE.search(statement)
+    return verb[:20], found[1] if found else None
 
 
 def prepare_engine(engine: Engine) -> None:

@@ -35,6 +35,7 @@ from webapp.model_clients import init_models
 from webapp.retrieval.setup import init_retrieval
 from webapp.summaries.service import init_summaries
 from webapp.templating import Tongues
+from webapp.trace_requests import init_tracing
 from webapp.transfer.setup import init_transfer
 from webapp.web import BoundedRequest, Problem
 from webapp.webhooks.service import init_webhooks
@@ -98,6 +99,7 @@ def _configure(app: Flask, settings: Settings) -> None:
 
 
 def _extend(app: Flask, settings: Settings) -> None:
+    init_tracing(app, settings)  # first: a request's span is around all that is done for it
     db.init_app(app)
     init_sessions(app)
     problems.init_retry_after(app)  # before the limiter, to have its say after it

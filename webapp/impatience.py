@@ -15,6 +15,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
+from webapp import tracing
 from webapp.measures import REDIS, recorder
 
 CONNECT_SECONDS = 1.0
@@ -52,4 +53,6 @@ class Impatience(Retry):
             self._silent_until = time.monotonic() + PAUSE_SECONDS
             raise
         finally:
-            recorder.observe(REDIS, time.perf_counter() - began)
+            seconds = time.perf_counter() - began
+            recorder.observe(REDIS, seconds)
+            tracing.took("redis", seconds, {"db.system.name": "redis"})

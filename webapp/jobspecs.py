@@ -16,6 +16,7 @@ from rq.job import Job
 from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 
+from webapp import tracing
 from webapp.llm.settings import ModelSettings
 
 
@@ -192,7 +193,7 @@ def _enqueue(queue: RQQueue, job_id: str, request: JobRequest, pipe: Pipeline) -
         failure_ttl=FAILURE_SECONDS,
         retry=Retry(max=len(retries), interval=list(retries)) if retries else None,
         description=request.key,
-        meta={"name": request.name, "key": request.key, "swept": request.is_swept},
+        meta={"name": request.name, "key": request.key, "swept": request.is_swept, **tracing.carried()},
         pipeline=pipe,
     )
 

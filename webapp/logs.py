@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from flask import Flask, Response, g, request
 
+from webapp import tracing
 from webapp.config import Settings
 
 _context: ContextVar[dict[str, object] | None] = ContextVar("log_context", default=None)
@@ -92,7 +93,7 @@ def init_logs(app: Flask, settings: Settings) -> None:
         given = request.headers.get("X-Request-ID", "")
         g.request_id = given if given.isascii() and 8 <= len(given) <= 64 and given.isprintable() else uuid.uuid4().hex
         g.started = time.perf_counter()
-        set_context(request_id=g.request_id)
+        set_context(request_id=g.request_id, **tracing.ids())
 
     @app.after_request
     def _end(response: Response) -> Response:

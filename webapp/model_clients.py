@@ -16,6 +16,7 @@ from webapp.llm.local import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
 from webapp.models.catalogue import background_target
+from webapp.trace_models import TracedChat, TracedCompletions
 from webapp.usage.recording import record_background
 
 _CAPABILITY_SECONDS = 86_400
@@ -55,6 +56,6 @@ def packaged_embedder(name: str) -> Embedder | None:
 def init_models(app: Flask, settings: Settings) -> None:
     """Make the clients; none connects before it is used."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, BackgroundClient(settings.model, capabilities, background_target, record_background))
-    chat_client.put(app, lambda: ChatPool(settings.model, capabilities))
+    completions.put(app, TracedCompletions(settings.model, capabilities, background_target, record_background))
+    chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     embedder.put(app, packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from webapp import tracing
 from webapp.chat.assembly import Assembled
 from webapp.chat.finish import Outcome, Step
 from webapp.chat.offers import Offer
@@ -133,6 +134,13 @@ class Progress:
         used = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
         for kind, tokens in used.items():
             recorder.count(TOKENS, tokens or 0, kind)
+        about: dict[str, tracing.Value | None] = {
+            "commonplace.turn.status": outcome.status,
+            "commonplace.turn.first_token_ms": self.first_text_ms,
+            "commonplace.turn.model_ms": round(self.model_seconds * 1000),
+            "error.type": outcome.error_code,
+        }
+        tracing.note(about | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in used.items()})
 
     def _steps(self, assembled: Assembled, model: str | None) -> list[Step]:
         usage = self.usage

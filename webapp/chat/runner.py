@@ -19,6 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp import tracing
 from webapp.chat import turnlog
 from webapp.chat.asking import Asker
 from webapp.chat.durable import Left
@@ -165,7 +166,8 @@ class TurnRunner:
         self._turns[turn.id] = turn
         self._leases.turns.add(turn.id)
         try:
-            await turn.run()
+            with tracing.span("turn"):
+                await turn.run()
         except Exception:
             log.exception("turn broke", extra={"turn_id": turn.id})
         finally:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from flask import Flask
 from sqlalchemy.exc import SQLAlchemyError
 
+from webapp import tracing
 from webapp.chat import assembly, durable, finish
 from webapp.chat.finish import Finished
 from webapp.chat.followup import queue_jobs
@@ -113,7 +114,7 @@ class TurnDatabase:
             with self._app.app_context():  # its end removes the session and gives the connection back
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(pool, run)
+        return await asyncio.get_running_loop().run_in_executor(pool, tracing.carried_over(run))
 
     def close(self) -> None:
         """Take no more work."""

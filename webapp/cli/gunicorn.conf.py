@@ -97,6 +97,8 @@ def post_worker_init(worker: Any) -> None:
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()
     keep_flushing(worker.wsgi.extensions["redis"])
+    if traces := worker.wsgi.extensions.get("traces"):
+        traces.keep_sending()
     drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
     tell_gunicorn = signal.getsignal(signal.SIGTERM)
     worker.turns = drain

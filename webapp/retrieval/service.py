@@ -25,6 +25,7 @@ from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
 from webapp.spaces.service import member_space_ids
 from webapp.text.timewords import calendar_words
+from webapp.tracing import note, traced
 
 POOL = 64
 """Pieces that are offered to a prompt, whose budget decides."""
@@ -81,6 +82,7 @@ def scope_of(user_id: int, space_id: int | None = None) -> Scope:
     return Scope(user_id, member_space_ids(user_id), space_id)
 
 
+@traced("retrieval")
 def retrieve(question: Question, wait: float) -> Result:
     """Passages for a reply in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
 
@@ -128,9 +130,11 @@ def retrieve(question: Question, wait: float) -> Result:
         clock.lap("load")
     known = {item.key for item in facts}
     result.items = [*facts, *(_with_core(item, asked) for item in found if item.key not in known)]
+    note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
     return result
 
 
+@traced("search")
 def search(
     user_id: int,
     q: str,

@@ -1,0 +1,61 @@
+"""A span for each request, and tracing switched on where the settings say so."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, g, request
+
+from webapp import tracing
+from webapp.config import Settings
+from webapp.trace_sending import Sender
+
+QUIET = {"static", "service.healthz", "service.readyz", "service.metrics"}
+"""Asked for every few seconds by machines; no trace of them is worth its room."""
+
+
+def init_tracing(app: Flask, settings: Settings) -> None:
+    """Trace what this application does, if a collector is set. To be called before what else works on requests."""
+    if not settings.otel_exporter_otlp_endpoint:
+        return
+    sender = Sender(
+        settings.otel_exporter_otlp_endpoint,
+        headers=settings.otel_headers,
+        service=settings.otel_service_name,
+    )
+    tracing.use(sender, settings.otel_traces_sampler_arg)
+    app.extensions["traces"] = sender
+    # Where a trace began is believed of whom addresses are believed.
+    trace_requests(app, believes=settings.trusted_proxies > 0)
+
+
+def trace_requests(app: Flask, *, believes: bool) -> None:
+    """A span for each request, from its arrival to the beginning of its answer.
+
+    It is named after the route: the address itself may hold a secret, as that of a share does.
+    """
+
+    @app.before_request
+    def _begin() -> None:
+        if request.endpoint in QUIET:
+            return
+        given = request.headers.get("traceparent") if believes else None
+        rule = request.url_rule.rule if request.url_rule else None
+        g.span = tracing.begin(f"{request.method} {rule}" if rule else request.method, "server", given)
+        g.span.set({"http.request.method": request.method, "http.route": rule})
+        tracing.make_current(g.span)
+
+    @app.after_request
+    def _answered(response: Response) -> Response:
+        if span := g.get("span"):
+            number = g.get("request_id")
+            span.set({"http.response.status_code": response.status_code, "commonplace.request_id": number})
+            if response.status_code >= 500:
+                span.fail(str(response.status_code))
+        return response
+
+    @app.teardown_request
+    def _end(error: BaseException | None) -> None:
+        if span := g.pop("span", None):
+            tracing.make_current(None)
+            if error is not None:
+                span.fail(type(error).__name__)
+            tracing.end(span)
