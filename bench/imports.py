@@ -1,11 +1,13 @@
 """A large export of ChatGPT taken in: time, peak memory of the worker, and how others are served meanwhile.
 
-`python -m bench imports [CONVERSATIONS] [mariadb|sqlite]`: 50,000 conversations on MariaDB without arguments.
+`python -m bench imports [CONVERSATIONS] [mariadb|sqlite] [large] [minutes=N]`: 50,000 conversations on MariaDB without
+arguments; `large` makes the export about 2 GB unpacked; after N minutes (90) it gives up and says how far it came.
 """
 
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,14 @@ TURNS = 5
 """Questions, each with its answer, that are added to what the tests' generator makes."""
 MOST_MB = 300.0
 PAUSE = 0.2
+LARGE_BYTES = 2 * 10**9
+SENTENCES, SENTENCE_BYTES = 6, 75
+"""In each added message; about so many bytes each."""
+MINUTES = 90.0
+TOLD = 60.0
+"""Seconds between two lines that say how far it is."""
+SEARCHABLE = 10_000 / 60
+"""Messages a second that are to be found at least: ten thousand within a minute."""
 FLAT = 3.0
 """How many times as long as before the others' requests may take at the median."""
 
@@ -35,35 +45,44 @@ def main(arguments: list[str] | None = None) -> bool:
     given = arguments or []
     count = next((int(word) for word in given if word.isdecimal()), CONVERSATIONS)
     database = "sqlite" if "sqlite" in given else "mariadb"
+    minutes = next((float(word[8:]) for word in given if word.startswith("minutes=")), MINUTES)
+    sentences = LARGE_BYTES // (count * TURNS * 2 * SENTENCE_BYTES) if "large" in given else SENTENCES
     with tempfile.TemporaryDirectory(prefix="commonplace-bench-", dir="/tmp") as folder:  # noqa: S108
         path = Path(folder) / "chatgpt.zip"
-        messages, size = write_export(path, count)
+        messages, size = write_export(path, count, max(SENTENCES, sentences))
         print(f"{count:,} conversations, {messages:,} messages, {size / 2**20:.0f} MB unpacked, "
               f"{path.stat().st_size / 2**20:.0f} MB as a ZIP", flush=True)  # fmt: skip
         with running(database=database, worker=True) as stack:
-            return _measure(stack, path, count, messages, database)
+            return _measure(stack, path, count, messages, database, time.monotonic() + minutes * 60)
 
 
-def write_export(path: Path, count: int) -> tuple[int, int]:
+def write_export(path: Path, count: int, sentences: int = SENTENCES) -> tuple[int, int]:
     """A ZIP of shards as ChatGPT writes them, made by the tests' generator; its visible messages and unpacked bytes."""
     messages = size = 0
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for shard in range(0, count, SHARD):
-            rows = [_conversation(number) for number in range(shard, min(count, shard + SHARD))]
-            data = json.dumps(rows).encode()
-            archive.writestr(f"conversations-{shard // SHARD:03}.json", data)
-            messages += len(rows) * (2 + 2 * TURNS)
-            size += len(data)
+            # One at a time into the archive: a large shard does not stand in memory.
+            with archive.open(f"conversations-{shard // SHARD:03}.json", "w", force_zip64=True) as file:
+                for number in range(shard, min(count, shard + SHARD)):
+                    data = json.dumps(_conversation(number, sentences)).encode()
+                    file.write((b"[" if number == shard else b",") + data)
+                    messages += 2 + 2 * TURNS
+                    size += len(data) + 1
+                file.write(b"]")
     return messages, size
 
 
-def _conversation(number: int) -> dict[str, Any]:
+def _conversation(number: int, sentences: int) -> dict[str, Any]:
+    words = random.Random(number)  # noqa: S311 - the same every time
     made = chatgpt_conversation(number)
     parent = made["current_node"]
     for turn in range(TURNS):
         for role in ("user", "assistant"):
             key = f"{role[0]}{turn + 2}"
-            text = f"{role} says something about topic {number % 977} and thing {turn * 31 + number % 89}. " * 6
+            text = "".join(
+                f"{role} says something about topic {number % 977} and thing {words.randrange(10**9)}. "
+                for _ in range(sentences)
+            )
             made["mapping"][key] = {
                 "id": key,
                 "parent": parent,
@@ -90,6 +109,7 @@ class Others:
         self.stack = stack
         self.times: list[float] = []
         self.peak = 0.0
+        self.total = 0.0
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
@@ -113,21 +133,22 @@ class Others:
                 except OSError:
                     continue  # it ended between two looks
             self.peak = max(self.peak, *sizes, 0.0)
+            self.total = max(self.total, sum(sizes))
 
 
-def _measure(stack: Stack, path: Path, count: int, messages: int, database: str) -> bool:
+def _measure(stack: Stack, path: Path, count: int, messages: int, database: str, end: float) -> bool:
     with Others(stack) as before:
         time.sleep(5)
     with Others(stack) as during:
         started = time.monotonic()
         number = _upload(stack, path)
         uploaded = time.monotonic()
-        _wait(stack, number, ("ready",))
+        _wait(stack, number, ("ready",), end)
         looked = time.monotonic()
         _ask(stack, f"/api/imports/{number}/start", {"take": ["conversations"]})
-        done = _wait(stack, number, ("done",))
+        done = _wait(stack, number, ("done",), end)
         taken = time.monotonic()
-        _wait_until_found(stack, count)
+        is_found = _wait_until_found(stack, count, end)
         found = time.monotonic()
     came = done["counts"].get("conversations imported", 0)
     table(
@@ -137,14 +158,21 @@ def _measure(stack: Stack, path: Path, count: int, messages: int, database: str)
             ("uploaded", f"{uploaded - started:.1f}", ""),
             ("looked at", f"{looked - uploaded:.1f}", f"{messages / max(looked - uploaded, 0.01):,.0f}"),
             ("taken in", f"{taken - looked:.1f}", f"{messages / max(taken - looked, 0.01):,.0f}"),
-            ("searchable after", f"{found - taken:.1f}", ""),
+            ("searchable after", f"{found - taken:.1f}" if is_found else "never", ""),
         ],
     )
     table(
         "The others meanwhile (ms)",
-        ("", "requests", "p50", "p95", "worker's largest process, MB"),
+        ("", "requests", "p50", "p95", "worker's largest process, MB", "all of its processes, MB"),
         [
-            (name, len(seen.times), percentile(seen.times, 50), percentile(seen.times, 95), f"{seen.peak:.0f}")
+            (
+                name,
+                len(seen.times),
+                percentile(seen.times, 50),
+                percentile(seen.times, 95),
+                f"{seen.peak:.0f}",
+                f"{seen.total:.0f}",
+            )
             for name, seen in (("before", before), ("during", during))
         ],
     )
@@ -152,6 +180,10 @@ def _measure(stack: Stack, path: Path, count: int, messages: int, database: str)
     return all(
         (
             verdict(f"all {count:,} conversations came in", came == count),
+            verdict(
+                f"found at {messages / max(found - looked, 0.01):,.0f} messages a second ({SEARCHABLE:.0f} at least)",
+                is_found and messages / max(found - looked, 0.01) >= SEARCHABLE,
+            ),
             verdict(f"no process of the worker above {MOST_MB:.0f} MB", during.peak < MOST_MB),
             verdict(f"the others' median at most {FLAT:.0f} times as long", slower <= FLAT),
         )
@@ -164,19 +196,30 @@ def _upload(stack: Stack, path: Path) -> int:
     return int(json.loads(done.stdout)["import_id"])
 
 
-def _wait(stack: Stack, number: int, statuses: tuple[str, ...]) -> dict[str, Any]:
+def _wait(stack: Stack, number: int, statuses: tuple[str, ...], end: float) -> dict[str, Any]:
+    """The import once it has one of the statuses. Raises RuntimeError when it fails, TimeoutError when time is up."""
+    told = time.monotonic()
     while True:
         row = _ask(stack, f"/api/imports/{number}")
         if row["status"] in statuses:
             return row
         if row["status"] not in ("reading", "ready", "running"):
             raise RuntimeError(f"the import is {row['status']}: {row['error']}")
+        if time.monotonic() > end:
+            raise TimeoutError(f"time is up; the import is {row['status']}, so far: {row['counts']}")
+        if time.monotonic() > told + TOLD:
+            told = time.monotonic()
+            print(f"{row['status']}: {row['counts']}", flush=True)
         time.sleep(0.5)
 
 
-def _wait_until_found(stack: Stack, count: int) -> None:
+def _wait_until_found(stack: Stack, count: int, end: float) -> bool:
+    """Whether the last conversation is found before time is up."""
     while not _ask(stack, f"/api/search?q=topic+{(count - 1) % 977}&kinds=message").get("results"):
+        if time.monotonic() > end:
+            return False
         time.sleep(0.5)
+    return True
 
 
 def _ask(stack: Stack, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
