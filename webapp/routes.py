@@ -22,6 +22,7 @@ from webapp.chat.branch_pages import blueprint as branch_pages
 from webapp.chat.frames import blueprint as frames
 from webapp.chat.inspector_pages import blueprint as inspector_pages
 from webapp.chat.pages import blueprint as chat_pages
+from webapp.chat.parameter_pages import blueprint as parameter_pages
 from webapp.chat.points_api import blueprint as chat_points_api
 from webapp.chat.points_pages import blueprint as chat_points_pages
 from webapp.chat.start_pages import blueprint as start_pages
@@ -122,6 +123,7 @@ PAGES = (
     audit_pages,
     branch_pages,
     chat_pages,
+    parameter_pages,
     chat_points_pages,
     conversations_pages,
     digests_pages,

@@ -22,10 +22,20 @@ on("keydown", "details.menu[open]", (event, menu) => {
   }
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     const items = $$(".menu-item", menu);
+    if (!items.length) return; // fields, in which arrows have a meaning of their own
     const next = items.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
     items.at(next % items.length)?.focus();
     event.preventDefault();
   }
+});
+
+// A panel of fields that was saved has nothing more to say: what holds now stands beside it.
+document.addEventListener("htmx:after:settle", () => {
+  const menu = $("[data-saved]")?.closest("details.menu[open]");
+  $("[data-saved]")?.removeAttribute("data-saved");
+  if (!menu) return;
+  menu.open = false;
+  $("summary", menu).focus();
 });
 
 on("click", "[data-open-dialog]", (_event, button) => $(`#${button.dataset.openDialog}`).showModal());

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from webapp.languages import LanguageCode
+from webapp.parameters import Parameters
 from webapp.validation import Flag, Line
 
 MAX_INSTRUCTIONS = 8_000
@@ -43,6 +44,9 @@ class UserSettings(BaseModel):
     suggestions_enabled: bool = Field(True, description="Whether replies may offer answers and actions.")
     builtin_tools_enabled: bool = Field(True, description="Whether replies may calculate and reckon with dates.")
     last_model: ModelId = Field("", description="The model chosen last, with which a new conversation begins.")
+    last_parameters: Parameters = Field(
+        Parameters(), description="What was chosen for a model last, with which a new conversation begins."
+    )
     favourite_models: FavouriteModels = Field([], description="Models that come first in the choice, by their ids.")
     space_documents_enabled: bool = Field(
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
@@ -75,4 +79,5 @@ class SettingsChanges(BaseModel):
     builtin_tools_enabled: Flag | None = None
     space_documents_enabled: Flag | None = None
     last_model: ModelId | None = None
+    last_parameters: Parameters | None = None
     favourite_models: FavouriteModels | None = None

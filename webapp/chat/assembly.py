@@ -35,7 +35,8 @@ from webapp.journeys.prompting import journey_prompt
 from webapp.llm.target import Target
 from webapp.memories.always import NEW
 from webapp.memories.known import memory_is_on
-from webapp.models.catalogue import targets_for
+from webapp.models.catalogue import targets_for, with_parameters
+from webapp.parameters import Parameters
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -110,6 +111,8 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
+    if conversation.parameters:
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).given)
     window = targets[0].context_window if targets else None
     toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:
@@ -139,6 +142,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         window,
         tool_tokens + toolset.definition_tokens + tail.tokens,
         targets[0].system if targets else "",
+        int(targets[0].parameters.get("max_tokens") or 0) if targets else 0,
     )
     label = made.place.label or prompt.label
     return Assembled(
@@ -189,11 +193,13 @@ def compose(
     window: int | None = None,
     tool_tokens: int = 0,
     addition: str = "",
+    longest: int = 0,
 ) -> Composed:
     """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
 
     `instruction` is what the user asks of this version of a reply, `tool_tokens` what stays free for
-    what tools answer. May give the connection back. Raises BudgetTooSmall.
+    what tools answer, `longest` the tokens that a reply was said to take at most. May give the connection back. Raises
+    BudgetTooSmall.
     """
     remembers = memory_is_on(conversation, owner)
     question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
@@ -215,7 +221,7 @@ def compose(
     place = place_of(spot, remembers=remembers, since=fixed_at, version=found.memory_version)
     limits = Limits(
         window=window or settings.context_tokens,
-        reply=settings.reply_tokens,
+        reply=max(settings.reply_tokens, longest),
         retrieved=settings.retrieved_tokens,
         tools=tool_tokens,
     )

@@ -72,6 +72,7 @@ def beginning() -> Select[*tuple[Any, ...]]:
                 Conversation.space_id,
                 Conversation.persona,
                 Conversation.model,
+                Conversation.parameters,
                 Conversation.has_files,
                 Conversation.uses_web,
             ),

@@ -36,7 +36,7 @@ from webapp.extensions import redis, this_app
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
-from webapp.models.choosing import check_choice, remember_choice
+from webapp.models.choosing import check_choice, remember_choice, remembered_parameters
 from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
 
@@ -95,6 +95,7 @@ def start() -> ViewResult:
         space_id=space_id,
         persona=persona,
         model=body.model,
+        parameters=remembered_parameters(),
         uses_web="uses_web" in request.form,
     )
     started = service.start_turn(current_user_id(), body.content, new=new, file_ids=_files())

@@ -51,6 +51,7 @@ def branch(user_id: int, message_id: int) -> tuple[Conversation, list[Message]]:
     if source.title:
         made.title, made.title_source = f"{source.title[:245]} (branch)", "auto"
     made.uses_memory, made.makes_memory = source.uses_memory, source.makes_memory
+    made.model, made.parameters, made.uses_web = source.model, source.parameters, source.uses_web
     made.folder_id, made.tag_lines = source.folder_id, source.tag_lines
     return made, _copy(rows, made)
 

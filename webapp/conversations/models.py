@@ -84,6 +84,8 @@ class Conversation(Base):
 
     # The id of the model that was chosen for it (webapp/models); without one the default answers.
     model: Mapped[str | None] = mapped_column(String(220))
+    # What its person chose for that model instead of what the admin set (webapp/parameters.py); None: nothing.
+    parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     # Whether its replies may look on the web, where an admin has set that up (webapp/tools).
     uses_web: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))

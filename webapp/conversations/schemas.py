@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field
 from webapp.conversations.guided import slug_of
 from webapp.conversations.models import Conversation, Message
 from webapp.languages.marks import say
+from webapp.parameters import Parameters
 from webapp.validation import Flag, Id, Instant, JsonObject, Line
 from webapp.web import PageQuery
 
@@ -97,6 +98,7 @@ class NewConversation(BaseModel):
     folder_id: Id | None = None
     tags: Tags = []
     model: Line | None = Field(None, max_length=220, description="The id of the model that answers in it.")
+    parameters: Parameters | None = Field(None, description="For that model, instead of what the admin set.")
     uses_web: Flag = Field(False, description="Whether replies may look on the web, where that is set up.")
 
 
@@ -113,6 +115,7 @@ class ConversationChanges(BaseModel):
     folder_id: Id | None = Field(None, description="Put it into a folder, or, with null, out of one.")
     tags: Tags | None = Field(None, description="All its tags from now on.")
     model: Line | None = Field(None, max_length=220, description="The model that answers; null: the default.")
+    parameters: Parameters | None = Field(None, description="All that are chosen from now on; null: the defaults.")
     uses_web: Flag | None = None
 
 
@@ -133,6 +136,7 @@ class ConversationOut(BaseModel):
     folder_id: int | None = None
     tags: list[str] = []
     model: str | None = None
+    parameters: Parameters | None = Field(None, description="What was chosen for the model; null: the defaults.")
     uses_web: bool = False
 
     @classmethod
@@ -154,6 +158,7 @@ class ConversationOut(BaseModel):
             folder_id=row.folder_id,
             tags=row.tags,
             model=row.model,
+            parameters=Parameters.of(row.parameters) if row.parameters else None,
             uses_web=row.uses_web,
         )
 

@@ -70,6 +70,7 @@ def create_conversation(
         makes_memory=fields.makes_memory,
         is_pinned=fields.is_pinned,
         model=fields.model or None,
+        parameters=(fields.parameters.given if fields.parameters else None) or None,
         uses_web=fields.uses_web,
         folder_id=_own_folder(user_id, fields.folder_id),
         created_at=at,
@@ -112,6 +113,8 @@ def update_conversation(user_id: int, conversation_id: int, changes: Conversatio
         row.extra = changes.metadata
     if "model" in given:
         row.model = changes.model or None
+    if "parameters" in given:
+        row.parameters = (changes.parameters.given if changes.parameters else None) or None
     if "uses_web" in given and changes.uses_web is not None:
         row.uses_web = changes.uses_web
     if "is_pinned" in given and changes.is_pinned is not None:

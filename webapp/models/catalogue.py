@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Any
 
 from sqlalchemy import select, true
 
@@ -113,6 +115,20 @@ def targets_for(wish: str | None, *, is_admin: bool) -> list[Target]:
         first = next((offered for offered in found if offered.is_default), found[0]).target
     chain = sorted((o for o in found if o.fallback_rank is not None), key=lambda o: o.fallback_rank or 0)
     return [first, *(o.target for o in chain if o.target.id != first.id)]
+
+
+def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> list[Target]:
+    """The same models with what a person chose instead of what the admin set; their own words come last."""
+    home = app_settings().model
+    sent = {name: value for name, value in chosen.items() if name != "system"}
+    return [
+        replace(
+            target,
+            parameters={**target.parameters, **sent},
+            system="\n\n".join(filter(None, (target.system, str(chosen.get("system") or "")))),
+        )
+        for target in targets or [Target(HOME_ID, home.chat_model, home)]
+    ]
 
 
 def background_target() -> Target | None:

@@ -9,6 +9,7 @@ from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSetting
 from webapp.accounts.service import update_account
 from webapp.errors import Invalid
 from webapp.models.catalogue import Offered, is_offered_id, offered_to
+from webapp.parameters import Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,17 @@ def remember_choice(wish: str | None) -> None:
     """Begin the caller's next conversation with this model. Costs nothing where it is so already."""
     if wish and wish != _settings().last_model:
         _change(SettingsChanges(last_model=wish[:220]))
+
+
+def remembered_parameters() -> Parameters:
+    """What the caller chose for a model last, with which their next conversation begins."""
+    return _settings().last_parameters
+
+
+def remember_parameters(chosen: Parameters) -> None:
+    """Begin the caller's next conversation with these."""
+    if chosen != _settings().last_parameters:
+        _change(SettingsChanges(last_parameters=chosen))
 
 
 def like(wish: str, *, likes: bool) -> None:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.languages.marks import say
 from webapp.models.models import ModelConnection, ModelOffer
+from webapp.parameters import Parameters as Parameters
 from webapp.validation import Flag, Id, Instant, Line
 
 _OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
@@ -41,18 +42,6 @@ ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
 
 class ConnectionPath(BaseModel):
     connection_id: Id
-
-
-class Parameters(BaseModel):
-    """What is sent with each request to a model; what is left out is the server's to choose."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
-    max_tokens: int | None = Field(None, ge=16, le=1_000_000)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
-    system: str | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
 
 
 class OfferFields(BaseModel):

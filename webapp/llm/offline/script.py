@@ -115,6 +115,7 @@ class Script:
             "messages": body.get("messages"),
             "input": body.get("input"),
             "keys": sorted(body),
+            "values": {name: value for name, value in body.items() if isinstance(value, (int, float, str))},
             "tools": [tool["function"]["name"] for tool in body.get("tools") or ()],
             "response_format": (body.get("response_format") or {}).get("type"),
             "status": 200,

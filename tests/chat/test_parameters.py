@@ -1,0 +1,179 @@
+"""What a person chooses for the model of a conversation: sent, kept, remembered, shown, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.chat.helpers import parse
+from tests.support.people import ApiClient, Person, post_form
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.llm.offline.testing import ServerHandle
+from webapp.models.catalogue import catalogue
+from webapp.parameters import Parameters
+
+CHOSEN = {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low", "system": "Answer in one sentence."}
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    catalogue.forget()
+    yield
+    catalogue.forget()
+
+
+def reply(client: ApiClient, conversation_id: int, model: ServerHandle) -> dict[str, Any]:
+    """A turn of a conversation; the request that its model got."""
+    body = {"message": "Hello", "conversation_id": conversation_id}
+    assert parse(client.post("/api/chat/stream", json=body).text)[-1].name == "done"
+    return [call for call in model.calls() if call["stream"]][-1]
+
+
+def test_what_is_chosen_goes_to_the_model_and_can_be_taken_back(client: ApiClient, model: ServerHandle) -> None:
+    made = client.post("/api/conversations", json={"parameters": CHOSEN}).get_json()
+    assert {name: value for name, value in made["parameters"].items() if value is not None} == CHOSEN
+    number = made["conversation_id"]
+    call = reply(client, number, model)
+    sent = {name: call["values"][name] for name in ("temperature", "max_tokens", "reasoning_effort")}
+    assert sent == {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low"}
+    assert "system" not in call["keys"] and "Answer in one sentence." in call["messages"][0]["content"]
+    changed = client.put(f"/api/conversations/{number}", json={"parameters": {"temperature": 0}}).get_json()
+    assert changed["parameters"]["temperature"] == 0 and changed["parameters"]["system"] is None
+    assert reply(client, number, model)["values"]["temperature"] == 0
+    client.put(f"/api/conversations/{number}", json={"title": "Other things stay"})
+    assert client.get(f"/api/conversations/{number}").get_json()["parameters"]["temperature"] == 0
+    assert client.put(f"/api/conversations/{number}", json={"parameters": None}).get_json()["parameters"] is None
+    call = reply(client, number, model)
+    assert "temperature" not in call["keys"] and "one sentence" not in call["messages"][0]["content"]
+
+
+def test_they_come_before_those_of_the_admin(
+    api: Callable[[Person], ApiClient], make_user: Callable[..., Person], client: ApiClient, model: ServerHandle
+) -> None:
+    parameters = {"temperature": 0.9, "top_p": 0.5, "system": "You are terse."}
+    offer = {"model": "alpha", "parameters": parameters}
+    body = {"name": "Here", "base_url": model.base_url, "models": [offer]}
+    made = api(make_user(is_admin=True)).post("/api/connections", json=body).get_json()
+    fields = {"model": made["models"][0]["id"], "parameters": {"temperature": 0.1, "system": "And kind."}}
+    number = client.post("/api/conversations", json=fields).get_json()["conversation_id"]
+    call = reply(client, number, model)
+    assert (call["values"]["temperature"], call["values"]["top_p"]) == (0.1, 0.5)
+    assert "You are terse.\n\nAnd kind." in call["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"temperature": 3},
+        {"temperature": "hot"},
+        {"max_tokens": 1},
+        {"max_tokens": 10**9},
+        {"reasoning_effort": "extreme"},
+        {"system": "x" * 4_001},
+        {"seed": 7},
+        "warm",
+    ],
+)
+def test_what_no_model_takes_is_refused(client: ApiClient, wrong: Any) -> None:
+    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    assert client.post("/api/conversations", json={"parameters": wrong}).status_code == 422
+    assert client.put(f"/api/conversations/{number}", json={"parameters": wrong}).status_code == 422
+    assert client.put("/api/account", json={"settings": {"last_parameters": wrong}}).status_code == 422
+
+
+def test_what_is_stored_and_cannot_be_read_is_left_out(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    with app.app_context():
+        row = db.session.get(Conversation, number)
+        assert row is not None
+        row.parameters = {"temperature": "warm", "max_tokens": 64, "later": 1}
+        db.session.commit()
+    call = reply(client, number, model)
+    assert call["values"]["max_tokens"] == 64 and "temperature" not in call["keys"]
+
+
+def test_they_are_chosen_shown_remembered_and_reset_on_the_page(
+    login: Callable[[Person], FlaskClient], client: ApiClient, user: Person, model: ServerHandle
+) -> None:
+    mine = login(user)
+    place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+    number = int(place.rpartition("/")[2])
+    assert "parameters-line" in mine.get(place).text and "Here:" not in mine.get(place).text
+    form = {"temperature": "0,2", "max_tokens": "300", "reasoning_effort": "", "system": "Be brief."}
+    assert post_form(mine, f"{place}/parameters", place, **form).status_code == 303
+    words = "Here: temperature 0.2, at most 300 tokens, added instructions"
+    assert words in mine.get(place).text
+    assert 'value="0.2"' in mine.get(f"{place}/parameters").text
+    # The next conversation begins with them, and keeps its own from then on.
+    assert words in mine.get("/").text
+    other = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+    call = [call for call in model.calls() if call["stream"]][-1]
+    assert call["values"]["temperature"] == 0.2 and "Be brief." in call["messages"][0]["content"]
+    assert post_form(mine, f"{place}/parameters", place, reset="1").status_code == 303
+    assert client.get(f"/api/conversations/{number}").get_json()["parameters"] is None
+    assert "Here:" not in mine.get(place).text and "Here:" not in mine.get("/").text
+    assert words in mine.get(other).text
+    assert post_form(mine, "/models/parameters", "/", temperature="1").status_code == 303
+    assert "Here: temperature 1" in mine.get("/").text
+
+
+def test_a_wrong_number_is_said_beside_its_field(login: Callable[[Person], FlaskClient], user: Person) -> None:
+    mine = login(user)
+    place = post_form(mine, "/conversations", content="Hello").location.partition("#")[0]
+    for path in (f"{place}/parameters", "/models/parameters"):
+        refused = post_form(mine, path, place, temperature="3", max_tokens="many")
+        assert refused.status_code == 422
+        assert "A number from 0 to 2." in refused.text and "A whole number from 16" in refused.text
+        assert 'value="many"' in refused.text and 'value="3"' in refused.text
+
+
+def test_only_its_person_chooses(
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    api: Callable[[Person], ApiClient],
+    anonymous: FlaskClient,
+    client: ApiClient,
+) -> None:
+    number = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    path = f"/c/{number}/parameters"
+    for other in (make_user(), make_user(is_admin=True)):
+        assert login(other).get(path).status_code == 404
+        assert post_form(login(other), path, "/", temperature="1").status_code == 404
+        assert api(other).put(f"/api/conversations/{number}", json={"parameters": CHOSEN}).status_code == 404
+    assert anonymous.get(path).status_code in (302, 303)
+    assert anonymous.get("/models/parameters").status_code in (302, 303)
+
+
+def test_the_page_says_what_a_model_does_not_take(
+    login: Callable[[Person], FlaskClient], user: Person, client: ApiClient, model: ServerHandle
+) -> None:
+    refusal = {"error": {"message": "Unsupported parameter: 'temperature' is not supported with this model."}}
+    model.script(match="Hello", reply="Yes.", times=None)
+    model.script(match="Hello", fault={"http_status": 400, "body": refusal}, times=1)
+    fields = {"model": "cool-one", "parameters": {"temperature": 0.2}}
+    number = client.post("/api/conversations", json=fields).get_json()["conversation_id"]
+    assert "temperature" not in reply(client, number, model)["keys"]
+    client.put(f"/api/conversations/{number}", json={"model": None})
+    assert "This model does not take it." not in login(user).get(f"/c/{number}/parameters").text
+
+
+def test_a_branch_answers_as_where_it_came_from(client: ApiClient, login: Callable[[Person], FlaskClient], user: Person,
+                                                model: ServerHandle) -> None:  # fmt: skip
+    number = client.post("/api/conversations", json={"parameters": CHOSEN, "model": "named"}).get_json()[
+        "conversation_id"
+    ]
+    reply(client, number, model)
+    said = client.get(f"/api/conversations/{number}").get_json()["messages"][-1]["message_id"]
+    made = post_form(login(user), f"/messages/{said}/branch", f"/c/{number}").location
+    branch = client.get(f"/api/conversations/{made.rpartition('/')[2]}").get_json()
+    assert (branch["model"], branch["parameters"]["temperature"]) == ("named", 0.2)
+
+
+def test_nothing_chosen_is_nothing_kept() -> None:
+    assert Parameters(system="", temperature=0).given == {"temperature": 0}
+    assert Parameters.of(None) == Parameters() == Parameters.of({"temperature": "x"})

@@ -1,0 +1,172 @@
+"""What a person chooses for the model of a conversation: temperature, length, effort, words for its instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat.pages import place_of
+from webapp.conversations.models import Conversation
+from webapp.conversations.schemas import ConversationChanges
+from webapp.conversations.service import get_conversation, update_conversation
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.extensions import app_settings
+from webapp.languages.marks import N_
+from webapp.languages.speaking import gettext as _
+from webapp.llm.target import Target
+from webapp.model_clients import completions
+from webapp.models.choosing import choice, choices, remember_parameters, remembered_parameters
+from webapp.parameters import EFFORTS, Parameters
+from webapp.problems import field_errors
+from webapp.web import ViewResult, wants_partial
+
+blueprint = Blueprint("parameter_pages", __name__)
+
+WRONG = N_(
+    {
+        "temperature": "A number from 0 to 2.",
+        "max_tokens": "A whole number from 16 to 1,000,000.",
+        "reasoning_effort": "One of the choices.",
+        "system": "At most 4,000 characters.",
+    }
+)
+"""What is said beside a field that cannot be read, by its name."""
+EFFORT_NAMES = N_({"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"})
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What is chosen, what holds without a choice, and which of it the model was found to refuse."""
+
+    own: Parameters
+    defaults: Parameters
+    refused: frozenset[str]
+
+
+@blueprint.app_context_processor
+def _parameters() -> dict[str, Any]:
+    """What the composer of any page may ask for."""
+    return {"own_parameters": own_parameters, "parameters_in_words": in_words, "parameters_place": place}
+
+
+def own_parameters(conversation: Conversation | None) -> Parameters:
+    """What holds in a conversation, or in the next one."""
+    return Parameters.of(conversation.parameters) if conversation else remembered_parameters()
+
+
+def place(conversation: Conversation | None) -> str:
+    """Where they are changed."""
+    if conversation is None:
+        return url_for("parameter_pages.of_the_next")
+    return url_for("parameter_pages.of_conversation", conversation_id=conversation.conversation_id)
+
+
+def in_words(own: Parameters) -> str:
+    """What is chosen, in a few words; empty where nothing is."""
+    said = []
+    if own.temperature is not None:
+        said.append(_("temperature %(number)s", number=f"{own.temperature:g}"))
+    if own.max_tokens is not None:
+        said.append(_("at most %(count)s tokens", count=own.max_tokens))
+    if own.reasoning_effort is not None:
+        said.append(_("reasoning effort %(effort)s", effort=_(EFFORT_NAMES[own.reasoning_effort])))
+    if own.system:
+        said.append(_("added instructions"))
+    return ", ".join(said)
+
+
+@blueprint.get("/c/<int:conversation_id>/parameters")
+@signed_in
+def of_conversation(conversation_id: int) -> ViewResult:
+    """What was chosen in a conversation."""
+    return _shown(get_conversation(current_user_id(), conversation_id))
+
+
+@blueprint.post("/c/<int:conversation_id>/parameters")
+@signed_in
+def choose(conversation_id: int) -> ViewResult:
+    """Choose for a conversation, or go back to the defaults."""
+    user_id = current_user_id()
+    conversation = get_conversation(user_id, conversation_id)
+    try:
+        chosen = _chosen(own_parameters(conversation))
+    except Invalid as error:
+        return _shown(conversation, _said(error)), 422
+    row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=chosen))
+    remember_parameters(chosen)
+    db.session.commit()
+    return _shown(row) if wants_partial() else redirect(place_of(conversation_id), 303)
+
+
+@blueprint.get("/models/parameters")
+@signed_in
+def of_the_next() -> ViewResult:
+    """What the next conversation begins with."""
+    return _shown(None)
+
+
+@blueprint.post("/models/parameters")
+@signed_in
+def choose_for_the_next() -> ViewResult:
+    """Choose for the next conversation, or go back to the defaults."""
+    try:
+        chosen = _chosen(remembered_parameters())
+    except Invalid as error:
+        return _shown(None, _said(error)), 422
+    remember_parameters(chosen)
+    db.session.commit()
+    return _shown(None, own=chosen) if wants_partial() else redirect(url_for("conversations_pages.new"), 303)
+
+
+def _chosen(before: Parameters) -> Parameters:
+    """What the form says. What only the API sets stays as it was; an empty field is the default. Raises Invalid."""
+    if "reset" in request.form:
+        return Parameters()
+    given: dict[str, Any] = {name: value for name in WRONG if (value := request.form.get(name, "").strip())}
+    if "temperature" in given:
+        given["temperature"] = given["temperature"].replace(",", ".")
+    try:
+        return Parameters(**{"top_p": before.top_p, **given})
+    except ValidationError as error:
+        raise Invalid("", errors=field_errors(error)) from None
+
+
+def _said(error: Invalid) -> dict[str, str]:
+    wrong = [str(item["loc"][-1]) for item in error.errors or ()]
+    return {name: _(words) for name, words in WRONG.items() if name in wrong}
+
+
+def _shown(
+    conversation: Conversation | None, errors: dict[str, str] | None = None, own: Parameters | None = None
+) -> str:
+    target = _target(conversation)
+    refused, defaults = frozenset[str](), Parameters()
+    if target is not None:
+        accepts, where = completions().capabilities.accepts, (target.settings.base_url, target.model)
+        refused = frozenset(name for name in ("temperature", "reasoning_effort") if not accepts(*where, name))
+        defaults = Parameters.of(target.parameters)
+    chosen = own or own_parameters(conversation)
+    return render_template(
+        "models/_parameters.html" if wants_partial() else "models/parameters.html",
+        conversation=conversation,
+        chosen=chosen,
+        panel=Panel(chosen, defaults, refused),
+        efforts=[(name, EFFORT_NAMES[name]) for name in EFFORTS],
+        typed=request.form if errors else {},
+        partial_line=request.method == "POST" and not errors,
+        longest_reply=app_settings().reply_tokens,
+        errors=errors or {},
+    )
+
+
+def _target(conversation: Conversation | None) -> Target | None:
+    """The model that answers in a conversation, or in the next one."""
+    wanted = conversation.model if conversation else request.args.get("model") or choice().begins_with
+    found = {offered.target.id: offered.target for offered in choices()}
+    default = next((offered.target for offered in choices() if offered.is_default), None)
+    return found.get(wanted or "", default)
