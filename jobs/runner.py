@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any
 
 from flask import Flask, current_app
@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from rq import get_current_job
 from rq.job import Job
 
-from webapp import backoff, create_app, jobspecs, logs, tracing
+from webapp import backoff, conflicts, create_app, jobspecs, logs, tracing
 from webapp.chat import turnlog
 from webapp.database import database_is_away, db, expect_writes
 from webapp.extensions import redis
@@ -123,8 +123,7 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
     expect_writes()
     started, outcome = time.perf_counter(), "failed"
     try:
-        result = function(**ids)
-        db.session.commit()
+        result = conflicts.again(partial(_work, function, ids))
         # What runs by the clock is worth a line only when something is wrong.
         level = logging.DEBUG if jobspecs.JOBS[name].every else logging.INFO
         log.log(level, "job done", extra={"ms": round((time.perf_counter() - started) * 1000)})
@@ -159,6 +158,12 @@ def _carry_out(name: str, function: Callable[..., Any], ids: dict[str, Any], rq_
         db.session.remove()
         _measure(client, name, outcome, time.perf_counter() - started, rq_job)
         _run.reset(token)
+
+
+def _work(function: Callable[..., Any], ids: dict[str, Any]) -> Any:
+    result = function(**ids)
+    db.session.commit()
+    return result
 
 
 def _measure(client: Redis, name: str, outcome: str, seconds: float, rq_job: Job | None) -> None:

@@ -249,18 +249,28 @@ def init_sessions(app: Flask) -> None:
             db.session.registry.clear()
 
 
-# MySQL: gone away, lost connection, cannot connect, too many connections, shutdown, read-only fail-over, lock waits.
-_DATABASE_AWAY = {1040, 1053, 1158, 1159, 1160, 1161, 1184, 1205, 1213, 1290, 1836, 2002, 2003, 2006, 2013, 2055, 4031}
+LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
+"""MySQL: the connection is gone, or was refused."""
+ELSEWHERE = {1047, 1290, 1836}
+"""MySQL: the server is there and does not serve: a Galera node outside of its cluster, read-only after a fail-over."""
+# Those, too many connections, an aborted connection, lock waits.
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
 _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
 
 
+def error_code(error: BaseException) -> Any:
+    """The number that the server, or the driver, gave a failure; None without one."""
+    original = getattr(error, "orig", None)
+    return original.args[0] if original is not None and original.args else None
+
+
 def database_is_full(error: BaseException) -> bool:
     """Whether the database has no room for what it was given."""
-    original = getattr(error, "orig", None)
-    code = original.args[0] if original is not None and original.args else None
-    return isinstance(error, DBAPIError) and (code in _DATABASE_FULL or "disk is full" in str(original))
+    if not isinstance(error, DBAPIError):
+        return False
+    return error_code(error) in _DATABASE_FULL or "disk is full" in str(error.orig)
 
 
 def database_is_away(error: BaseException) -> bool:
@@ -271,8 +281,6 @@ def database_is_away(error: BaseException) -> bool:
         return False
     if error.connection_invalidated or database_is_full(error):
         return True
-    original = error.orig
-    code = original.args[0] if original is not None and original.args else None
-    if isinstance(error, InternalError | OperationalError) and code in _DATABASE_AWAY:
+    if isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY:
         return True
-    return isinstance(error, OperationalError) and any(words in str(original) for words in _AWAY_WORDS)
+    return isinstance(error, OperationalError) and any(words in str(error.orig) for words in _AWAY_WORDS)

@@ -7,12 +7,12 @@ import time
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
-from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.engine.interfaces import DBAPIConnection, ExceptionContext
 from sqlalchemy.exc import InvalidatePoolError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, PoolProxiedConnection
 
 from webapp import tracing
-from webapp.database import writing
+from webapp.database import ELSEWHERE, writing
 from webapp.measures import DATABASE, recorder
 
 TRUSTED_SECONDS = 1.0
@@ -101,11 +101,42 @@ def _gist(statement: str) -> tuple[str, str | None]:
     return verb[:20], found[1] if found else None
 
 
+def _leave_the_unready(engine: Engine) -> None:
+    """Drop connections to a server that does not serve: the next one may be to another, behind a proxy."""
+
+    @event.listens_for(engine, "handle_error")
+    def _failed(context: ExceptionContext) -> None:
+        original = context.original_exception
+        if original.args and original.args[0] in ELSEWHERE:
+            context.is_disconnect = True
+
+
+SYNC = ("SET SESSION wsrep_sync_wait = 1", "SELECT 1", "SET SESSION wsrep_sync_wait = 0")
+
+
+def catch_up(connection: DBAPIConnection, _record: object = None) -> None:
+    """On a Galera node, wait until the node has all that the cluster had committed.
+
+    All write to one node; after a fail-over the next one may still be applying what was stored a moment ago. To wait at
+    each statement (wsrep_sync_wait in general) would cost a round trip through the cluster each time.
+    """
+    cursor = connection.cursor()
+    cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+    found = cursor.fetchone()
+    for statement in SYNC if found and str(found[1]).upper() == "ON" else ():
+        cursor.execute(statement)
+        if statement.startswith("SELECT"):
+            cursor.fetchall()
+    cursor.close()
+
+
 def prepare_engine(engine: Engine) -> None:
     """Attach what each new connection and each transaction needs."""
     _measure(engine)
     if engine.dialect.name != "sqlite":
         _ping_the_idle(engine)
+        _leave_the_unready(engine)
+        event.listen(engine, "connect", catch_up)
         return
 
     @event.listens_for(engine, "connect")

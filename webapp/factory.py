@@ -21,6 +21,7 @@ from webapp.chat.runtime import init_chat
 from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings
+from webapp.conflicts import init_conflicts
 from webapp.database import db, init_after_commit, init_sessions
 from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
@@ -116,6 +117,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     limiter.init_app(app)
     init_models(app, settings)
     init_after_commit()
+    init_conflicts(app)
     init_retrieval(app, settings)
     init_summaries()
     init_dependents()

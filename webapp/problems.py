@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException, NotFound
 
+from webapp.conflicts import forget_session
 from webapp.database import database_is_away, database_is_full, db
 from webapp.errors import DomainError, Unavailable
 from webapp.extensions import limiter
@@ -140,7 +141,7 @@ def init_errors(app: Flask) -> None:
     @app.errorhandler(DBAPIError)
     @app.errorhandler(PoolTimeoutError)
     def _database(error: Exception) -> Response:
-        _forget_session()
+        forget_session()
         if database_is_away(error):
             log.warning("database away: %s", type(error).__name__)
             detail = N_("The database cannot be reached. Nothing was changed; try again soon.")
@@ -152,7 +153,7 @@ def init_errors(app: Flask) -> None:
     @app.errorhandler(RedisConnectionError)
     @app.errorhandler(RedisTimeoutError)
     def _redis(error: Exception) -> Response:
-        _forget_session()
+        forget_session()
         log.warning("redis away: %s", type(error).__name__)
         return present(
             503, Unavailable.title, N_("A service this needs cannot be reached. Try again soon."), retry_after=5
@@ -168,15 +169,8 @@ def init_errors(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def _unexpected(error: Exception) -> Response:
-        _forget_session()
+        forget_session()
         log.exception("unexpected error", exc_info=error)
         if app.config.get("TESTING") and app.config.get("PROPAGATE_EXCEPTIONS"):
             raise error
         return present(500, N_("Something went wrong"), N_("It is not your fault, and it has been written to the log."))
-
-
-def _forget_session() -> None:
-    try:
-        db.session.rollback()
-    except Exception:  # the connection is dead: drop the session, and the pool drops the connection
-        db.session.remove()

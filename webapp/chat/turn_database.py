@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -17,7 +18,8 @@ from webapp.chat import assembly, durable, finish
 from webapp.chat.finish import Finished
 from webapp.chat.followup import queue_jobs
 from webapp.config import Settings
-from webapp.database import write_transaction
+from webapp.conflicts import again
+from webapp.database import database_is_away, write_transaction
 from webapp.files.pictures import filled
 from webapp.llm.chat import ToolCall
 from webapp.retrieval.service import catch_up
@@ -29,6 +31,11 @@ STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
 """Threads that read for turns that begin, that write for those that end or use a tool, that store what there is of
 those that go on, and that read pictures for prompts: none waits for the other. More would not make it faster, for
 Python computes on one thread at a time, but would hold up the running streams."""
+
+PAUSES = (0.2, 0.6, 1.8)
+"""Seconds between tries to read what a turn needs, while the database is away."""
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -61,7 +68,7 @@ class TurnDatabase:
 
         self._reading += 1
         try:
-            assembled = await self._call(self._starts, work)
+            assembled = await self._patiently(self._starts, work)
         finally:
             self._reading -= 1
         if any(isinstance(message["content"], list) for message in assembled.messages):
@@ -109,10 +116,22 @@ class TurnDatabase:
 
         await self._call(self._ends, work)
 
+    async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        """The same for what only reads: a database that fails over is there again in a moment."""
+        for pause in PAUSES:
+            try:
+                return await self._call(pool, work)
+            except SQLAlchemyError as error:
+                if not database_is_away(error):
+                    raise
+                log.warning("turn waits for the database", extra={"error": type(error).__name__})
+                await asyncio.sleep(pause)
+        return await self._call(pool, work)
+
     async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         def run() -> T:
             with self._app.app_context():  # its end removes the session and gives the connection back
-                return work()
+                return again(work)
 
         return await asyncio.get_running_loop().run_in_executor(pool, tracing.carried_over(run))
 

@@ -1,0 +1,111 @@
+"""Transactions that lost against another one, or whose database went away, are begun again as a whole, at the edge.
+
+On one server that is a deadlock. On a Galera cluster it is also a commit that two nodes made at once, which the second
+learns of at any statement or at its COMMIT (1213), and a node that has left the cluster (1047) and will not come back
+by waiting: the next connection is to another one. Nothing is repeated that may have been stored: neither after a
+COMMIT that got no answer, nor once a transaction of the same request is committed.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flask import Flask, g, has_app_context, request
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.orm import Session
+
+from webapp.database import LOST, db, error_code
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+DEADLOCK, TIMED_OUT, NOT_READY = 1213, 1205, 1047
+TRIES = 4
+PAUSE_SECONDS = 0.05
+"""Before the second try, on average; twice that before the third."""
+WITHIN_SECONDS = 2.0
+"""Nothing is tried again later than this: whoever waits is to be told within five seconds."""
+_REPEATABLE = ("", "application/json", "application/x-www-form-urlencoded")
+"""Bodies that can be read twice; files are streams."""
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Whether a transaction was rolled back, for a reason that is gone when it is begun again."""
+    if not isinstance(error, DBAPIError):
+        return False
+    code = error_code(error)
+    # A COMMIT that a node without a cluster refuses may have reached the others.
+    return code in (DEADLOCK, TIMED_OUT) or (code == NOT_READY and error.statement is not None)
+
+
+def forget_session() -> None:
+    """Give up whatever the session has begun."""
+    try:
+        db.session.rollback()
+    except Exception:  # the connection is dead: drop the session, and the pool drops the connection
+        db.session.remove()
+
+
+def again(
+    work: Callable[[], T], may_repeat: Callable[[BaseException], bool] = is_conflict, within: float = math.inf
+) -> T:
+    """What `work`, which is one transaction or may be repeated, returns; begun again when it was in conflict.
+
+    `within` so many seconds.
+    """
+    began = time.monotonic()
+    for number in range(1, TRIES):
+        try:
+            return work()
+        except DBAPIError as error:
+            pause = PAUSE_SECONDS * number * random.uniform(0.5, 1.5)  # noqa: S311
+            if time.monotonic() + pause - began > within or not may_repeat(error):
+                raise
+            log.info("transaction begun again", extra={"code": error_code(error), "tries": number})
+            forget_session()
+            time.sleep(pause)
+    return work()
+
+
+def init_conflicts(app: Flask) -> None:
+    """Begin a request again whose only transaction is known to have come to nothing."""
+    app.preprocess_request = _repeating(app.preprocess_request)  # type: ignore[method-assign]  # who is it: that commits
+    app.dispatch_request = _repeating(app.dispatch_request)  # type: ignore[method-assign]
+    with app.app_context():
+        event.listen(db.engine, "commit", _commit_begins)
+    if not event.contains(db.session, "after_commit", _commit_done):
+        event.listen(db.session, "after_commit", _commit_done)
+
+
+def _repeating(step: Callable[..., Any]) -> Callable[..., Any]:
+    def repeated(*args: Any) -> Any:
+        if request.mimetype not in _REPEATABLE:
+            return step(*args)
+        g.commits_begun = g.commits_done = 0
+        return again(lambda: step(*args), _came_to_nothing, WITHIN_SECONDS)
+
+    return repeated
+
+
+def _came_to_nothing(error: BaseException) -> bool:
+    g.pop("idempotency", None)
+    if is_conflict(error):
+        return not g.commits_done
+    return isinstance(error, DBAPIError) and error_code(error) in LOST and not g.commits_begun
+
+
+def _commit_begins(_connection: Connection) -> None:
+    if has_app_context() and "commits_begun" in g:
+        g.commits_begun += 1
+
+
+def _commit_done(session: Session) -> None:
+    if not session.in_nested_transaction() and has_app_context() and "commits_done" in g:
+        g.commits_done += 1
