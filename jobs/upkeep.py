@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from jobs.runner import job
 from webapp import upkeep
+from webapp.files.sweeping import sweep_storage
 
 
 @job("sweep")
 def sweep() -> dict[str, int]:
     """Finish dead turns and queue owed work."""
     return upkeep.sweep()
+
+
+@job("sweep_files")
+def sweep_files() -> int:
+    """Delete the bytes that no file names."""
+    return sweep_storage()
 
 
 @job("purge")

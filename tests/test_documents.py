@@ -53,9 +53,9 @@ def test_commands_of_flask_exist(app: Flask) -> None:
 
 
 def test_settings_named_for_operators_are_in_the_example() -> None:
-    example = set(re.findall(r"(?m)^# ([A-Z_]+)=", (ROOT / ".env.example").read_text()))
+    example = set(re.findall(r"(?m)^# ([A-Z][A-Z0-9_]+)=", (ROOT / ".env.example").read_text()))
     for name in ("production", "security", "recall", "journeys", "files"):
-        named = set(re.findall(r"`([A-Z]+_[A-Z_]+)(?:=[^`]*)?`", (ROOT / "docs" / f"{name}.md").read_text()))
+        named = set(re.findall(r"`([A-Z][A-Z0-9]*_[A-Z0-9_]+)(?:=[^`]*)?`", (ROOT / "docs" / f"{name}.md").read_text()))
         assert named <= example, name
 
 

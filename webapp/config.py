@@ -70,6 +70,13 @@ class Settings(BaseModel):
     max_request_bytes: int = Field(4 * 1024 * 1024, ge=65_536)
     image_edge: int = Field(1_280, ge=256, le=4_096)
     max_file_bytes: int = Field(32 * 1024**2, ge=65_536)
+    # A bucket that speaks S3's protocol, for attachments; without one they lie in VAR_DIR/files
+    s3_bucket: str = ""
+    s3_endpoint: str = Field("", pattern=r"^(https?://\S+)?$")
+    s3_region: str = "us-east-1"
+    s3_access_key: str = ""
+    s3_secret_key: str = ""
+    s3_prefix: str = Field("", pattern=r"^[\w./-]*$")
     max_import_bytes: int = Field(8 * 1024**3, ge=65_536)
     rate_limits: bool = True
     login_rate: str = "10 per minute; 60 per hour"

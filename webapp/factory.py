@@ -27,6 +27,7 @@ from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
 from webapp.files.service import init_files
+from webapp.files.storing import init_storage
 from webapp.journeys.setup import init_journeys
 from webapp.legacies.wiring import init_spaces
 from webapp.library.service import init_library
@@ -124,6 +125,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_spaces(app)
     init_library()
     init_journeys(app)
+    init_storage(app, settings)
     init_files()
     init_transfer()
     init_digest_forgetting()

@@ -86,6 +86,7 @@ JOBS: dict[str, JobSpec] = {
     "deliver": JobSpec("jobs.webhooks.deliver", Queue.BATCH, timeout=300, retries=(30, 300), of="webhook_id"),
     "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.BATCH, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
+    "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),
 }
 

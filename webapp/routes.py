@@ -36,6 +36,7 @@ from webapp.digests.api import blueprint as digests_api
 from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.files.api import blueprint as files_api
+from webapp.files.cli import register_commands as files_commands
 from webapp.files.pages import blueprint as files_pages
 from webapp.gateway.api import init_gateway
 from webapp.installing import blueprint as installing
@@ -157,6 +158,7 @@ PAGES = (
 COMMANDS = (
     accounts_commands,
     admin_commands,
+    files_commands,
     journeys_commands,
     memories_commands,
     retrieval_commands,

@@ -18,12 +18,13 @@ from tests.support.people import ApiClient, Person
 from tests.support.servers import Servers
 from webapp import create_app
 from webapp.accounts.site import has_users
-from webapp.admin.backups import making, restoring
+from webapp.admin.backups import making
 from webapp.admin.backups.archive import BackupError, open_archive, read_table
 from webapp.admin.backups.making import check_backup, make_backup
 from webapp.admin.backups.restoring import restore
 from webapp.config import Settings
 from webapp.database import db, write_transaction
+from webapp.files.folder import Folder
 
 KEY = "another machine, the same key, and long enough"
 
@@ -232,10 +233,10 @@ def test_one_that_breaks_off_while_files_come_leaves_no_account_and_can_be_begun
     with elsewhere("sqlite").app_context():
         with monkeypatch.context() as broken:
 
-            def full(_path: Path, _data: bytes) -> None:
+            def full(*_given: Any) -> None:
                 raise OSError("No space left on device")
 
-            broken.setattr(restoring, "_write", full)
+            broken.setattr(Folder, "take", full)
             with pytest.raises(OSError, match="No space"):
                 restore(tmp_path / "a.zip")
         assert not has_users()

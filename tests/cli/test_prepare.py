@@ -219,7 +219,7 @@ def test_constraints_are_for_what_no_requirement_names() -> None:
 
 def test_the_example_names_every_setting_with_its_default(tmp_path: Path) -> None:
     file = tmp_path / ".env"
-    file.write_text(re.sub(r"(?m)^# ([A-Z_]+=)", r"\1", (ROOT / ".env.example").read_text()))
+    file.write_text(re.sub(r"(?m)^# ([A-Z][A-Z0-9_]+=)", r"\1", (ROOT / ".env.example").read_text()))
     environ: dict[str, str] = {}
     read_env_file(file, environ)
     names = {name.upper() for name in Settings.model_fields}

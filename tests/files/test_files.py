@@ -12,9 +12,10 @@ from fpdf import FPDF
 from tests.support.people import post_form
 from webapp.accounts.service import delete_user
 from webapp.database import db, write_transaction
-from webapp.files import bounded, kinds, reading, service
+from webapp.files import bounded, kinds, reading, taking
 from webapp.files.models import File, FilePage
 from webapp.files.plain import text_of_html
+from webapp.files.storing import file_storage, key_of
 
 
 def pdf(*pages: str, password: str = "") -> bytes:
@@ -194,11 +195,15 @@ def test_pages_of_html_hold_no_scripts():
     assert text == "## A\n\n- b\n\n1\n2"
 
 
+def _place(file_id):
+    return file_storage().path(key_of(db.session.get(File, file_id).digest))
+
+
 def test_the_same_content_is_stored_once_and_goes_with_its_last_file(app, client, api, make_user):
     other = api(make_user())
     first, second = _send(client, b"same words").get_json(), _send(other, b"same words").get_json()
     with app.app_context():
-        path = service.path_of(db.session.get(File, first["file_id"]))
+        path = _place(first["file_id"])
     assert client.delete(f"/api/files/{first['file_id']}").status_code == 204
     assert path.exists()
     assert other.delete(f"/api/files/{second['file_id']}").status_code == 204
@@ -210,7 +215,7 @@ def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client,
     mine, shared = (_send(api(leaver), data).get_json()["file_id"] for data in (b"mine alone", b"same words"))
     kept = _send(client, b"same words").get_json()["file_id"]
     with app.app_context(), write_transaction():
-        paths = [service.path_of(db.session.get(File, number)) for number in (mine, shared)]
+        paths = [_place(number) for number in (mine, shared)]
         delete_user(leaver.user_id)
     assert [path.exists() for path in paths] == [False, True]
     with client.get(f"/api/files/{kept}/content") as file:
@@ -219,14 +224,14 @@ def test_the_bytes_of_an_account_go_with_it_but_not_those_of_others(app, client,
 
 def test_content_that_goes_while_it_is_taken_in_again_is_not_lost(client, monkeypatch):
     """Somebody deletes the last other file of the same content while this one is being read."""
-    read = service._read
+    read = taking._read
 
     def work(path, media_type):
         found = read(path, media_type)
         path.unlink()
         return found
 
-    monkeypatch.setattr(service, "_read", work)
+    monkeypatch.setattr(taking, "_read", work)
     number = _send(client, b"same words").get_json()["file_id"]
     with client.get(f"/api/files/{number}/content") as file:
         assert file.data == b"same words"

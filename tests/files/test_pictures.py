@@ -19,6 +19,7 @@ from webapp.extensions import app_settings
 from webapp.files import drawing, pictures
 from webapp.files.kinds import PDF
 from webapp.files.picture import picture_tokens
+from webapp.files.storing import file_storage, key_of, picture_key
 from webapp.llm.offline.testing import ServerHandle
 
 
@@ -225,10 +226,9 @@ def test_only_so_many_pictures_are_kept(app_context: Flask, monkeypatch: pytest.
     monkeypatch.setattr(pictures, "MOST_KEPT", 3)
     data = pdf(*["A page."] * 5)
     digest = "f" * 64
-    pictures.place(digest).parent.mkdir(parents=True, exist_ok=True)
-    pictures.place(digest).write_bytes(data)
+    file_storage().write(key_of(digest), data)
     for page in range(1, 6):
-        pictures.drawn(digest, PDF, [pictures.Wish(page, 100)])
-    assert len(list(pictures.folder(digest).iterdir())) == 3
-    pictures.drop(digest)
-    pictures.place(digest).unlink()
+        pictures.drawn(digest, PDF, pictures.Wish(page, 100))
+    assert len(list(file_storage().kept(picture_key(digest)))) == 3
+    file_storage().delete(key_of(digest))
+    assert not list(file_storage().kept(picture_key(digest)))

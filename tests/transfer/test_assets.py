@@ -13,7 +13,7 @@ from tests.transfer.exports import chatgpt_conversation, claude_conversation, zi
 from tests.transfer.test_imports import _bring, _said, _talks, _upload
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
-from webapp.files import service as files
+from webapp.files import taking
 from webapp.files.models import File, MessageFile
 from webapp.transfer import importing
 
@@ -95,7 +95,7 @@ def test_a_picture_alone_is_a_message(client, run_jobs):
 
 
 def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, monkeypatch, export):
-    monkeypatch.setattr(files, "MOST_FILES", 2)
+    monkeypatch.setattr(taking, "MOST_FILES", 2)
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]

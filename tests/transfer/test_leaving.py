@@ -18,7 +18,7 @@ from webapp.accounts.models import AccountDeletion, User
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.files.models import File
-from webapp.files.service import path_of
+from webapp.files.storing import file_storage, key_of
 from webapp.memories.models import Memory
 from webapp.spaces.models import SpaceDocument, SpaceMember
 from webapp.transfer import leaving
@@ -144,7 +144,7 @@ def test_when_its_time_has_come_nothing_is_left_anywhere(app, login, client, use
     client.post("/api/imports", json={"text": "- Walnuts"})
     with app.app_context():
         furnish(user.user_id, [["walnut", "walnuts"]], ["walnut"])
-        stored = path_of(db.session.get(File, file["file_id"]))
+        stored = file_storage().path(key_of(db.session.get(File, file["file_id"]).digest))
         assert stored.exists()
     address = _close(login(user)).location
     run_jobs()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from flask import Response, request, send_file
+from flask import Response, request
+from werkzeug.datastructures import FileStorage
 
 from webapp import idempotency
 from webapp.accounts.auth import current_user_id, signed_in
@@ -14,6 +15,8 @@ from webapp.extensions import limiter
 from webapp.files import service
 from webapp.files.documents import add_to_space
 from webapp.files.schemas import FileAsDocument, FileList, FileOut, FilePath, PageOut, PagePath, PictureQuery
+from webapp.files.sending import content_of
+from webapp.files.taking import take_in
 from webapp.spaces.schemas import DocumentOut, SpacePath
 from webapp.web import PageQuery, accepts_files, api_blueprint
 
@@ -32,7 +35,7 @@ def create_file() -> tuple[Any, int]:
     file = request.files.get("file")
     if file is None:
         raise Invalid.field("file", "is missing")
-    row = service.take_in(current_user_id(), file.filename or "file", file.stream.read())
+    row = take_in(current_user_id(), file.filename or "file", stream_of(file))
     return idempotency.commit(FileOut.of(row).model_dump(mode="json"), 201), 201
 
 
@@ -98,20 +101,23 @@ def delete_file(path: FilePath) -> tuple[str, int]:
     return "", 204
 
 
+def stream_of(file: FileStorage) -> BinaryIO:
+    """The bytes of an upload, which lie on disk where they are many."""
+    return cast(BinaryIO, file.stream)
+
+
 def send_picture(file_id: int, query: PictureQuery) -> Any:
     """A picture of one of the caller's files, to be shown: it was made here, so nothing in it can run."""
-    place = service.picture_path(
+    data = service.picture_of(
         current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
     )
     db.session.remove()
-    return Response(place.read_bytes(), mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+    return Response(data, mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
 
 
 def send_content(file_id: int) -> Any:
     """One of the caller's files, always as a download: nothing that people bring in is run as a page of ours."""
     row = service.get_file(current_user_id(), file_id)
-    place, name, media_type = service.path_of(row), row.name, row.media_type
+    digest, name, media_type = row.digest, row.name, row.media_type
     db.session.remove()  # a large file takes a while, and needs no connection
-    response = send_file(place, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
-    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    return response
+    return content_of(digest, name, media_type)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from io import BytesIO
 from pathlib import PurePosixPath
+from typing import BinaryIO
 
 PDF = "application/pdf"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -20,16 +20,20 @@ _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, ".csv": CSV, ".tsv": CSV, ".eml": MAIL}
 MOST_UNPACKED = 512 * 1024**2
 MOST_RATIO = 200
+HEAD = 8_192
+"""Bytes that tell a kind."""
 
 
 class Refused(ValueError):
     """The file is not taken; the message says why, to its owner."""
 
 
-def kind_of(name: str, data: bytes) -> str:
-    """The media type of a file. Raises Refused for what cannot be read as text or shown as a picture."""
-    if not data:
+def kind_of(name: str, file: BinaryIO, size: int) -> str:
+    """The media type of a file of so many bytes. Raises Refused for what can neither be read nor shown."""
+    if not size:
         raise Refused("The file is empty.")
+    file.seek(0)
+    data = file.read(HEAD)
     if b"%PDF-" in data[:1024]:
         return PDF
     for mark, kind in IMAGES.items():
@@ -38,12 +42,12 @@ def kind_of(name: str, data: bytes) -> str:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
     if data.startswith(b"PK\x03\x04"):
-        return _office_kind(data)
+        return _office_kind(file, size)
     if data.startswith(b"\xd0\xcf\x11\xe0"):
         raise Refused(
             "Old or protected Office files cannot be read. Save it as .docx, .xlsx or .pptx without a password."
         )
-    if b"\x00" in data[:8192] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\x00" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise Refused("This kind of file cannot be read.")
     return _TEXTS.get(PurePosixPath(name.lower()).suffix, PLAIN)
 
@@ -55,9 +59,9 @@ def safe_name(name: str) -> str:
     return cleaned[-200:] or "file"
 
 
-def _office_kind(data: bytes) -> str:
+def _office_kind(file: BinaryIO, packed: int) -> str:
     try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
+        with zipfile.ZipFile(file) as archive:
             items = archive.infolist()
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
@@ -65,7 +69,7 @@ def _office_kind(data: bytes) -> str:
         raise Refused("The file is packed in a way that cannot be read here. Save it anew, and attach that.") from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise Refused("The file is damaged.") from None
-    if size > MOST_UNPACKED or size > MOST_RATIO * max(len(data), 1024 * 1024):
+    if size > MOST_UNPACKED or size > MOST_RATIO * max(packed, 1024 * 1024):
         raise Refused("The file unpacks to more than a document can be.")
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):

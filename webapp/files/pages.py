@@ -11,10 +11,11 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.files import documents, service
-from webapp.files.api import limit_files, send_content, send_picture
+from webapp.files.api import limit_files, send_content, send_picture, stream_of
 from webapp.files.citing import Citable, cited, in_three, names_a_page
 from webapp.files.kinds import PDF
 from webapp.files.schemas import PictureQuery
+from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import translated
 from webapp.spaces.service import require_member
@@ -54,7 +55,7 @@ def attach() -> ViewResult:
         if not file.filename:
             continue
         try:
-            rows.append(service.take_in(current_user_id(), file.filename, file.stream.read()))
+            rows.append(take_in(current_user_id(), file.filename, stream_of(file)))
             db.session.commit()
         except DomainError as error:
             db.session.rollback()
@@ -75,7 +76,7 @@ def add_to_space(space_id: int) -> ViewResult:
         if not file.filename:
             continue
         try:
-            row = service.take_in(current_user_id(), file.filename, file.stream.read())
+            row = take_in(current_user_id(), file.filename, stream_of(file))
             made = documents.add_to_space(current_user_id(), space_id, row.file_id)
             db.session.commit()
             flash(_("“%(title)s” is added.", title=made.title), "message")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from webapp.errors import Invalid, Unavailable
 from webapp.extensions import app_settings
 from webapp.files.bounded import run_bounded
 from webapp.files.picture import Picture, picture_tokens
+from webapp.files.storing import file_storage, key_of, picture_key
 
 DRAWING = "webapp.files.drawing"
 THUMBNAIL = 320
@@ -33,19 +32,9 @@ class Wish:
 
     @property
     def name(self) -> str:
-        """Its file in the folder of pictures."""
+        """What it is kept as."""
         marked = f"-{hashlib.sha256(self.words.encode()).hexdigest()[:16]}" if self.words else ""
         return f"{self.page}-{self.edge}{marked}.jpg"
-
-
-def place(digest: str) -> Path:
-    """Where the bytes of a file lie."""
-    return app_settings().var_dir.absolute() / "files" / digest[:2] / digest
-
-
-def folder(digest: str) -> Path:
-    """Where the pictures of a file lie."""
-    return place(digest).with_suffix(".pictures")
 
 
 def size_of_views() -> int:
@@ -53,26 +42,26 @@ def size_of_views() -> int:
     return app_settings().image_edge
 
 
-def drawn(digest: str, media_type: str, wishes: Sequence[Wish]) -> list[Path]:
-    """The pictures that are wished for, drawn where they are not there yet.
+def drawn(digest: str, media_type: str, wish: Wish) -> bytes:
+    """The picture that is wished for, drawn where it is not there yet.
 
-    Raises Invalid where a file cannot be drawn, Unavailable while too many are.
+    Raises Invalid where a file cannot be drawn, FileNotFoundError where its bytes are gone, Unavailable.
     """
-    paths = [folder(digest) / wish.name for wish in wishes]
-    lacking = [wish for wish, path in zip(wishes, paths, strict=True) if not path.exists()]
-    if lacking:
-        found = _draw(digest, media_type, lacking)
-        for wish, picture in zip(lacking, found, strict=True):
-            _keep(folder(digest) / wish.name, base64.b64decode(picture["data"]))
-    return paths
+    try:
+        return file_storage().read(picture_key(digest, wish.name))
+    except FileNotFoundError:
+        with file_storage().on_disk(key_of(digest)) as path:
+            (found,) = _draw(path, media_type, [wish])
+    return _keep(digest, wish, found)
 
 
-def first_look(digest: str, media_type: str) -> int:
-    """Draw a new picture as it will be shown and sent; the tokens it takes. Raises Invalid, Unavailable."""
+def first_look(path: Path, digest: str, media_type: str) -> int:
+    """Draw a new picture, which lies there, as it will be shown and sent; the tokens it takes. Raises Invalid,
+    Unavailable."""
     wishes = [Wish(edge=size_of_views()), Wish(edge=THUMBNAIL)]
-    found = _draw(digest, media_type, wishes)
+    found = _draw(path, media_type, wishes)
     for wish, picture in zip(wishes, found, strict=True):
-        _keep(folder(digest) / wish.name, base64.b64decode(picture["data"]))
+        _keep(digest, wish, picture)
     return picture_tokens(found[0]["width"], found[0]["height"])
 
 
@@ -80,11 +69,6 @@ def page_tokens() -> int:
     """What a page that is a picture takes of a prompt, for one of the usual shape."""
     edge = size_of_views()
     return picture_tokens(edge * 5 // 7, edge)
-
-
-def drop(digest: str) -> None:
-    """Delete the pictures of a file that nobody names any more."""
-    shutil.rmtree(folder(digest), ignore_errors=True)
 
 
 def filled(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -119,8 +103,8 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     if not picture.is_shown:
         return [{"type": "text", "text": picture.note}]
     try:
-        (path,) = drawn(picture.digest, picture.media_type, [Wish(picture.page, size_of_views())])
-        data = base64.b64encode(path.read_bytes()).decode()
+        drawing = drawn(picture.digest, picture.media_type, Wish(picture.page, size_of_views()))
+        data = base64.b64encode(drawing).decode()
     except (Invalid, Unavailable, OSError):
         return [{"type": "text", "text": f"[Picture attached: {picture.label}. It could not be read.]"}]
     return [
@@ -129,20 +113,19 @@ def _parts(item: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _draw(digest: str, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
+def _draw(path: Path, media_type: str, wishes: Sequence[Wish]) -> list[dict[str, Any]]:
     asked = json.dumps([{"page": wish.page, "edge": wish.edge, "words": wish.words} for wish in wishes])
-    answer = run_bounded(DRAWING, str(place(digest)), media_type, asked)
+    answer = run_bounded(DRAWING, str(path), media_type, asked)
     if "error" in answer:
         raise Invalid.field("file", str(answer["error"])[:255])
     found: list[dict[str, Any]] = answer["pictures"]
     return found
 
 
-def _keep(path: Path, data: bytes) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if len(kept := sorted(path.parent.iterdir(), key=lambda there: there.stat().st_mtime)) >= MOST_KEPT:
-        kept[0].unlink(missing_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.{os.urandom(4).hex()}")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-    part.replace(path)
+def _keep(digest: str, wish: Wish, picture: dict[str, Any]) -> bytes:
+    data = base64.b64decode(picture["data"])
+    kept = sorted(file_storage().kept(picture_key(digest)), key=lambda one: one[1])
+    if len(kept) >= MOST_KEPT:
+        file_storage().delete(kept[0][0])
+    file_storage().write(picture_key(digest, wish.name), data)
+    return data

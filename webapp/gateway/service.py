@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.database import db
 from webapp.errors import DomainError, Invalid, NotFound
 from webapp.files import service as files
+from webapp.files.taking import take_in
 from webapp.gateway import threads
 from webapp.gateway.functions import Round
 from webapp.gateway.wire import Asked, fingerprint
@@ -136,7 +138,7 @@ def _take_in(user_id: int, images: Iterable[bytes]) -> list[int]:
     taken: list[int] = []
     try:
         for number, data in enumerate(images, 1):
-            row = files.take_in(user_id, f"image-{number}", data)
+            row = take_in(user_id, f"image-{number}", BytesIO(data))
             taken.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()

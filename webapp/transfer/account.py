@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import JSON, select
@@ -14,7 +14,7 @@ from sqlalchemy import JSON, select
 from webapp.accounts.models import User
 from webapp.database import db, now
 from webapp.files.models import File
-from webapp.files.service import path_of
+from webapp.files.storing import file_storage, key_of
 from webapp.journeys.models import ConversationReport
 from webapp.transfer.kept import PARTS, Kept, own_conversations, report_path
 from webapp.transfer.readers.commonplace import FORMAT
@@ -52,14 +52,15 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
         yield report_path(conversation_id), pdf
 
 
-def stored_files(user_id: int) -> Iterator[tuple[str, Path]]:
-    """The bytes of the user's files: their names in the export and where they lie; each content once."""
+def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """The bytes of the user's files: their names in the export and what they hold, in pieces; each content once."""
     seen: set[str] = set()
-    for row in db.session.scalars(select(File).where(File.user_id == user_id).order_by(File.file_id)):
-        path = path_of(row)
-        if row.digest not in seen and path.exists():
-            seen.add(row.digest)
-            yield f"files/{row.digest}", path
+    for digest in db.session.scalars(select(File.digest).where(File.user_id == user_id).order_by(File.file_id)).all():
+        if digest in seen:
+            continue
+        seen.add(digest)
+        with suppress(FileNotFoundError):
+            yield f"files/{digest}", file_storage().pieces(key_of(digest))
 
 
 def schema() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import PurePosixPath
 
 from sqlalchemy import select
@@ -15,6 +16,7 @@ from webapp.extensions import app_settings
 from webapp.files import service as files
 from webapp.files.kinds import safe_name
 from webapp.files.models import File, MessageFile
+from webapp.files.taking import take_in
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.parts import ReadConversation, ReadFile
 from webapp.transfer.sources import Refused, Upload
@@ -90,7 +92,7 @@ def _taken(import_id: int, user_id: int, upload: Upload, file: ReadFile) -> tupl
             .where(File.user_id == user_id, File.digest == hashlib.sha256(data).hexdigest(), File.name == name)
             .limit(1)
         )
-        row = there or files.take_in(user_id, name, data)
+        row = there or take_in(user_id, name, BytesIO(data))
         if there is None:
             db.session.add(RestoredRow(import_id=import_id, kind=BROUGHT, old_id=row.file_id, new_id=row.file_id))
         return row.file_id, "whole" if row.tokens <= WHOLE_TOKENS else "search"

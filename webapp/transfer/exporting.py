@@ -178,8 +178,9 @@ def _account(user_id: int) -> tuple[str, int]:
                         member.write(line.encode())
             for path, pdf in account.reports(user_id):
                 archive.writestr(path, pdf)
-            for member_name, stored in account.stored_files(user_id):
-                archive.write(stored, member_name, compress_type=zipfile.ZIP_STORED)
+            for member_name, pieces in account.stored_files(user_id):
+                with archive.open(zipfile.ZipInfo(member_name, now().timetuple()[:6]), "w", force_zip64=True) as member:
+                    member.writelines(pieces)  # stored, not deflated: most kinds of file are already
         return name, file.seek(0, 2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Table, delete, func, inspect, or_, select, update
@@ -18,7 +19,7 @@ from webapp.database import Base, db, now, rows_changed, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.files.service import delete_file
-from webapp.files.service import path_of as path_of_file
+from webapp.files.storing import file_storage, key_of
 from webapp.journeys.models import JourneyVersion
 from webapp.memories.keeping.forgetting import drop_streams
 from webapp.memories.models import Memory
@@ -49,7 +50,8 @@ def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
     with write_transaction():
         if not closing.begin(user_id):
             return "kept"
-    for _ in _pieces(user_id):
+    contents: set[str] = set()
+    for _ in _pieces(user_id, contents):
         if time.monotonic() > end_at:
             with write_transaction():
                 enqueue_after_commit("delete_account", user_id=user_id)
@@ -61,7 +63,8 @@ def delete_account(user_id: int, *, seconds: float = SECONDS) -> str:
         if db.session.get(User, user_id) is not None:
             delete_user(user_id)
     _sweep_redis(user_id)
-    report = traces(user_id, email) | {"files_left": sum(path.exists() for path in stored)}
+    kept = sum(path.exists() for path in stored) + sum(map(_is_kept, contents))
+    report = traces(user_id, email) | {"files_left": kept}
     with write_transaction():
         closing.concluded(user_id, report)
     return "done"
@@ -86,9 +89,14 @@ def traces(user_id: int, email: str = "") -> dict[str, Any]:
     return {"tables": tables, "left": left, "redis_keys_left": len(keys), "searched_at": now().isoformat()}
 
 
-def _pieces(user_id: int) -> Iterator[int]:
-    """Delete a little at a time; yields after each."""
-    pieces: list[Callable[[int], int]] = [_memories, _conversations, _files, *map(_rows_of, _own_tables())]
+def _pieces(user_id: int, contents: set[str]) -> Iterator[int]:
+    """Delete a little at a time; yields after each. Notes the contents of files that are to be gone."""
+    pieces: list[Callable[[int], int]] = [
+        _memories,
+        _conversations,
+        partial(_files, contents),
+        *map(_rows_of, _own_tables()),
+    ]
     for piece in pieces:
         while True:
             with write_transaction():
@@ -118,11 +126,22 @@ def _conversations(user_id: int) -> int:
     return rows_changed(delete(Conversation).where(Conversation.conversation_id.in_(ids)))
 
 
-def _files(user_id: int) -> int:
-    ids = db.session.scalars(select(File.file_id).where(File.user_id == user_id).limit(CONVERSATIONS)).all()
-    for file_id in ids:
+def _files(contents: set[str], user_id: int) -> int:
+    """Raises Unavailable while the storage is away: a row that is gone would no longer say what to delete there."""
+    rows = db.session.execute(
+        select(File.file_id, File.digest).where(File.user_id == user_id).limit(CONVERSATIONS)
+    ).all()
+    for file_id, digest in rows:
+        _is_kept(digest)
         delete_file(user_id, file_id)
-    return len(ids)
+        contents.add(digest)
+    return len(rows)
+
+
+def _is_kept(digest: str) -> bool:
+    """Whether there are bytes that nobody names."""
+    is_named = db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
+    return file_storage().size(key_of(digest)) is not None and not is_named
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
@@ -170,10 +189,8 @@ def _names_somebody(column: Any) -> bool:
 
 
 def _stored(user_id: int) -> list[Any]:
-    """Where the files of an account lie that would be nobody's without it."""
-    shared = select(File.digest).where(File.user_id != user_id)
-    files = db.session.scalars(select(File).where(File.user_id == user_id, File.digest.not_in(shared)))
-    found = [path_of_file(row) for row in files]
+    """Where the files of an account's imports and exports lie."""
+    found: list[Any] = []
     for model in (Import, Export):
         names = db.session.scalars(select(model.stored_as).where(model.user_id == user_id))
         found += [storage.path_of(name) for name in names if name]

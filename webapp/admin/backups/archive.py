@@ -87,7 +87,12 @@ def read_table(archive: zipfile.ZipFile, name: str) -> tuple[list[str], Iterator
 
 def attachments(archive: zipfile.ZipFile) -> Iterator[str]:
     """The names of the attachments; what is called otherwise is none, and goes nowhere."""
-    return (name for name in archive.namelist() if _ATTACHMENT.fullmatch(name))
+    return (name for name in archive.namelist() if is_attachment(name))
+
+
+def is_attachment(name: str) -> bool:
+    """Whether this is the name of an attachment: its content's SHA-256, below the first two digits of that."""
+    return _ATTACHMENT.fullmatch(name) is not None
 
 
 def _rows(stream: IO[bytes]) -> Iterator[list[Any]]:

@@ -17,6 +17,7 @@ from webapp.admin.backups.archive import (
     BackupError,
     Manifest,
     attachments,
+    is_attachment,
     open_archive,
     read_manifest,
     read_table,
@@ -25,6 +26,7 @@ from webapp.admin.backups.archive import (
 )
 from webapp.database import db, expect_writes, now
 from webapp.extensions import app_settings
+from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, newest_revision
 
 ROWS_AT_ONCE = 500
@@ -91,13 +93,8 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
             rows = _select(connection, table.name, columns)
             counts[table.name] = write_table(archive, table.name, [name for name, _ in columns], rows)
         next_ids = _next_ids(connection)
-    settings = app_settings()
-    folder, kept = settings.var_dir.absolute(), 0
-    for path in sorted((folder / "files").glob("??/*")):
-        if len(path.name) == 64:  # whole ones; what is being written has a longer name
-            archive.write(path, f"files/{path.parent.name}/{path.name}")
-            kept += 1
-    if not settings.secret_key:
+    kept = sum(_add_file(archive, key) for key, _ in file_storage().kept() if is_attachment(f"files/{key}"))
+    if not app_settings().secret_key:
         archive.writestr("secret_key", str(current_app.config["SECRET_KEY"]))
     manifest = Manifest(
         made_at=now().isoformat(timespec="seconds"),
@@ -110,6 +107,17 @@ def _fill(archive: zipfile.ZipFile, revision: str) -> Manifest:
     )
     write_manifest(archive, manifest)
     return manifest
+
+
+def _add_file(archive: zipfile.ZipFile, key: str) -> bool:
+    """Copy the bytes of a file, piece by piece; whether they were there still."""
+    try:
+        pieces = file_storage().pieces(key)
+    except FileNotFoundError:
+        return False
+    with archive.open(f"files/{key}", "w", force_zip64=True) as out:
+        out.writelines(pieces)
+    return True
 
 
 @contextmanager

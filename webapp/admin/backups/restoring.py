@@ -17,6 +17,7 @@ from webapp.admin.backups.archive import BackupError, Manifest, attachments, ope
 from webapp.admin.backups.making import ROWS_AT_ONCE, columns_of, key_mark
 from webapp.database import db, expect_writes
 from webapp.extensions import app_settings
+from webapp.files.storing import file_storage
 from webapp.readiness import current_revision, known_revisions, newest_revision
 
 
@@ -116,7 +117,8 @@ def _restore_files(archive: zipfile.ZipFile) -> None:
     settings = app_settings()
     folder = settings.var_dir.absolute()
     for name in attachments(archive):
-        _write(folder / name, archive.read(name))
+        with archive.open(name) as data, file_storage().take(name.removeprefix("files/"), data):  # type: ignore[arg-type]
+            pass
     if not settings.secret_key and "secret_key" in archive.namelist():
         _write(folder / "secret_key", archive.read("secret_key"))
 

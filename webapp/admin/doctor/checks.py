@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -16,7 +17,10 @@ from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.database import db
+from webapp.errors import Unavailable
 from webapp.extensions import app_settings, redis
+from webapp.files.folder import Folder
+from webapp.files.storing import file_storage
 from webapp.jobspecs import JOBS, Queue, rq_queue
 from webapp.llm.errors import from_exception
 from webapp.llm.sdk import sync_client
@@ -84,6 +88,33 @@ def data() -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     said = f"{free / 1024**3:.1f} GB free in {folder}"
     yield (ok("disk", said) if free >= LITTLE_DISK else warning("disk", said, "Make room: SQLite needs some."))
+
+
+def files() -> Iterator[Finding]:
+    """Whether the place of attachments takes, gives and deletes, and keeps nothing that was deleted."""
+    settings, storage = app_settings(), file_storage()
+    if not settings.s3_bucket:
+        storage.check()
+        yield ok("files", f"they are kept in {settings.var_dir.absolute() / 'files'}")
+        return
+    place = f"the bucket {settings.s3_bucket} at {overview.without_credentials(settings.s3_endpoint) or 'Amazon S3'}"
+    try:
+        storage.check()
+    except (Unavailable, FileNotFoundError):
+        advice = (
+            "Check S3_ENDPOINT, S3_REGION, the keys, and that they may put, get, list and delete below S3_PREFIX; the "
+            "log names the answer."
+        )
+        yield fault("files", f"{place} cannot be written to and read", advice)
+        return
+    yield ok("files", f"{place} takes, gives and deletes")
+    if storage.keeps_versions():
+        advice = "Switch versioning off, or let old versions expire at once: people are told that deleted is deleted."
+        yield warning("files", f"{place} keeps versions of what is deleted", advice)
+    left = sum(1 for _ in islice(Folder(settings.var_dir.absolute() / "files").kept(), 1_000))
+    if left:
+        advice = "Run `flask --app wsgi files move`, which takes them into the bucket."
+        yield warning("files", f"{left} are in {settings.var_dir / 'files'} still, where nobody looks", advice)
 
 
 def servers() -> Iterator[Finding]:
@@ -212,4 +243,4 @@ def _give_up() -> None:
         db.session().invalidate()
 
 
-ALL: tuple[Check, ...] = (keys, data, servers, database, redis_server, queues, model, web)
+ALL: tuple[Check, ...] = (keys, data, files, servers, database, redis_server, queues, model, web)

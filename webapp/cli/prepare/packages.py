@@ -18,6 +18,9 @@ DEVELOPMENT = ROOT / "requirements-dev.txt"
 CONSTRAINTS = ROOT / "constraints.txt"
 PIP = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
 MYSQL_HEADERS = ("libmariadb-dev", "pkg-config", "gcc", "libc6-dev", f"python{VERSION}-dev")
+BUCKET = ("boto3", "botocore", "s3transfer", "jmespath")
+"""What a bucket needs: 33 MB that nobody else has a use for."""
+LEFT_FOR_LATER = ("mysqlclient", *BUCKET)
 LEFT_OUT = (
     "mysqlclient is left out (it is compiled, and there is no compiler or no MariaDB headers): SQLite works, MySQL "
     f"does not. To have it: sudo apt-get install {' '.join(MYSQL_HEADERS)}"
@@ -30,6 +33,8 @@ def install_packages(*, development: bool) -> None:
     if development:
         _install_requirements(DEVELOPMENT, "test tools")
     _install_mysqlclient(needed=development or wants_mysql())
+    if development or os.environ.get("S3_BUCKET"):
+        _install_boto3()
     _install_redis()
 
 
@@ -40,7 +45,7 @@ def _install_requirements(path: Path, what: str) -> None:
         return
     say(f"installing {what} from {path.name}")
     if path == RUNTIME and wants_hashes():
-        blocks = [block for name, block in locked().items() if name != "mysqlclient"]
+        blocks = [block for name, block in locked().items() if name not in LEFT_FOR_LATER]
         if not _pip_file("".join(blocks), "--require-hashes"):
             raise SetupError(
                 f"The packages of {LOCK.name} could not be installed; pip's output is above. Check the network and the "
@@ -48,7 +53,7 @@ def _install_requirements(path: Path, what: str) -> None:
                 "files built elsewhere, whose hashes differ, set REQUIRE_HASHES=0."
             )
     # What the lock does not hold, which is nothing unless it is older than the requirements.
-    lines = [line for line in path.read_text().splitlines() if not line.startswith("mysqlclient")]
+    lines = [line for line in path.read_text().splitlines() if not line.startswith(("mysqlclient", "boto3"))]
     if not _pip_file("\n".join(lines) + "\n", "-c", str(CONSTRAINTS)):
         raise SetupError(
             f"The packages of {path.name} could not be installed; pip's output is above. Check the network "
@@ -106,6 +111,20 @@ def _install_mysqlclient(*, needed: bool) -> None:
         if needed:
             raise SetupError(f"{pin} could not be compiled; the compiler's output is above.")
         say(LEFT_OUT)
+
+
+def _install_boto3() -> None:
+    pin = pin_of("boto3")
+    if any(VENV.glob(f"lib/python*/site-packages/boto3-{pin.partition('==')[2]}.dist-info")):
+        return
+    say(f"installing {pin}, for the bucket")
+    for name in reversed(BUCKET):
+        if wants_hashes() and (block := locked().get(name)):
+            done = _pip_file(block, "--require-hashes", "--no-deps")
+        else:
+            done = _pip_file(f"{name}\n", "-c", str(CONSTRAINTS), "-c", str(RUNTIME), "--no-deps")
+        if not done:
+            raise SetupError(f"{name} could not be installed; pip's output is above.")
 
 
 def _has_mysqlclient() -> bool:

@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.errors import DomainError
 from webapp.extensions import app_settings
-from webapp.files import service as files
+from webapp.files.taking import take_in
 from webapp.memories.models import Memory
 from webapp.queueing import enqueue_after_commit
 from webapp.transfer.models import Import, ImportItem
@@ -110,7 +111,7 @@ def _bring_files(import_id: int, user_id: int, upload: Upload, batch: list[bytes
                 with upload.open(name) as file:
                     data = file.read(app_settings().max_file_bytes + 1)
                 with write_transaction():
-                    row = files.take_in(user_id, str(line.get("name") or "file"), data)
+                    row = take_in(user_id, str(line.get("name") or "file"), BytesIO(data))
                     row.created_at = instant(line.get("created_at")) or row.created_at
                     Restoring(import_id, user_id, upload).note("file", [(line.get("file_id"), row.file_id)])
                     kept = db.session.get(Import, import_id, with_for_update=True)

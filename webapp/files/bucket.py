@@ -1,0 +1,219 @@
+"""Bytes of files in a bucket of S3, MinIO, Ceph, Garage, R2 or whatever else speaks that protocol.
+
+Only loaded where a bucket is set. What is sent or fetched is held in memory at most one part of 8 MB at a time. A
+bucket that does not answer is not waited for again within AWAY_SECONDS.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import methodcaller
+from pathlib import Path
+from shutil import copyfileobj
+from threading import Lock
+from typing import Any, BinaryIO, TypeVar
+
+import boto3
+from boto3.exceptions import Boto3Error
+from boto3.s3.transfer import TransferConfig
+from botocore.client import Config
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    NoCredentialsError,
+    ReadTimeoutError,
+)
+
+from webapp.config import Settings
+from webapp.errors import Unavailable
+from webapp.languages.marks import N_
+
+log = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 2.0
+ANSWER_SECONDS = 5.0
+AWAY_SECONDS = 2.0
+PART = 8 * 1024**2
+PIECE = 64 * 1024
+AWAY = N_("The place where files are kept cannot be reached at the moment. Nothing is lost; try again later.")
+_MISSING = ("404", "NoSuchKey", "NotFound")
+
+T = TypeVar("T")
+
+
+class Bucket:
+    """See `Storage`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._name = settings.s3_bucket
+        self._prefix = f"{settings.s3_prefix.strip('/')}/" if settings.s3_prefix.strip("/") else ""
+        self._parts = settings.var_dir.absolute() / "files" / "parts"
+        self._made: tuple[int, Any] | None = None
+        self._making = Lock()
+        self._away_until = 0.0
+        for name in ("boto3", "botocore", "s3transfer", "urllib3"):
+            logging.getLogger(name).setLevel(logging.WARNING)  # they would tell what is signed, and every address
+
+    @contextmanager
+    def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
+        """Keep what a file holds, by way of a file on this disk, which can be read meanwhile."""
+        with self._part() as path:
+            with path.open("wb") as file:
+                data.seek(0)
+                copyfileobj(data, file, PIECE)
+            config = TransferConfig(multipart_threshold=PART, multipart_chunksize=PART, use_threads=False)
+            self._ask(lambda client: client.upload_file(str(path), self._name, self._prefix + key, Config=config))
+            yield path
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep a little."""
+        self._ask(lambda client: client.put_object(Bucket=self._name, Key=self._prefix + key, Body=data))
+
+    def read(self, key: str) -> bytes:
+        """All of it. Raises FileNotFoundError, Unavailable."""
+        return b"".join(self.pieces(key))
+
+    def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """The bytes little by little. Raises FileNotFoundError at once, Unavailable at any time."""
+        if length == 0:
+            return iter(())
+        wanted = {"Range": f"bytes={start}-{start + length - 1 if length is not None else ''}"}
+        named = {"Bucket": self._name, "Key": self._prefix + key} | (wanted if start or length is not None else {})
+        return self._pieces(self._ask(lambda client: client.get_object(**named))["Body"])
+
+    @contextmanager
+    def on_disk(self, key: str) -> Iterator[Path]:
+        """A copy on this disk, for as long as it is needed. Raises FileNotFoundError, Unavailable."""
+        with self._part() as path:
+            with path.open("wb") as file:
+                for piece in self.pieces(key):
+                    file.write(piece)
+            yield path
+
+    def size(self, key: str) -> int | None:
+        """How many bytes there are; None if it is not there."""
+        try:
+            found = self._ask(lambda client: client.head_object(Bucket=self._name, Key=self._prefix + key))
+        except FileNotFoundError:
+            return None
+        return int(found["ContentLength"])
+
+    def delete(self, key: str) -> None:
+        """Delete it, and its pictures first, so that what breaks off is found again by its content."""
+        below = [] if key.endswith(".jpg") else [found for found, _ in self.kept(f"{key}.pictures/")]
+        for one in (*below, key):
+            self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + one))
+
+    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """The keys that begin so, a thousand a request, with the time at which each was written."""
+        asked: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix + prefix}
+        while True:
+            found = self._ask(lambda client: client.list_objects_v2(**asked))
+            for row in found.get("Contents", ()):
+                yield row["Key"].removeprefix(self._prefix), row["LastModified"].timestamp()
+            if not found.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = found["NextContinuationToken"]
+
+    def drop_parts(self, before: float) -> int:
+        """Give up uploads in parts that were broken off, and delete what they left on this disk."""
+        dropped = 0
+        named: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
+        for row in self._ask(lambda client: client.list_multipart_uploads(**named)).get("Uploads", ()):
+            if row["Initiated"].timestamp() < before:
+                which = {"Bucket": self._name, "Key": row["Key"], "UploadId": row["UploadId"]}
+                self._ask(methodcaller("abort_multipart_upload", **which))
+                dropped += 1
+        for path in self._parts.glob("*"):
+            if path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
+                dropped += 1
+        return dropped
+
+    def check(self) -> None:
+        """Write, read, list and delete something small. Raises Unavailable."""
+        self.write("check/written", b"ok")
+        if self.read("check/written") != b"ok" or "check/written" not in dict(self.kept("check/")):
+            raise Unavailable(AWAY)
+        self.delete("check/written")
+
+    def keeps_versions(self) -> bool:
+        """Whether the bucket keeps what is deleted, as far as it tells."""
+        try:
+            found = self._ask(lambda client: client.get_bucket_versioning(Bucket=self._name))
+        except (Unavailable, FileNotFoundError):  # not every server knows this
+            return False
+        return bool(found.get("Status") == "Enabled")
+
+    def _ask(self, work: Callable[[Any], T]) -> T:
+        """What a call answers, tried twice unless it took too long. Raises FileNotFoundError, Unavailable."""
+        if time.monotonic() < self._away_until:
+            raise Unavailable(AWAY)
+        for is_last in (False, True):
+            try:
+                return work(self._client())
+            except (BotoCoreError, ClientError, Boto3Error, OSError) as error:
+                cause = error.__context__ if isinstance(error, Boto3Error) and error.__context__ else error
+                answer = getattr(cause, "response", None) or {}
+                code = str(answer.get("Error", {}).get("Code", ""))
+                if code in _MISSING:
+                    raise FileNotFoundError(code) from None
+                status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+                slow = isinstance(cause, ConnectTimeoutError | ReadTimeoutError | NoCredentialsError)
+                if is_last or slow or status < 500:
+                    log.warning("the bucket cannot be used", extra={"problem": code or type(cause).__name__})
+                    self._away_until = time.monotonic() + AWAY_SECONDS if status >= 500 else 0.0
+                    raise Unavailable(AWAY) from None
+        raise AssertionError("the second try returns or raises")
+
+    def _client(self) -> Any:
+        """The client of this process: connections must not be shared with a forked one."""
+        with self._making:
+            if self._made is None or self._made[0] != os.getpid():
+                self._made = (os.getpid(), self._new_client())
+            return self._made[1]
+
+    def _new_client(self) -> Any:
+        settings = self._settings
+        keys = {}
+        if settings.s3_access_key:
+            keys = {"aws_access_key_id": settings.s3_access_key, "aws_secret_access_key": settings.s3_secret_key}
+        return boto3.session.Session(region_name=settings.s3_region).client(
+            "s3",
+            endpoint_url=settings.s3_endpoint or None,
+            config=Config(
+                connect_timeout=CONNECT_SECONDS,
+                read_timeout=ANSWER_SECONDS,
+                retries={"total_max_attempts": 1},
+                max_pool_connections=50,
+                s3={"addressing_style": "path" if settings.s3_endpoint else "auto"},
+                # Checksums in trailers are Amazon's own; others refuse them.
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+            ),
+            **keys,
+        )
+
+    @contextmanager
+    def _part(self) -> Iterator[Path]:
+        self._parts.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self._parts)  # readable by its owner only
+        os.close(descriptor)
+        try:
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+    def _pieces(self, body: Any) -> Iterator[bytes]:
+        with body:
+            try:
+                yield from iter(lambda: body.read(PIECE), b"")
+            except (BotoCoreError, OSError):
+                raise Unavailable(AWAY) from None

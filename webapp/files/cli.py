@@ -1,0 +1,39 @@
+"""Looking after the bytes of files on the command line: `flask --app wsgi files …`."""
+
+from __future__ import annotations
+
+import click
+from flask import Flask
+from flask.cli import AppGroup, with_appcontext
+
+from webapp.errors import Unavailable
+from webapp.extensions import app_settings
+from webapp.files.folder import Folder
+from webapp.files.storing import file_storage
+
+files = AppGroup("files", help="The bytes of attachments.")
+
+
+def register_commands(app: Flask) -> None:
+    """Add the `files` commands."""
+    app.cli.add_command(files)
+
+
+@files.command("move")
+@with_appcontext
+def move() -> None:
+    """Take what lies in VAR_DIR/files into the bucket that is set; safe to run again, and while all runs."""
+    if not app_settings().s3_bucket:
+        raise click.ClickException("No bucket is set: S3_BUCKET names one.")
+    folder, moved = Folder(app_settings().var_dir.absolute() / "files"), 0
+    try:
+        for key, _ in list(folder.kept()):
+            if ".pictures/" in key:
+                continue  # drawn again when they are asked for
+            if file_storage().size(key) is None:
+                with folder.path(key).open("rb") as data, file_storage().take(key, data):
+                    moved += 1
+            folder.delete(key)
+    except Unavailable as error:
+        raise click.ClickException(f"{moved} files were moved, then the bucket could not be reached.") from error
+    click.echo(f"{moved} files are in {app_settings().s3_bucket} now.")

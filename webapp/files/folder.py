@@ -1,0 +1,117 @@
+"""Bytes of files in a folder, readable by its owner only."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+PIECE = 64 * 1024
+PARTS = "parts"
+"""The folder of what is being written."""
+
+
+class Folder:
+    """See `Storage`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @contextmanager
+    def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
+        """Keep what a file holds; it appears under its name once it is whole."""
+        yield self._put(key, data)
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep a little."""
+        self._put(key, BytesIO(data))
+
+    def read(self, key: str) -> bytes:
+        """All of it. Raises FileNotFoundError."""
+        return self.path(key).read_bytes()
+
+    def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """The bytes little by little. Raises FileNotFoundError at once."""
+        file = self.path(key).open("rb")
+        file.seek(start)
+        return _pieces(file, length)
+
+    @contextmanager
+    def on_disk(self, key: str) -> Iterator[Path]:
+        """Where it lies. Raises FileNotFoundError."""
+        path = self.path(key)
+        path.stat()
+        yield path
+
+    def size(self, key: str) -> int | None:
+        """How many bytes there are; None if it is not there."""
+        try:
+            return self.path(key).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def delete(self, key: str) -> None:
+        """Delete it with its pictures."""
+        path = self.path(key)
+        with suppress(FileNotFoundError):
+            path.unlink()
+        if not key.endswith(".jpg"):
+            shutil.rmtree(path.with_name(path.name + ".pictures"), ignore_errors=True)
+
+    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """The keys that begin so, with the time at which each was written."""
+        below = self.root / prefix.rpartition("/")[0]
+        for path in below.rglob("*"):
+            key = path.relative_to(self.root).as_posix()
+            with suppress(FileNotFoundError):  # it went meanwhile
+                if key.startswith(prefix) and not key.startswith(PARTS) and path.is_file():
+                    yield key, path.stat().st_mtime
+
+    def drop_parts(self, before: float) -> int:
+        """Delete what was left of writing that was broken off."""
+        dropped = 0
+        for path in (self.root / PARTS).glob("*"):
+            with suppress(FileNotFoundError):
+                if path.stat().st_mtime < before:
+                    path.unlink()
+                    dropped += 1
+        return dropped
+
+    def check(self) -> None:
+        """Write something small and delete it again. Raises OSError."""
+        self.write("check/written", b"ok")
+        self.delete("check/written")
+
+    def keeps_versions(self) -> bool:
+        """A folder keeps nothing that is deleted."""
+        return False
+
+    def path(self, key: str) -> Path:
+        """Where something lies, whether or not it is there."""
+        return self.root / key
+
+    def _put(self, key: str, data: BinaryIO) -> Path:
+        path, parts = self.path(key), self.root / PARTS
+        for folder in (path.parent, parts):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part = parts / f"{os.getpid()}-{os.urandom(8).hex()}"
+        try:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                data.seek(0)
+                shutil.copyfileobj(data, file, PIECE)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+        return path
+
+
+def _pieces(file: BinaryIO, length: int | None) -> Iterator[bytes]:
+    left = length
+    with file:
+        while piece := file.read(PIECE if left is None else min(PIECE, left)):
+            left = None if left is None else left - len(piece)
+            yield piece

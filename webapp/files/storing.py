@@ -1,0 +1,79 @@
+"""Where the bytes of files lie: in a folder of this machine, or in a bucket that speaks S3's protocol.
+
+Both keep whole files under keys such as `ab/ab12…`, the content's SHA-256, and `ab/ab12….pictures/0-1280.jpg`. What is
+written is there whole or not at all. Everything raises Unavailable while the place is away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from flask import Flask
+
+from webapp.config import Settings
+from webapp.extensions import Part
+from webapp.files.folder import Folder
+
+
+class Storage(Protocol):
+    """What both places can do. Raises FileNotFoundError for a key that is not there, Unavailable."""
+
+    def take(self, key: str, data: BinaryIO) -> AbstractContextManager[Path]:
+        """Keep what a file holds, from its beginning; meanwhile it can be read at a path."""
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep a little."""
+
+    def read(self, key: str) -> bytes:
+        """All of something little."""
+
+    def pieces(self, key: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """The bytes, or some of them, little by little; whether they are there is known at once."""
+
+    def on_disk(self, key: str) -> AbstractContextManager[Path]:
+        """A path where other programs can read it."""
+
+    def size(self, key: str) -> int | None:
+        """How many bytes there are; None if it is not there."""
+
+    def delete(self, key: str) -> None:
+        """Delete it, with what lies below `<key>.pictures/`; nothing happens if it is not there."""
+
+    def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
+        """The keys that begin so, with the time at which each was written, in seconds since 1970."""
+
+    def drop_parts(self, before: float) -> int:
+        """Delete what was left of writing that was broken off before a time; how many."""
+
+    def check(self) -> None:
+        """Write, read and delete something small."""
+
+    def keeps_versions(self) -> bool:
+        """Whether what is deleted is kept all the same."""
+
+
+file_storage: Part[Storage] = Part("file_storage")
+
+
+def init_storage(app: Flask, settings: Settings) -> None:
+    """Choose the place by the settings; nothing is loaded or asked before it is used."""
+    file_storage.put(app, _bucket(settings) if settings.s3_bucket else Folder(settings.var_dir.absolute() / "files"))
+
+
+def _bucket(settings: Settings) -> Storage:
+    from webapp.files.bucket import Bucket  # noqa: PLC0415 - 35 MB of libraries, for those who have a bucket
+
+    return Bucket(settings)
+
+
+def key_of(digest: str) -> str:
+    """The key of a content."""
+    return f"{digest[:2]}/{digest}"
+
+
+def picture_key(digest: str, name: str = "") -> str:
+    """The key of a picture made of a content, or what all of them begin with."""
+    return f"{key_of(digest)}.pictures/{name}"

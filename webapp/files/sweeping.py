@@ -1,0 +1,34 @@
+"""Bytes that no file names: what a deletion left while the storage was away, and what was never attached to a row."""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+
+from sqlalchemy import select
+
+from webapp.database import db
+from webapp.files.models import File
+from webapp.files.storing import file_storage
+
+YOUNG_SECONDS = 3_600
+"""What was written a moment ago may belong to a row that is not committed yet."""
+AT_A_TIME = 500
+
+
+def sweep_storage() -> int:
+    """Delete what no file names and what was left of broken-off writing; how many. Safe to run at any time, and twice.
+
+    No connection is held while the storage is asked. Raises Unavailable.
+    """
+    storage, before = file_storage(), time.time() - YOUNG_SECONDS
+    dropped = storage.drop_parts(before)
+    old = (key for key, written in storage.kept() if written < before)
+    while keys := list(islice(old, AT_A_TIME)):
+        named = set(db.session.scalars(select(File.digest).where(File.digest.in_([key[3:67] for key in keys]))))
+        db.session.rollback()
+        for key in keys:
+            if key[3:67] not in named:
+                storage.delete(key)
+                dropped += 1
+    return dropped

@@ -1,0 +1,126 @@
+"""Taking in files: told apart, kept once by their content, and read; and dropping the bytes that nobody names."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from io import SEEK_END
+from pathlib import Path
+from typing import BinaryIO
+
+from sqlalchemy import func, insert, select
+
+from webapp.database import after_commit, db
+from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
+from webapp.extensions import app_settings
+from webapp.files import pictures
+from webapp.files.bounded import run_bounded
+from webapp.files.kinds import Refused, kind_of, safe_name
+from webapp.files.models import File, FilePage
+from webapp.files.storing import file_storage, key_of
+from webapp.languages.marks import say
+from webapp.text.tokens import estimate_tokens
+
+log = logging.getLogger(__name__)
+
+MOST_FILES = 2_000
+PIECE = 256 * 1024
+
+
+def take_in(user_id: int, name: str, data: BinaryIO) -> File:
+    """Store a file and read it; `data` is read from its beginning and stays open until the commit.
+
+    No connection is held meanwhile. Raises Invalid, TooLarge, Conflict, Unavailable.
+    """
+    size = data.seek(0, SEEK_END)
+    if size > app_settings().max_file_bytes:
+        raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
+    name = safe_name(name)
+    try:
+        media_type = kind_of(name, data, size)
+    except Refused as refusal:
+        raise Invalid.field("file", str(refusal)) from None
+    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
+        raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
+    digest = _digest(data)
+    is_named = _is_named(digest)
+    db.session.rollback()
+    seen = 0
+    pages: list[str] = []
+    # What no row names is written anew: it may be about to be swept away.
+    is_there = is_named and file_storage().size(key_of(digest)) is not None
+    with file_storage().on_disk(key_of(digest)) if is_there else file_storage().take(key_of(digest), data) as path:
+        if media_type.startswith("image/"):
+            reason, seen = _look(path, digest, media_type)
+        else:
+            pages, reason = _read(path, media_type)
+    tokens = [estimate_tokens(text) if text else pictures.page_tokens() for text in pages]
+    row = File(
+        user_id=user_id,
+        digest=digest,
+        name=name,
+        media_type=media_type,
+        size=size,
+        status="unreadable" if reason else "ready",
+        reason=reason,
+        pages=len(pages),
+        tokens=sum(tokens) + seen,
+        picture_pages=sum(not text for text in pages),
+    )
+    db.session.add(row)
+    db.session.flush()
+    if pages:
+        parts = [
+            {"file_id": row.file_id, "page": number, "text": text, "tokens": count}
+            for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
+        ]
+        db.session.execute(insert(FilePage), parts)
+    after_commit(lambda: _keep_again(digest, data))
+    return row
+
+
+def drop_unnamed(digest: str) -> None:
+    """Delete the bytes after the commit if no file names them."""
+    if not _is_named(digest):
+        after_commit(lambda: _drop(digest))
+
+
+def _digest(data: BinaryIO) -> str:
+    found = hashlib.sha256()
+    data.seek(0)
+    while piece := data.read(PIECE):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _is_named(digest: str) -> bool:
+    return db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
+
+
+def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:
+    """Why a picture cannot be shown, or what it takes of a prompt."""
+    try:
+        return None, pictures.first_look(path, digest, media_type)
+    except Invalid as error:
+        return str((error.errors or [{"msg": error.detail}])[0]["msg"]), 0
+
+
+def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
+    """The pages of a file, or why there are none; read in a process of its own, within limits."""
+    answer = run_bounded("webapp.files.reading", str(path), media_type)
+    return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
+
+
+def _keep_again(digest: str, data: BinaryIO) -> None:
+    """The last other file of this content may have gone meanwhile, and the bytes with it."""
+    if file_storage().size(key_of(digest)) is None:
+        with file_storage().take(key_of(digest), data):
+            pass
+
+
+def _drop(digest: str) -> None:
+    """Where the storage is away, the sweep finds what nobody names."""
+    try:
+        file_storage().delete(key_of(digest))
+    except Unavailable:
+        log.warning("the bytes of a deleted file stay for the moment: the storage is away")
