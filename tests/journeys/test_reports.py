@@ -20,9 +20,11 @@ from tests.support.people import ApiClient, Person, csrf_token
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.journeys.models import ConversationReport, JourneyGuide
-from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint
+from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, file_name, fingerprint
 from webapp.journeys.report_fonts import printable
 from webapp.journeys.report_pdf import make_pdf
+from webapp.journeys.report_wording import wording_in
+from webapp.languages import LANGUAGES
 from webapp.llm.offline.testing import ServerHandle
 from webapp.upkeep import purge, sweep
 
@@ -258,6 +260,34 @@ def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
         "21 November 2026",
     ):
         assert words in text
+
+
+def test_it_speaks_the_language_of_its_person(
+    complete: int, client: ApiClient, run_jobs: Callable, tmp_path: Path
+) -> None:
+    assert client.put("/api/account", json={"settings": {"language": "de"}}).status_code == 200
+    assert client.get(f"/memory/conversation/{complete}/summary/status/").json["status"] == "pending"  # another by now
+    run_jobs()
+    status = client.get(f"/memory/conversation/{complete}/summary/status/").json
+    text = text_of(client.get(status["download_url"]).data, tmp_path)
+    assert "Zusammenfassung" in text and "2 von 2" in text
+    assert "Summary" not in text and "You," not in text
+    markdown = client.get(f"/memory/conversation/{complete}/summary/download/?format=md").text
+    assert "2 von 2" in markdown and "You," not in markdown
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp_path: Path) -> None:
+    answer = Answer("One", "", ["A statement"], [Quotation("Said", AT)], [("Size", "6 m²")], unclear=["6 / 7"])
+    with app.app_context():
+        wording = wording_in(code)
+    for words in (wording.heading, wording.open, wording.aside, wording.foot, wording.in_full(DAY)):
+        assert printable(words) == words
+    assert (wording == ENGLISH) == (code == "en") or code == "en"
+    made = make_pdf(report(answer, Answer("Two", "", [], [], is_addressed=False)), DAY, wording)
+    assert made.startswith(b"%PDF-") and f"/Lang ({wording.tag})".encode() in made
+    text = text_of(made, tmp_path)
+    assert "A statement" in text and "6 m²" in text
 
 
 def test_long_answers_flow_over_pages(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.memories.learning.test_tools import calls_tool, chats, send
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.queries import count_queries
 from webapp.accounts.models import User
+from webapp.accounts.preferences import UserSettings
 from webapp.chat import assembly
 from webapp.chat.service import start_turn
 from webapp.conversations.models import Conversation
@@ -74,6 +75,20 @@ def test_the_browsers_zone_is_kept_for_an_account_without_one(
         browser.set_cookie("tz", told)
         assert post_form(browser, "/conversations", content="Hello").status_code in (200, 303)
         assert zone() == kept
+
+
+def test_the_browsers_language_is_kept_for_what_is_made_without_it(
+    app: Flask, user: Person, login: Callable, model: ServerHandle
+) -> None:
+    def language() -> str:
+        with app.app_context():
+            return UserSettings.of(db.session.get(User, user.user_id).settings).document_language
+
+    browser = login(user)
+    for asked, kept in (("xx", "en"), ("de-AT,en;q=0.5", "de"), ("ar", "ar")):
+        headers = {"Accept-Language": asked}
+        assert post_form(browser, "/conversations", headers=headers, content="Hello").status_code in (200, 303)
+        assert language() == kept
 
 
 @pytest.mark.parametrize(

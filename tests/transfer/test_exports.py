@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from jsonschema import validate
@@ -75,6 +76,29 @@ def test_a_conversation_in_each_form(client, run_jobs, talk, form, kind, words):
 def test_a_conversation_as_pages(client, run_jobs, talk):
     _, file = _export(client, run_jobs, what="conversation", conversation_id=talk, format="pdf")
     assert file.data.startswith(b"%PDF-") and len(file.data) > 2_000
+
+
+@pytest.mark.parametrize(
+    ("code", "opening", "headings"),
+    [("de", '<html lang="de" dir="ltr">', ("Du · ", "Assistent · ")), ("ar", '<html lang="ar" dir="rtl">', ())],
+)
+def test_a_conversation_speaks_the_language_of_its_person(app, client, run_jobs, talk, code, opening, headings):
+    """The job has no request: the settings decide, and the JSON stays as it is."""
+    assert (
+        client.put("/api/account", json={"settings": {"language": code, "timezone": "Asia/Tokyo"}}).status_code == 200
+    )
+    _, page = _export(client, run_jobs, what="conversation", conversation_id=talk, format="html")
+    _, text = _export(client, run_jobs, what="conversation", conversation_id=talk, format="markdown")
+    with app.app_context():
+        at = db.session.get(Conversation, talk).created_at.astimezone(ZoneInfo("Asia/Tokyo"))
+    assert f"{at:%H:%M}" in text.text and f"{at:%Y-%m-%d}" not in text.text
+    assert opening in page.text and "You" not in page.text + text.text
+    for heading in headings:
+        assert f"<h2>{heading}" in page.text and f"## {heading}" in text.text
+    _, data = _export(client, run_jobs, what="conversation", conversation_id=talk, format="json")
+    assert data.get_json()["messages"][0]["role"] == "user"
+    _, pages = _export(client, run_jobs, what="conversation", conversation_id=talk, format="pdf")
+    assert f"/Lang ({code})".encode() in pages.data
 
 
 def test_memories_in_each_form(client, run_jobs):

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from webapp.languages import LanguageCode
+from webapp.languages import SOURCE, LanguageCode
 from webapp.parameters import Parameters
 from webapp.validation import Flag, Line
 
@@ -37,6 +37,9 @@ class UserSettings(BaseModel):
     language: LanguageCode | Literal[""] = Field(
         "", description="The language of the interface; empty for the one the browser asks for."
     )
+    browser_language: LanguageCode | Literal[""] = Field(
+        "", description="The language the user's browser asked for last, for files that are made without it."
+    )
     timezone: TimeZone = "UTC"
     custom_instructions: Instructions = ""
     memory_enabled: bool = Field(True, description="Whether replies read memory and make it.")
@@ -51,6 +54,11 @@ class UserSettings(BaseModel):
     space_documents_enabled: bool = Field(
         False, description="Whether replies in personal conversations may look into documents of the user's spaces."
     )
+
+    @property
+    def document_language(self) -> str:
+        """The language of files that are made for the user, where no browser is there to ask for one."""
+        return self.language or self.browser_language or SOURCE
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None) -> UserSettings:
@@ -71,6 +79,7 @@ class SettingsChanges(BaseModel):
 
     theme: Literal["system", "light", "dark"] | None = None
     language: LanguageCode | Literal[""] | None = None
+    browser_language: LanguageCode | Literal[""] | None = None
     timezone: TimeZone | None = None
     custom_instructions: Instructions | None = None
     memory_enabled: Flag | None = None

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 
 from webapp import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
-from webapp.accounts.zones import learn_zone
+from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import gate, service, sse, turnlog
 from webapp.chat.api import limit_turns
 from webapp.chat.follow import follow, stored_entries
@@ -89,7 +89,7 @@ def start() -> ViewResult:
         return _refused(error, render_new)
     space_id, persona = request.form.get("space_id", type=int), request.form.get("persona") or None
     check_choice(body.model)
-    learn_zone()
+    learn_from_browser()
     new = NewConversation(
         is_temporary="is_temporary" in request.form,
         space_id=space_id,
@@ -114,7 +114,7 @@ def send(conversation_id: int) -> ViewResult:
     except Invalid as error:
         conversation = get_conversation(current_user_id(), conversation_id)
         return _refused(error, lambda **shown: render_conversation(conversation, **shown))
-    learn_zone()
+    learn_from_browser()
     return launched(
         service.start_turn(
             current_user_id(),

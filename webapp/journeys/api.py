@@ -12,6 +12,7 @@ from webapp.journeys import reports, service
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.report_content import file_name
 from webapp.journeys.report_text import as_data, as_markdown
+from webapp.journeys.report_wording import wording_in
 from webapp.journeys.schemas import (
     ConversationPoints,
     GuidedPath,
@@ -104,7 +105,9 @@ def text_response(user_id: int, conversation_id: int, form: Literal["md", "json"
     if form == "json":
         response = jsonify(as_data(report, day))
     else:
-        response = Response(as_markdown(report, day), content_type="text/markdown; charset=utf-8")
+        response = Response(
+            as_markdown(report, day, wording_in(report.language)), content_type="text/markdown; charset=utf-8"
+        )
     response.headers["Content-Disposition"] = f'attachment; filename="{file_name(report, day, form)}"'
     response.headers["Cache-Control"] = "no-store"
     return response

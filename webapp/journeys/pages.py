@@ -11,14 +11,16 @@ from webapp.conversations.models import Conversation
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, get_conversation
 from webapp.database import db, now
-from webapp.dates import in_full
 from webapp.errors import Invalid
+from webapp.extensions import this_app
 from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view, points_of
+from webapp.languages import calendar
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import language_of
 from webapp.validation import MAX_ID, parse_id
 from webapp.web import ViewResult, wants_partial
 
@@ -148,7 +150,7 @@ def summary(conversation_id: int) -> ViewResult:
 def summary_page(conversation_id: int) -> ViewResult:
     """The summary to be read and printed."""
     conversation, report = reports.current_report(current_user_id(), conversation_id)
-    day = in_full(now().date())
+    day = calendar.in_full(now().date(), language_of(this_app()).code)
     return render_template("journeys/summary.html", conversation=conversation, report=report, day=day)
 
 

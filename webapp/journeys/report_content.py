@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
+
+from webapp.dates import in_full
 
 LAYOUT = 2
 """Raised when the same content is to look different, so that stored summaries are made anew."""
@@ -44,11 +46,43 @@ class Report:
     conversation: str
     answers: Sequence[Answer]
     front_page: str = ""
+    language: str = "en"
 
     @property
     def addressed(self) -> int:
         """How many points are addressed."""
         return sum(answer.is_addressed for answer in self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a summary says beside the answers, in a language; `{…}` stand for what is put in."""
+
+    tag: str = "en"
+    is_rtl: bool = False
+    heading: str = "Summary of a conversation"
+    addressed: str = "{addressed} of {total} points talked through"
+    open: str = "Not yet talked about."
+    aside: str = "Set aside at your wish."
+    unclear: str = "Two answers disagree: {text}"
+    said: str = "You, {said_at}"
+    foot: str = "Made from what you said in Commonplace. Quotations are your own words."
+    in_full: Callable[[date], str] = in_full
+
+    def count(self, report: Report) -> str:
+        """How far the conversation has come."""
+        return self.addressed.replace("{addressed}", str(report.addressed)).replace("{total}", str(len(report.answers)))
+
+    def disagreement(self, text: str) -> str:
+        """Two answers that cannot both be true."""
+        return self.unclear.replace("{text}", text)
+
+    def source(self, quote: Quotation) -> str:
+        """Whose words a quotation is, and of when."""
+        return self.said.replace("{said_at}", self.in_full(quote.said_at.date()))
+
+
+ENGLISH = Wording()
 
 
 def fingerprint(report: Report) -> str:

@@ -14,6 +14,7 @@ from webapp.extensions import redis
 from webapp.happenings import Kind
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointEvidence, PointMemory, ReportEvidence
 from webapp.journeys.report_pdf import make_pdf
+from webapp.journeys.report_wording import wording_in
 from webapp.journeys.reports import Source, making_key, source_of, stored_row
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ def _make(conversation_id: int) -> bool:
             return True
         if not source.evidence_ids:
             return False
-        pdf = make_pdf(source.report, now().date())
+        wording = wording_in(source.report.language)
+        pdf = make_pdf(source.report, now().date(), wording)
         if _store(conversation_id, source, pdf):
             return True
     log.warning("summary given up: it changes while it is made", extra={"conversation_id": conversation_id})

@@ -8,18 +8,13 @@ from datetime import date
 from pathlib import Path
 
 from fpdf import FPDF
-from fpdf.enums import MethodReturnValue, XPos, YPos
+from fpdf.enums import Align, MethodReturnValue, XPos, YPos
 
-from webapp.dates import in_full
-from webapp.journeys.report_content import Answer, Quotation, Report, label
+from webapp.journeys.report_content import ENGLISH, Answer, Quotation, Report, Wording, label
 from webapp.journeys.report_fonts import add_fonts, printable
 
 INK, MUTED, LINE, OCHRE = (31, 28, 24), (106, 98, 88), (207, 197, 181), (143, 90, 15)
 MARGIN, INDENT = 24, 5
-FOOT = "Made from what you said in Commonplace. Quotations are your own words."
-OPEN = "Not yet talked about."
-ASIDE = "Set aside at your wish."
-UNCLEAR = "Two answers disagree:"
 NAMES_WIDTH = 46
 KEPT_TOGETHER = 70
 """Millimetres up to which a quotation is not spread over two pages."""
@@ -27,12 +22,15 @@ SHORT = 4
 """Statements of a point on the front page."""
 
 
-def make_pdf(report: Report, day: date) -> bytes:
-    """The pages of a summary, printed on a day. Text that no font can show is left out; nothing in it makes it fail."""
+def make_pdf(report: Report, day: date, wording: Wording = ENGLISH) -> bytes:
+    """The pages of a summary, printed on a day; from right to left where its language runs so.
+
+    Text that no font can show is left out; nothing in it makes it fail.
+    """
     report = _shown(report)
-    texts = [*_texts(report), in_full(day), FOOT, OPEN, ASIDE, UNCLEAR, "•–·“”0123456789"]
+    texts = [*_texts(report), *_said_beside(report, day, wording), "•–·“”0123456789"]
     with tempfile.TemporaryDirectory() as folder:
-        pages = _Pages(report.journey, day)
+        pages = _Pages(report.journey, day, wording)
         add_fonts(pages, texts, Path(folder))
         _write(pages, report)
         return bytes(pages.output())
@@ -41,14 +39,15 @@ def make_pdf(report: Report, day: date) -> bytes:
 class _Pages(FPDF):
     """A4 with a footer that says what, when and which page."""
 
-    def __init__(self, journey: str, day: date):
+    def __init__(self, journey: str, day: date, wording: Wording):
         super().__init__(format="A4")
-        self.journey, self.day = journey, day
+        self.journey, self.day, self.wording = journey, day, wording
+        self.start, self.end = (Align.R, Align.L) if wording.is_rtl else (Align.L, Align.R)
         self.set_margins(MARGIN, MARGIN, MARGIN)
         self.set_auto_page_break(True, margin=MARGIN + 4)
         self.set_title(journey)
         self.set_creator("Commonplace")
-        self.set_lang("en")
+        self.set_lang(wording.tag)
         self.alias_nb_pages("{pages}")
 
     def footer(self) -> None:
@@ -57,13 +56,22 @@ class _Pages(FPDF):
         self.set_font("sans", size=8.5)
         self.set_text_color(*MUTED)
         width = self.epw - 22
-        self.cell(width, 5, self._fitting(f"{self.journey} · {in_full(self.day)}", width))
-        self.cell(22, 5, f"{self.page_no()} / {{pages}}", align="R")
+        self.set_x(self.left_of(0, width))
+        self.cell(
+            width, 5, self._fitting(f"{self.journey} · {self.wording.in_full(self.day)}", width), align=self.start
+        )
+        self.set_x(self.left_of(width, 22))
+        self.cell(22, 5, f"{self.page_no()} / {{pages}}", align=self.end)
 
-    def text_block(self, text: str, *, height: float, indent: float = 0, align: str = "L") -> None:
-        """A paragraph from the left margin on, or from an indent."""
-        self.set_x(self.l_margin + indent)
-        self.multi_cell(self.epw - indent, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    def left_of(self, indent: float, width: float) -> float:
+        """Where a box begins at the left that stands so far from where lines begin, and is so wide."""
+        return self.l_margin + (self.epw - indent - width if self.wording.is_rtl else indent)
+
+    def text_block(self, text: str, *, height: float, indent: float = 0, width: float | None = None) -> None:
+        """A paragraph from where lines begin on, or from an indent."""
+        width = width or self.epw - indent
+        self.set_x(self.left_of(indent, width))
+        self.multi_cell(width, height, text, align=self.start, new_x=XPos.LMARGIN, new_y=YPos.NEXT)
 
     def height_of(self, text: str, width: float, height: float) -> float:
         """How high a text stands in the font of the moment, in millimetres."""
@@ -90,7 +98,7 @@ def _front(pages: _Pages, report: Report) -> None:
     pages.text_block(report.front_page, height=9)
     pages.set_font("sans", size=10.5)
     pages.set_text_color(*MUTED)
-    for line in (report.person, f"{report.journey} · {in_full(pages.day)}"):
+    for line in (report.person, f"{report.journey} · {pages.wording.in_full(pages.day)}"):
         if line:
             pages.text_block(line, height=5.6)
     for answer in report.answers:
@@ -106,7 +114,7 @@ def _front(pages: _Pages, report: Report) -> None:
         for name, value in answer.values[:SHORT]:
             _value(pages, name, value)
         for text in answer.unclear:
-            _bullet(pages, f"{UNCLEAR} {text}")
+            _bullet(pages, pages.wording.disagreement(text))
         if pages.page_no() > 1:
             return
 
@@ -117,7 +125,7 @@ def _write(pages: _Pages, report: Report) -> None:
     pages.add_page()
     pages.set_font("sans", "B", 9)
     pages.set_text_color(*OCHRE)
-    pages.text_block("Summary of a conversation", height=5)
+    pages.text_block(pages.wording.heading, height=5)
     pages.ln(1)
     pages.set_font("serif", size=24)
     pages.set_text_color(*INK)
@@ -127,11 +135,11 @@ def _write(pages: _Pages, report: Report) -> None:
     # Each on a line of its own: a name in a script that runs from right to left would draw the date to its side.
     if report.person:
         pages.text_block(report.person, height=6)
-    pages.text_block(in_full(pages.day), height=6)
+    pages.text_block(pages.wording.in_full(pages.day), height=6)
     pages.set_text_color(*MUTED)
     if report.conversation and report.conversation != report.journey:
         pages.text_block(report.conversation, height=6)
-    pages.text_block(f"{report.addressed} of {len(report.answers)} points talked through", height=6)
+    pages.text_block(pages.wording.count(report), height=6)
     pages.ln(3)
     pages.set_font("sans", size=10.5)
     pages.text_block(report.description, height=5.4)
@@ -142,7 +150,7 @@ def _write(pages: _Pages, report: Report) -> None:
     pages.ln(8)
     pages.set_font("sans", size=9)
     pages.set_text_color(*MUTED)
-    pages.text_block(FOOT, height=4.6)
+    pages.text_block(pages.wording.foot, height=4.6)
 
 
 def _point(pages: _Pages, number: int, answer: Answer) -> None:
@@ -159,14 +167,14 @@ def _point(pages: _Pages, number: int, answer: Answer) -> None:
     pages.set_font("sans", size=11)
     if not answer.statements and not answer.quotes:
         pages.set_text_color(*MUTED)
-        pages.text_block(ASIDE if answer.is_skipped else OPEN, height=5.8)
+        pages.text_block(pages.wording.aside if answer.is_skipped else pages.wording.open, height=5.8)
         return
     for statement in answer.statements:
         _bullet(pages, statement)
     for name, value in answer.values:
         _value(pages, name, value)
     for text in answer.unclear:
-        _bullet(pages, f"{UNCLEAR} {text}")
+        _bullet(pages, pages.wording.disagreement(text))
     if answer.quotes:
         pages.ln(2)
         for quote in answer.quotes:
@@ -177,26 +185,26 @@ def _bullet(pages: _Pages, statement: str) -> None:
     pages.set_text_color(*INK)
     pages.needs(6)
     top = pages.get_y()
-    pages.set_xy(pages.l_margin, top)
-    pages.cell(INDENT, 5.8, "•")
+    pages.set_xy(pages.left_of(0, INDENT), top)
+    pages.cell(INDENT, 5.8, "•", align=pages.start)
     pages.text_block(statement, height=5.8, indent=INDENT)
 
 
 def _value(pages: _Pages, name: str, value: str) -> None:
     """A value beside its name, both as high as they need."""
-    left, width = pages.l_margin + INDENT, pages.epw - INDENT - NAMES_WIDTH
+    width = pages.epw - INDENT - NAMES_WIDTH
     pages.set_font("sans", size=11)
     pages.needs(min(pages.height_of(value, width, 5.8), KEPT_TOGETHER))
     top, page = pages.get_y(), pages.page_no()
     pages.set_font("sans", "B", 10)
     pages.set_text_color(*MUTED)
-    pages.set_xy(left, top)
-    pages.multi_cell(NAMES_WIDTH - 3, 5.8, label(name), align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    pages.set_y(top)
+    pages.text_block(label(name), height=5.8, indent=INDENT, width=NAMES_WIDTH - 3)
     below = pages.get_y() if pages.page_no() == page else top
     pages.set_font("sans", size=11)
     pages.set_text_color(*INK)
-    pages.set_xy(left + NAMES_WIDTH, top)
-    pages.multi_cell(width, 5.8, value, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    pages.set_y(top)
+    pages.text_block(value, height=5.8, indent=INDENT + NAMES_WIDTH)
     if pages.page_no() == page:
         pages.set_y(max(below, pages.get_y()))
 
@@ -211,7 +219,7 @@ def _quotation(pages: _Pages, quote: Quotation) -> None:
     pages.text_block(f"“{quote.text}”", height=5.6, indent=INDENT + 2)
     pages.set_font("sans", size=8.5)
     pages.set_text_color(*MUTED)
-    pages.text_block(f"You, {in_full(quote.said_at.date())}", height=4.6, indent=INDENT + 2)
+    pages.text_block(pages.wording.source(quote), height=4.6, indent=INDENT + 2)
     _mark(pages, first, top)
     pages.ln(2)
 
@@ -219,13 +227,14 @@ def _quotation(pages: _Pages, quote: Quotation) -> None:
 def _mark(pages: _Pages, first: int, top: float) -> None:
     """The line beside a quotation, on every page that it stands on."""
     last, end = pages.page_no(), pages.get_y()
+    left = pages.left_of(INDENT, 0)
     pages.set_draw_color(*OCHRE)
     pages.set_line_width(0.6)
     for number in range(first, last + 1):
         pages.page = number
         begin = top if number == first else pages.t_margin
         until = end if number == last else pages.page_break_trigger
-        pages.line(pages.l_margin + INDENT, begin + 0.6, pages.l_margin + INDENT, until - 0.6)
+        pages.line(left, begin + 0.6, left, until - 0.6)
     pages.page = last
 
 
@@ -251,7 +260,14 @@ def _shown(report: Report) -> Report:
         printable(report.conversation),
         answers,
         printable(report.front_page),
+        report.language,
     )
+
+
+def _said_beside(report: Report, day: date, wording: Wording) -> Iterator[str]:
+    yield from (wording.heading, wording.open, wording.aside, wording.unclear, wording.foot, wording.count(report))
+    yield wording.in_full(day)
+    yield from (wording.source(quote) for answer in report.answers for quote in answer.quotes)
 
 
 def _texts(report: Report) -> Iterator[str]:

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from webapp.dates import in_full
-from webapp.journeys.report_content import Answer, Report
-
-OPEN, ASIDE = "Not yet talked about.", "Set aside at your wish."
+from webapp.journeys.report_content import ENGLISH, Answer, Report, Wording
 
 
-def as_markdown(report: Report, day: date) -> str:
+def as_markdown(report: Report, day: date, wording: Wording = ENGLISH) -> str:
     """The summary as Markdown; what people said cannot become a heading, a list or HTML."""
-    head = [f"# {_line(report.journey)}", " · ".join(_line(part) for part in (report.person, in_full(day)) if part)]
-    head += [f"{report.addressed} of {len(report.answers)} points talked through", _line(report.description)]
+    head = [
+        f"# {_line(report.journey)}",
+        " · ".join(_line(part) for part in (report.person, wording.in_full(day)) if part),
+    ]
+    head += [wording.count(report), _line(report.description)]
     blocks = [*head]
     if report.front_page:
         blocks += [f"## {_line(report.front_page)}", _short(report.answers)]
     for number, answer in enumerate(report.answers, 1):
-        blocks += [f"## {number}. {_line(answer.title)}", *_answer(answer)]
+        blocks += [f"## {number}. {_line(answer.title)}", *_answer(answer, wording)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -60,15 +60,15 @@ def _short(answers: Sequence[Answer]) -> str:
     return "\n".join(lines)
 
 
-def _answer(answer: Answer) -> list[str]:
+def _answer(answer: Answer, wording: Wording) -> list[str]:
     if not (answer.statements or answer.quotes or answer.values):
-        return [f"*{ASIDE if answer.is_skipped else OPEN}*"]
+        return [f"*{wording.aside if answer.is_skipped else wording.open}*"]
     listed = [
         *(f"- {_line(text)}" for text in answer.statements),
         *(f"- **{_line(name)}**: {_line(value)}" for name, value in answer.values),
-        *(f"- Two answers disagree: {_line(text)}" for text in answer.unclear),
+        *(f"- {wording.disagreement(_line(text))}" for text in answer.unclear),
     ]
-    quotes = [f"> {_line(quote.text)}\n> — you, {in_full(quote.said_at.date())}" for quote in answer.quotes]
+    quotes = [f"> {_line(quote.text)}\n> — {wording.source(quote)}" for quote in answer.quotes]
     return ["\n".join(listed), *quotes]
 
 

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 from sqlalchemy import delete, func, select
 
 from webapp.accounts.models import User
+from webapp.accounts.preferences import UserSettings
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db, get_or_raise, rows_changed
@@ -179,7 +180,13 @@ def source_of(conversation: Conversation) -> Source:
     journey = view.journey
     answers = [_answer(item) for item in view.points]
     report = Report(
-        journey.title, journey.description, person, conversation.title or "", answers, journey.front_page or ""
+        journey.title,
+        journey.description,
+        person,
+        conversation.title or "",
+        answers,
+        journey.front_page or "",
+        UserSettings.of(owner.settings).document_language,
     )
     ids = [quote.evidence_id for item in view.points for quote in item.evidence]
     return Source(report, ids, fingerprint(report), view)

@@ -40,6 +40,12 @@ def in_full(day: date, code: str) -> str:
     return dates.in_full(day) if code == SOURCE else str(format_date(day, "long", locale=locale_of(code)))
 
 
+def moment(at: datetime, code: str) -> str:
+    """A moment as a document notes it: "2026-11-21 14:05", "21.11.2026 14:05"."""
+    day = f"{at:%Y-%m-%d}" if code == SOURCE else str(format_date(at, "medium", locale=locale_of(code)))
+    return f"{day} {at.hour:02}:{at.minute:02}"
+
+
 def day_heading(day: date, today: date, code: str) -> str:
     """The heading a day's conversations stand under: by day for a week, then by month."""
     if code == SOURCE:

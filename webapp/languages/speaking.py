@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from flask import Flask, g, has_request_context, request
+from flask import Flask, g, has_app_context, has_request_context, request
 from flask_babel import Babel, get_domain
 from flask_babel.speaklater import LazyString
 
@@ -28,7 +29,7 @@ def init_speaking(app: Flask, chosen: Chosen) -> None:
 
     def select() -> str:
         if not has_request_context():
-            return SOURCE
+            return str(g.get("language", SOURCE)) if has_app_context() else SOURCE
         code: str | None = g.get("language")
         if code is None:
             code = chosen() or request.cookies.get(COOKIE, "")
@@ -51,6 +52,20 @@ def forget_language() -> None:
     """The reader has just chosen another: what is said from here on is in that."""
     g.pop("language", None)
     g.pop("_flask_babel", None)
+
+
+@contextmanager
+def speaking(code: str) -> Iterator[None]:
+    """Say what is said inside in a language whoever asks: in a job nobody does. English for a code nobody knows."""
+    before = g.get("language")
+    forget_language()
+    g.language = code if code in LANGUAGES else SOURCE
+    try:
+        yield
+    finally:
+        forget_language()
+        if before is not None:
+            g.language = before
 
 
 def catalog() -> Any:

@@ -22,6 +22,7 @@ from webapp.transfer import account, storage
 from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
+from webapp.transfer.wording import wording_for
 from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 from webapp.validation import MAX_ID
@@ -191,10 +192,12 @@ def _conversation(user_id: int, conversation_id: int, form: str) -> tuple[str, b
         .where(Message.conversation_id == conversation_id, Message.superseded_by_id.is_(None), Message.content != "")
         .order_by(Message.message_id)
     ).all()
+    wording = conversations.Wording() if form == "json" else wording_for(user_id)
     talk = conversations.Talk(
-        row.title or "Conversation",
+        row.title or wording.untitled,
         row.created_at,
         [conversations.Said(m.role, m.content, m.created_at, m.model) for m in said],
+        wording,
     )
     writers: dict[str, Callable[[conversations.Talk], str | bytes]] = {
         "markdown": conversations.as_markdown,

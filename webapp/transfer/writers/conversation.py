@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -12,7 +12,6 @@ from typing import Any
 
 from webapp.markdown import render
 
-SPEAKERS = {"user": "You", "assistant": "Assistant"}
 _STYLE = (
     "body{font:16px/1.6 Georgia,serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1f1c18;background:#faf7f2}"
     "article{margin:0 0 2rem}h2{font-size:.9rem;color:#6a6258;margin:0 0 .25rem}pre{overflow:auto;background:#f0ebe1;"
@@ -20,6 +19,23 @@ _STYLE = (
     "td,th{border:1px solid #e6dfd3;padding:.25rem .5rem}"
     ".you p{white-space:pre-wrap}"
 )
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a file says beside what was said, in a language: its tag and direction, names, how a moment is noted."""
+
+    tag: str = "en"
+    direction: str = "ltr"
+    untitled: str = "Conversation"
+    you: str = "You"
+    assistant: str = "Assistant"
+    noted: Callable[[datetime], str] = lambda at: f"{at:%Y-%m-%d %H:%M}"
+
+    def heading(self, said: Said) -> str:
+        """Who said something, and when, where that is known."""
+        speaker = self.you if said.role == "user" else self.assistant
+        return f"{speaker} · {self.noted(said.at)}" if said.at else speaker
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,7 @@ class Talk:
     title: str
     created_at: datetime | None
     messages: Sequence[Said]
+    wording: Wording = Wording()
 
     @property
     def file_stem(self) -> str:
@@ -50,7 +67,7 @@ def as_markdown(talk: Talk) -> str:
     """Headings by speaker, the messages as they were written."""
     parts = [f"# {talk.title}\n"]
     for said in talk.messages:
-        parts.append(f"## {SPEAKERS[said.role]}{when(said)}\n\n{said.content}\n")
+        parts.append(f"## {talk.wording.heading(said)}\n\n{said.content}\n")
     return "\n".join(parts)
 
 
@@ -67,7 +84,7 @@ def as_json(talk: Talk) -> str:
 def as_html(talk: Talk) -> str:
     """A page of its own, without scripts and without anything fetched from elsewhere."""
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        f'<!doctype html><html lang="{talk.wording.tag}" dir="{talk.wording.direction}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{escape(talk.title)}</title><style>{_STYLE}</style></head>",
@@ -76,14 +93,9 @@ def as_html(talk: Talk) -> str:
     for said in talk.messages:
         body = str(render(said.content)) if said.role == "assistant" else f"<p>{escape(said.content)}</p>"
         kind = "reply" if said.role == "assistant" else "you"
-        heading = escape(SPEAKERS[said.role] + when(said))
+        heading = escape(talk.wording.heading(said))
         parts.append(f'<article class="{kind}" dir="auto"><h2>{heading}</h2>{body}</article>')
     return "".join([*parts, "</body></html>"])
-
-
-def when(said: Said) -> str:
-    """What follows a speaker's name: when it was said, where that is known."""
-    return f" · {said.at:%Y-%m-%d %H:%M}" if said.at else ""
 
 
 def _iso(at: datetime | None) -> str | None:

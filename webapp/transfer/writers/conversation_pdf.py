@@ -6,37 +6,39 @@ import tempfile
 from pathlib import Path
 
 from fpdf import FPDF
-from fpdf.enums import XPos, YPos
+from fpdf.enums import Align, XPos, YPos
 
 from webapp.journeys.report_fonts import add_fonts, printable
 
-from .conversation import SPEAKERS, Talk, when
+from .conversation import Talk
 
 
 def as_pdf(talk: Talk) -> bytes:
     """Pages of plain text; letters that no font has are left out."""
-    shown = [(SPEAKERS[said.role] + when(said), printable(said.content)) for said in talk.messages]
-    title = printable(talk.title) or "Conversation"
+    shown = [(printable(talk.wording.heading(said)), printable(said.content)) for said in talk.messages]
+    title = printable(talk.title) or talk.wording.untitled
+    align = Align.R if talk.wording.direction == "rtl" else Align.L
     with tempfile.TemporaryDirectory() as folder:
         pages = FPDF(format="A4")
         pages.set_margins(24, 24, 24)
         pages.set_auto_page_break(True, margin=24)
         pages.set_title(title)
+        pages.set_lang(talk.wording.tag)
         add_fonts(pages, [title, *(f"{head} {text}" for head, text in shown), "0123456789/"], Path(folder))
         pages.add_page()
         pages.set_font("serif", size=20)
-        _block(pages, title, 9)
+        _block(pages, title, 9, align)
         for head, text in shown:
             pages.ln(5)
             pages.set_font("sans", "B", 9)
             pages.set_text_color(106, 98, 88)
-            _block(pages, head, 5)
+            _block(pages, head, 5, align)
             pages.set_font("sans", size=11)
             pages.set_text_color(31, 28, 24)
-            _block(pages, text, 5.8)
+            _block(pages, text, 5.8, align)
         return bytes(pages.output())
 
 
-def _block(pages: FPDF, text: str, height: float) -> None:
+def _block(pages: FPDF, text: str, height: float, align: Align) -> None:
     pages.set_x(pages.l_margin)
-    pages.multi_cell(pages.epw, height, text, align="L", new_x=XPos.LMARGIN, new_y=YPos.NEXT)
+    pages.multi_cell(pages.epw, height, text, align=align, new_x=XPos.LMARGIN, new_y=YPos.NEXT)

@@ -1,0 +1,35 @@
+"""What the person's browser tells of them, for what happens when it is not there: time zone and language."""
+
+from __future__ import annotations
+
+from flask import request
+
+from webapp import dates
+from webapp.accounts import service
+from webapp.accounts.auth import current_identity
+from webapp.accounts.preferences import UserSettings
+from webapp.accounts.schemas import AccountChanges, SettingsChanges
+from webapp.extensions import this_app
+from webapp.languages.speaking import language_of
+
+UNSET = "UTC"
+
+
+def learn_from_browser() -> None:
+    """Keep the time zone that this browser told, for an account that has none yet, and the language it reads in.
+
+    Costs nothing where there is nothing new.
+    """
+    identity, zone = current_identity(), request.cookies.get("tz", "")
+    if identity is None:
+        return
+    known = UserSettings.of(identity.settings)
+    changes: dict[str, str] = {}
+    if known.timezone == UNSET != zone and dates.is_zone(zone):
+        changes["timezone"] = zone
+    if not known.language and request.accept_languages:
+        code = language_of(this_app()).code
+        if code != known.document_language:
+            changes["browser_language"] = code
+    if changes:
+        service.update_account(identity.user_id, AccountChanges(settings=SettingsChanges.model_validate(changes)))
