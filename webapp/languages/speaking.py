@@ -10,15 +10,16 @@ from typing import Any, cast
 from flask import Flask, g, has_app_context, has_request_context, request
 from flask_babel import Babel, get_domain
 from flask_babel.speaklater import LazyString
+from werkzeug.datastructures import LanguageAccept
 
 from webapp.languages import LANGUAGES, SOURCE, Language
 from webapp.languages.marks import Sentence
 
 COOKIE = "language"
 FOLDER = Path(__file__).resolve().parent.parent / "translations"
-_TAGS = {language.tag: language.code for language in LANGUAGES.values()}
-# What browsers ask for beside the tags: "de-AT" and "pt" find theirs by themselves, Chinese by its script or region.
-_TAGS |= {"pt": "pt", "zh": "zh", "zh-CN": "zh", "zh-SG": "zh", "zh-TW": "zh", "zh-HK": "zh", "zh-Hant": "zh"}
+_TAGS = {language.tag.lower(): language.code for language in LANGUAGES.values()}
+# Every Portuguese and every Chinese is served by the one that there is.
+_TAGS |= {"pt": "pt", "zh": "zh"}
 
 Chosen = Callable[[], str]
 """The language that the account of whoever asks is set to; empty where it leaves that to the browser."""
@@ -34,13 +35,22 @@ def init_speaking(app: Flask, chosen: Chosen) -> None:
         if code is None:
             code = chosen() or request.cookies.get(COOKIE, "")
             if code not in LANGUAGES:
-                best = request.accept_languages.best_match(_TAGS) if request.accept_languages else None
-                code = _TAGS[best] if best else SOURCE
+                code = _asked_for(request.accept_languages)
             g.language = code
         return code
 
     app.extensions["reader_language"] = select
     Babel(app, locale_selector=select, default_translation_directories=str(FOLDER), configure_jinja=False)
+
+
+def _asked_for(accepted: LanguageAccept) -> str:
+    """The first language of a browser's list that there is, in whatever region: "de-AT, en" is German."""
+    for tag, quality in sorted(accepted, key=lambda item: -item[1]):
+        wanted = tag.lower().replace("_", "-")
+        code = _TAGS.get(wanted) or _TAGS.get(wanted.split("-")[0])
+        if code and quality > 0:
+            return code
+    return SOURCE
 
 
 def language_of(app: Flask) -> Language:
