@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from webapp.llm.settings import ModelSettings
 from webapp.outbound import Allowed
@@ -52,6 +61,8 @@ class Settings(BaseModel):
     oidc_groups_claim: str = "groups"
     oidc_admin_group: str = ""
     oidc_create: bool = True
+    # Which groups belong to which spaces, as JSON: {"staff": [3], "board": [3, 4]}
+    oidc_spaces: str = ""
     # E-mail about accounts, and the address that links in it lead to
     smtp_host: str = ""
     smtp_port: int = Field(587, ge=1, le=65_535)
@@ -169,6 +180,17 @@ class Settings(BaseModel):
         SentinelAddress.parse(value)
         return value
 
+    @field_validator("oidc_spaces")
+    @classmethod
+    def _maps_groups(cls, value: str) -> str:
+        _groups(value)
+        return value
+
+    @property
+    def spaces_of_groups(self) -> dict[str, list[int]]:
+        """The ids of the spaces whose members a group is."""
+        return _groups(self.oidc_spaces)
+
     @property
     def outbound_allowed(self) -> Allowed:
         """What may be asked although it is within this network."""
@@ -235,6 +257,13 @@ class Settings(BaseModel):
         except ValidationError as error:
             lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
             raise ConfigError("Settings that do not parse:\n  " + "\n  ".join(lines)) from None
+
+
+def _groups(text: str) -> dict[str, list[int]]:
+    try:
+        return TypeAdapter(dict[str, list[PositiveInt]]).validate_json(text or "{}", strict=True)
+    except ValidationError:
+        raise ValueError('is no JSON of groups and numbers of spaces, like {"staff": [3]}') from None
 
 
 def _with_charset(url: str) -> str:

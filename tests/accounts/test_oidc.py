@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,7 +13,14 @@ from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, Provider
 from webapp.accounts.first import first_account
 from webapp.accounts.models import User
 from webapp.accounts.oidc_pages import init_oidc
+from webapp.accounts.schemas import Registration
+from webapp.accounts.service import create_user
+from webapp.config import ConfigError, Settings
 from webapp.database import db, write_transaction
+from webapp.spaces import members
+from webapp.spaces.models import SpaceVersion
+from webapp.spaces.schemas import NewSpace
+from webapp.spaces.service import create_space
 
 
 @pytest.fixture(scope="module")
@@ -204,3 +212,95 @@ def test_without_a_provider_there_is_nothing(anonymous, make_user):
     assert anonymous.get("/login/oidc").status_code == 404
     assert anonymous.get("/login/oidc/callback").status_code == 404
     assert "/login/oidc" not in anonymous.get("/login").text
+
+
+@pytest.fixture
+def spaces(app, make_user):
+    """Two spaces of an owner: their ids."""
+    owner = make_user(is_admin=True)
+    with app.app_context(), write_transaction():
+        return owner, [create_space(owner.user_id, NewSpace(kind="project", name=name)).space_id for name in "AB"]
+
+
+def spaces_of(browser):
+    return {space["space_id"] for space in browser.get("/api/spaces").json["spaces"] if space["status"] == "active"}
+
+
+def test_groups_are_joined_and_left_at_sign_in(app, spaces, configure, provider, anonymous):
+    _, (first, second) = spaces
+    configure(oidc_spaces=json.dumps({"staff": [first], "board": [first, second], "gone": [987]}))
+
+    def sign_in(*groups):
+        provider.claims["groups"] = list(groups)
+        browser = app.test_client()
+        assert browser.get(at_the_provider(browser)).status_code == 303
+        return browser
+
+    assert spaces_of(sign_in()) == set()
+    browser = sign_in("staff", "gone", "unknown")
+    assert spaces_of(browser) == {first}
+    version = space_version(app, first)
+    assert spaces_of(sign_in("staff")) == {first}
+    assert space_version(app, first) == version  # nothing changed, nobody's index is read anew
+    assert spaces_of(sign_in("board")) == {first, second}
+    assert spaces_of(sign_in("staff")) == {first}
+    assert browser.get(f"/api/spaces/{second}").status_code == 404  # the other browser, still signed in
+    assert spaces_of(sign_in()) == set()
+    told = [event["action"] for event in sign_in().get("/api/audit").json["events"]]
+    assert (told.count("space_joined"), told.count("space_left")) == (2, 2)
+
+
+def space_version(app, space_id):
+    with app.app_context():
+        return db.session.get(SpaceVersion, space_id).version
+
+
+def test_what_people_decided_no_group_undoes(app, spaces, configure, provider, anonymous, login):
+    owner, (first, second) = spaces
+    browser = login(owner)
+    with app.app_context(), write_transaction():
+        ann = create_user(Registration(email="ann@example.org", password="a heron on the tide mill")).user_id
+        for space_id in (first, second):
+            members.invite(owner.user_id, space_id, "ann@example.org")
+        members.accept(ann, first)
+    configure(oidc_spaces=json.dumps({"staff": [first, second]}))
+    provider.claims["groups"] = ["staff"]
+    anonymous.get(at_the_provider(anonymous))
+    assert spaces_of(anonymous) == {first, second}  # the open invitation is taken up
+    provider.claims["groups"] = []
+    anonymous.get(at_the_provider(anonymous))
+    assert spaces_of(anonymous) == {first}
+    # The owner, in a group or not, stays the owner.
+    provider.claims |= {"sub": "owner", "email": owner.email, "groups": ["staff"]}
+    again = app.test_client()
+    again.get(at_the_provider(again))
+    provider.claims["groups"] = []
+    again.get(at_the_provider(again))
+    assert spaces_of(again) == {first, second} == spaces_of(browser)
+
+
+def test_one_who_was_handed_the_space_keeps_it_without_the_group(app, spaces, configure, provider, anonymous):
+    owner, (first, _) = spaces
+    configure(oidc_spaces=json.dumps({"staff": [first]}))
+    provider.claims["groups"] = ["staff"]
+    anonymous.get(at_the_provider(anonymous))
+    with app.app_context(), write_transaction():
+        members.hand_over(owner.user_id, first, me(anonymous)["user_id"])
+    provider.claims["groups"] = []
+    anonymous.get(at_the_provider(anonymous))
+    assert spaces_of(anonymous) == {first}
+
+
+def test_a_full_space_keeps_nobody_out_of_their_account(app, spaces, configure, provider, anonymous, monkeypatch):
+    _, (first, second) = spaces
+    monkeypatch.setattr(members, "MAX_MEMBERS", 1)
+    configure(oidc_spaces=json.dumps({"staff": [first, second]}))
+    provider.claims["groups"] = ["staff"]
+    assert anonymous.get(at_the_provider(anonymous)).status_code == 303
+    assert spaces_of(anonymous) == set()
+
+
+@pytest.mark.parametrize("given", ["staff=3", "[3]", '{"staff": 3}', '{"staff": ["3"]}', '{"staff": [0]}'])
+def test_a_mapping_that_is_none_is_refused_at_the_start(given):
+    with pytest.raises(ConfigError, match="OIDC_SPACES"):
+        Settings.from_env({"OIDC_SPACES": given})

@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Blueprint, Flask, current_app, redirect, render_template, request, session, url_for
 
-from webapp.accounts import auth, identities, second_factor
+from webapp.accounts import auth, identities, second_factor, signals
 from webapp.accounts.auth import public
 from webapp.accounts.first import first_account
 from webapp.accounts.proving_pages import ask_for_code
@@ -86,6 +86,7 @@ def callback() -> ViewResult:
     vouched = identities.Vouched.of(str(claims["iss"]), claims, settings.oidc_groups_claim)
     try:
         user = identities.user_of(vouched, creates=_creates(vouched), admin_group=settings.oidc_admin_group)
+        signals.vouched_for.send(None, user_id=user.user_id, groups=vouched.groups)
         db.session.commit()
     except Forbidden as error:
         db.session.rollback()

@@ -10,6 +10,9 @@ account_deleted = Signal()
 account_event = Signal()
 """`user_id=, action=, what=`: something happened to an account that its owner is to be able to read later."""
 
+vouched_for = Signal()
+"""`user_id=, groups=`: an OpenID provider says who signs in, and all the groups they are in."""
+
 
 def note(user_id: int, action: str, what: str = "") -> None:
     """Say that something happened to an account, inside the transaction in which it did."""

@@ -8,12 +8,14 @@ from webapp.legacies.ending import init_ending
 from webapp.legacies.moving import init_moving
 from webapp.legacies.reach import init_reach
 from webapp.legacies.reading import init_legacy_reading
+from webapp.spaces.groups import init_group_spaces
 from webapp.spaces.versions import init_versions
 
 
 def init_spaces(app: Flask) -> None:
     """Follow what happens to spaces, memberships and conversations in them."""
     init_versions()
+    init_group_spaces()
     init_moving()
     init_ending()
     init_reach()

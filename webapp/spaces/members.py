@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.accounts.models import User
@@ -143,6 +143,26 @@ def accept(user_id: int, space_id: int) -> Space:
     return get_space(user_id, space_id)
 
 
+def join_by_group(user_id: int, space_id: int) -> None:
+    """Make somebody a member because of a group they are in; an open invitation is taken for accepted.
+
+    Raises Conflict for a space that is full.
+    """
+    row = _membership(user_id, space_id)
+    if row is not None and row.status == "active":
+        return
+    if row is None:
+        count = db.session.scalar(select(func.count()).where(SpaceMember.space_id == space_id)) or 0
+        if count >= MAX_MEMBERS:
+            raise Conflict(say("A space can have %(max_members)s members and invitations.", max_members=MAX_MEMBERS))
+        row = SpaceMember(space_id=space_id, user_id=user_id, role="member", created_at=now())
+        db.session.add(row)
+    row.status, row.email, row.joined_at, row.by_group = "active", None, now(), True
+    db.session.flush()
+    touch(space_id)
+    audit.record(user_id, Action.SPACE_JOINED, f"space {space_id}")
+
+
 def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False) -> None:
     """Decline an invitation, leave a space, or, as its owner, remove a member.
 
@@ -178,7 +198,7 @@ def hand_over(user_id: int, space_id: int, member_id: int) -> Space:
     mine = _membership(user_id, space_id)
     if mine is not None:
         mine.role = "member"
-    row.role = "owner"
+    row.role, row.by_group = "owner", False
     db.session.flush()
     return space
 
@@ -204,7 +224,7 @@ def account_goes(user_id: int) -> None:
         if heir is None:
             end_space(space)
         else:
-            heir.role = "owner"
+            heir.role, heir.by_group = "owner", False
             db.session.flush()
     belongs = db.session.scalars(select(SpaceMember.space_id).where(SpaceMember.user_id == user_id)).all()
     db.session.execute(delete(SpaceMember).where(SpaceMember.user_id == user_id))

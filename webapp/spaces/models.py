@@ -37,6 +37,7 @@ class SpaceMember(Base):
 
     An invitation is kept by its address, whether or not that address has an account, so that its list tells nobody
     which have one; only those with `user_id` can ever be accepted. An active member has no address here.
+    `by_group`: the OpenID provider's word made them one, and can end it.
     """
 
     __tablename__ = "space_members"
@@ -56,6 +57,7 @@ class SpaceMember(Base):
     invited_by: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="SET NULL"), index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     joined_at: Mapped[datetime | None] = mapped_column(Timestamp)
+    by_group: Mapped[bool] = mapped_column(default=False, server_default=text("0"))
 
 
 class SpaceVersion(Base):
