@@ -117,6 +117,7 @@ def test_up_and_down_and_up_again_give_the_tables_of_the_models(blank: Flask) ->
     assert _differences() == []
 
 
+@pytest.mark.timeout(600)  # as many migrations as there are, twice each
 def test_each_step_down_can_be_taken_up_again(blank: Flask) -> None:
     upgrade()
     while _tables() - {"alembic_version"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -17,12 +18,9 @@ from schemathesis.specs.openapi.checks import (
     use_after_free,
 )
 
+from tests.openapi.existing import Existing
 from webapp import create_app
-from webapp.accounts.schemas import NewToken
-from webapp.accounts.tokens import create_token
 from webapp.config import Settings
-from webapp.conversations.models import Conversation, Message
-from webapp.database import db, write_transaction
 from webapp.openapi.docs import published
 
 pytestmark = pytest.mark.once  # about what is said on HTTP, not about what is asked of the database
@@ -38,52 +36,36 @@ NOT_HELD_FOR_REAL_IDS = [*NOT_HELD, negative_data_rejection, unsupported_method]
 
 
 # A path that is also a journey's of that name: OPTIONS truly allows what the journey's operations do.
+METHODS = ("get", "post", "put", "patch", "delete")
 ALSO_NAMES = {"/api/journeys/import"}
 
 SCHEMA = schemathesis.openapi.from_dict(published(create_app(Settings(secret_key="only describes, never serves"))))
-SCHEMA.config.generation.update(max_examples=5)
+OPERATIONS = sum(1 for path in SCHEMA.raw_schema["paths"].values() for method in path if method in METHODS)
+# `make fuzz` asks for a number of cases in all; each operation gets its share, and other cases each time.
+CASES = int(os.environ.get("FUZZ_CASES") or 0)
+SHARE = -(-CASES // OPERATIONS) if CASES else 5
+SCHEMA.config.generation.update(max_examples=SHARE)
 
 
 @pytest.fixture
 def existing(app, make_user):
-    """An admin with a conversation, a message and its reply; what exists, by path parameter."""
-    person = make_user(is_admin=True)
-    other = make_user()
-    with app.app_context(), write_transaction():
-        conversation = Conversation(user_id=person.user_id, title="Trip to Lisbon")
-        db.session.add(conversation)
-        db.session.flush()
-        messages = [
-            Message(conversation_id=conversation.conversation_id, role=role, content=text, status="complete")
-            for role, text in (("user", "What should I pack?"), ("assistant", "Light layers."))
-        ]
-        for message in messages:
-            db.session.add(message)
-            db.session.flush()
-        token, _ = create_token(person.user_id, NewToken(name="to be revoked"))
-        asked, reply = (message.message_id for message in messages)
-        return person, {
-            "conversation_id": [conversation.conversation_id],
-            "message_id": [asked, reply],
-            "version_id": [asked, reply],
-            "turn_id": [reply],
-            "token_id": [token.token_id],
-            "user_id": [other.user_id],
-        }
+    """An admin with one of everything; what exists, by path parameter."""
+    return Existing(app, make_user(is_admin=True), make_user())
 
 
 @SCHEMA.parametrize()
-@settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None, derandomize=not CASES, database=None, max_examples=SHARE, suppress_health_check=list(HealthCheck)
+)
 def test_anything_is_answered_as_described(case, existing, app):
-    person, ids = existing
-    wishes = {"app": app, "headers": {"Authorization": f"Bearer {person.token}"}}
+    wishes = {"app": app, "headers": {"Authorization": f"Bearer {existing.person.token}"}}
     shared = [allow_header_conformance] if case.operation.path in ALSO_NAMES else []
     case.call_and_validate(**wishes, excluded_checks=[*NOT_HELD, *shared])
     if case.path_parameters:
         choice = random.Random(str(case.path_parameters))
-        # A new kind of id without an entry above is tried as generated only.
+        # A new kind of id that Existing knows nothing of is tried as generated only.
         case.path_parameters = {
-            name: choice.choice(ids.get(name, [value])) for name, value in case.path_parameters.items()
+            name: choice.choice(existing.values(name) or [value]) for name, value in case.path_parameters.items()
         }
         case.call_and_validate(**wishes, excluded_checks=NOT_HELD_FOR_REAL_IDS)
 
