@@ -48,5 +48,6 @@ def ask(said: Sequence[Said], earlier: str, instructions: str, *, with_facts: bo
         raise MalformedOutput
     own = [item.content for item in said if item.role == "user"]
     # A summary is to stay shorter than what it stands for, whatever has to be put back.
-    whole = completed(text, own, min(SUMMARY_CHARS, len(text) + sum(map(len, own)) // APPENDED))
+    room = min(len(text) + sum(map(len, own)) // APPENDED, sum(len(item.content) for item in said))
+    whole = completed(text, own, min(SUMMARY_CHARS, room))
     return answer.model_copy(update={"summary": whole}), model

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from webapp.legacies.telling import fact_task
 from webapp.llm.offline.tasks import conversation_summary
 from webapp.llm.offline.tasks.request import TaskRequest
@@ -33,11 +36,19 @@ def test_it_is_short_and_drops_questions_first():
     assert "What is a house" not in summary and "house number 0" in summary
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("ab .1I", min_size=1, max_size=60), min_size=2, max_size=20))
+def test_of_a_talk_of_a_few_words_too_it_is_shorter_than_the_talk(said):
+    turns = [(role, text) for text, role in zip(said, ("user", "assistant") * 10, strict=False)]
+    summary = conversation_summary.summary_of(turns)
+    assert len(summary) < sum(map(len, said)) or summary == f"{len(said)} messages."
+
+
 def test_without_statements_it_says_so_and_in_a_space_it_names_no_facts():
     request = asked(("user", "Thanks!"), ("assistant", "Welcome"))
     schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
     answer = conversation_summary.run(TaskRequest(request.name, schema, request.messages))
-    assert answer == {"summary": "2 messages without any statement of the user's.", "facts": []}
+    assert answer == {"summary": "2 messages.", "facts": []}
 
 
 def test_in_a_legacy_it_tells_what_the_user_said_of_the_person():

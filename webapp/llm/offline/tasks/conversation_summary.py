@@ -12,7 +12,8 @@ NAME = "conversation_summary"
 MAX_CHARS = 1_400
 LEAST_CHARS = 160
 SHARE = 0.4
-"""A summary is shorter than what it sums up: this share of what the user said, but for a sentence or two."""
+"""A summary is this share of what the user said, but for a sentence or two, and shorter than all that was said."""
+BEGINS = "The user said: "
 MOST_FACTS = 30
 SENTENCES = 2
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
@@ -83,14 +84,17 @@ def _category(sentence: str) -> str:
 
 
 def summary_of(turns: list[tuple[str, str]]) -> str:
-    """At most MAX_CHARS of the user's own sentences, those about themselves first to stay; never empty."""
+    """At most MAX_CHARS of the user's own sentences, those about themselves first to stay; never empty.
+
+    Of a talk of a few words nothing is left but how long it was.
+    """
     said = [sentence for role, text in turns if role == "user" for sentence in _sentences(text)]
     said = list(dict.fromkeys(said))
-    room = max(LEAST_CHARS, int(SHARE * sum(len(text) for role, text in turns if role == "user")))
-    kept = _within(said, min(MAX_CHARS, room))
+    theirs, length = sum(len(text) for role, text in turns if role == "user"), sum(len(text) for _, text in turns)
+    kept = _within(said, min(MAX_CHARS, max(int(SHARE * theirs), LEAST_CHARS), length - len(BEGINS)))
     if not kept:
-        return f"{len(turns)} messages without any statement of the user's."
-    return "The user said: " + " ".join(sentence for sentence in said if sentence in kept)
+        return f"{len(turns)} messages."
+    return BEGINS + " ".join(sentence for sentence in said if sentence in kept)
 
 
 def _sentences(text: str, most: int = SENTENCES) -> list[str]:
@@ -102,11 +106,12 @@ def _sentences(text: str, most: int = SENTENCES) -> list[str]:
 
 
 def _within(sentences: list[str], limit: int) -> set[str]:
-    """Those that fit, up to the first that does not: statements about the user before others, and questions last."""
+    """Those that fit, up to the first that does not any more: statements of the user before others, questions last."""
     kept: set[str] = set()
     for sentence in sorted(sentences, key=lambda item: (not _OWN.search(item), item.endswith("?"))):
-        limit -= len(sentence) + 1
-        if limit < 0:
+        if len(sentence) < limit:
+            kept.add(sentence)
+            limit -= len(sentence) + 1
+        elif kept:
             break
-        kept.add(sentence)
     return kept
