@@ -695,6 +695,278 @@ CASES = [
         ],
         ["Meetup in the library"],
     ),
+    Case(
+        "a date of birth, an age, a height with units",
+        [
+            (
+                ["I was born on 29 February 1988 in Tartu. My blood type is 0 negative."],
+                [
+                    (
+                        U,
+                        "I was born on 29 February 1988 in Tartu",
+                        "Born on 29 February 1988 in Tartu",
+                        "birthday=29 February 1988",
+                    ),
+                    (U, "My blood type is 0 negative", "Blood type 0 negative"),
+                ],
+            )
+        ],
+        ["Born on 29 February 1988 in Tartu", "Blood type 0 negative"],
+    ),
+    Case(
+        "one of several is corrected",
+        [
+            (
+                ["My sons are Emil, 6, and Anton, 9."],
+                [(F, "My sons are Emil, 6, and Anton, 9", "Sons Emil, 6, and Anton, 9")],
+            ),
+            (
+                ["Emil turned 7 yesterday!"],
+                [(F, "Emil turned 7 yesterday", "Sons Emil, 7, and Anton, 9", "update:emil")],
+            ),
+        ],
+        ["Sons Emil, 7, and Anton, 9"],
+    ),
+    Case(
+        "an allergy that was a mistake",
+        [
+            (
+                ["I'm allergic to penicillin."],
+                [(U, "I'm allergic to penicillin", "Allergic to penicillin")],
+            ),
+            (
+                ["The tests came back: I'm not allergic to penicillin after all."],
+                [(U, "I'm not allergic to penicillin after all", "Not allergic to penicillin", "supersede:penicillin")],
+            ),
+        ],
+        ["Not allergic to penicillin"],
+    ),
+    Case(
+        "a pasted e-mail and what the user does with it",
+        [
+            (
+                [
+                    "Subject: Invoice 4411\nDear Ms Adeyemi,\nI am the new accountant and I prefer cheques.\nBest, Colm\n\nI keep my own books in Ledger, by the way. Could you draft a polite reply?"
+                ],
+                [
+                    (E, "I am the new accountant and I prefer cheques"),
+                    (U, "I keep my own books in Ledger", "Keeps the books in Ledger"),
+                ],
+            )
+        ],
+        ["Keeps the books in Ledger"],
+    ),
+    Case(
+        "text between quotation marks is not the speaker's",
+        [
+            (
+                [
+                    'Is this a good opening line: "I live alone on a lighthouse and I have three cats"? It is for my novel.'
+                ],
+                [
+                    (U, "I live alone on a lighthouse", "Lives alone on a lighthouse"),
+                    (F, "I have three cats", "Has three cats"),
+                ],
+            )
+        ],
+        [],
+    ),
+    Case(
+        "what the assistant said is not taken over, what the user says of it is",
+        [
+            (
+                ["You said I should take up rowing. Fine, I've signed up at the Thames club for Saturdays."],
+                [
+                    (
+                        U,
+                        "I've signed up at the Thames club for Saturdays",
+                        "Signed up for rowing at the Thames club on Saturdays",
+                    )
+                ],
+            )
+        ],
+        ["Signed up for rowing at the Thames club on Saturdays"],
+    ),
+    Case(
+        "a wish with a condition",
+        [
+            (
+                ["When I paste code, always point out security problems first."],
+                [
+                    (
+                        A,
+                        "When I paste code, always point out security problems first",
+                        "Security problems first when code is pasted",
+                    )
+                ],
+            )
+        ],
+        ["Security problems first when code is pasted"],
+    ),
+    Case(
+        "conditions that are true",
+        [
+            (
+                ["If I eat dairy I get a migraine, so I stick to oat milk."],
+                [
+                    (U, "If I eat dairy I get a migraine", "Gets a migraine from dairy"),
+                    (U, "I stick to oat milk", "Sticks to oat milk", "kind:preference"),
+                ],
+            )
+        ],
+        ["Gets a migraine from dairy", "Sticks to oat milk"],
+    ),
+    Case(
+        "wishes and would-likes",
+        [
+            (
+                ["I'd love to learn Basque, and I'd rather walk than drive."],
+                [
+                    (U, "I'd love to learn Basque", "Would love to learn Basque", "kind:preference"),
+                    (U, "I'd rather walk than drive", "Would rather walk than drive", "kind:preference"),
+                ],
+            )
+        ],
+        ["Would love to learn Basque", "Would rather walk than drive"],
+    ),
+    Case(
+        "a mood, a mood that lasts",
+        [
+            (
+                ["I'm so tired today. I've had insomnia since my twenties, though."],
+                [
+                    (N, "I'm so tired today"),
+                    (U, "I've had insomnia since my twenties", "Insomnia since the twenties"),
+                ],
+            )
+        ],
+        ["Insomnia since the twenties"],
+    ),
+    Case(
+        "what a careless model makes of moods, tasks and other people",
+        [
+            (
+                [
+                    "I'm starving right now. Can you translate 'I am a doctor from Lagos' into Igbo?",
+                    "My landlord says he hates dogs. The guy next door is a drummer.",
+                ],
+                [
+                    (U, "I'm starving right now", "Is starving"),
+                    (U, "I am a doctor from Lagos", "Is a doctor from Lagos", "job=doctor"),
+                    (U, "he hates dogs", "Hates dogs"),
+                    (U, "The guy next door is a drummer", "Is a drummer", "job=drummer"),
+                ],
+            )
+        ],
+        [],
+    ),
+    Case(
+        "two projects, one is dropped",
+        [
+            (
+                ["I'm building two things: Kestrel, a weather station, and Moth, a night-light."],
+                [
+                    (U, "Kestrel, a weather station", "Building Kestrel, a weather station", "kind:project"),
+                    (U, "Moth, a night-light", "Building Moth, a night-light", "kind:project"),
+                ],
+            ),
+            (
+                ["I've given up on Moth, no time."],
+                [(U, "I've given up on Moth", "", "retract:moth")],
+            ),
+        ],
+        ["Building Kestrel, a weather station"],
+    ),
+    Case(
+        "mixed languages in a sentence",
+        [
+            (
+                ["Ich arbeite als Product Owner bei einer Insurtech in Zug, und my wife is from Chennai."],
+                [
+                    (
+                        U,
+                        "Ich arbeite als Product Owner bei einer Insurtech in Zug",
+                        "Arbeitet als Product Owner bei einer Insurtech in Zug",
+                        "job=Product Owner",
+                    ),
+                    (F, "my wife is from Chennai", "Seine Frau ist aus Chennai"),
+                ],
+            )
+        ],
+        ["Arbeitet als Product Owner bei einer Insurtech in Zug", "Seine Frau ist aus Chennai"],
+    ),
+    Case(
+        "Russian and Polish",
+        [
+            (
+                [
+                    "Меня зовут Тимур, я живу в Казани и не ем мясо.",
+                    "Mam psa, wabi się Burek. Mieszkałem kiedyś w Gdyni.",
+                ],
+                [
+                    (U, "Меня зовут Тимур", "Зовут Тимур", "name=Тимур"),
+                    (U, "я живу в Казани", "Живёт в Казани", "home=Казани"),
+                    (U, "не ем мясо", "Не ест мясо", "diet=не ем мясо"),
+                    (F, "Mam psa, wabi się Burek", "Pies wabi się Burek"),
+                ],
+            )
+        ],
+        ["Зовут Тимур", "Живёт в Казани", "Не ест мясо", "Pies wabi się Burek"],
+    ),
+    Case(
+        "a nickname is taken back",
+        [
+            (["Call me Bee."], [(U, "Call me Bee", "Prefers to be called Bee", "called=Bee")]),
+            (
+                ["Actually please stop calling me Bee. It's Beatrix."],
+                [(U, "It's Beatrix", "Prefers to be called Beatrix", "called=Beatrix", "supersede:bee")],
+            ),
+        ],
+        ["Prefers to be called Beatrix"],
+    ),
+    Case(
+        "numbers of a thing that change",
+        [
+            (["My rent is 940 euros a month."], [(U, "My rent is 940 euros a month", "Rent is 940 euros a month")]),
+            (
+                ["From January the rent goes up to 1,015 euros a month."],
+                [
+                    (
+                        U,
+                        "From January the rent goes up to 1,015 euros a month",
+                        "Rent is 1,015 euros a month from January",
+                        "supersede:rent",
+                    )
+                ],
+            ),
+        ],
+        ["Rent is 1,015 euros a month from January"],
+    ),
+    Case(
+        "pronouns and a new relationship",
+        [
+            (
+                ["My pronouns are they/them. I'm engaged to Rhys since May."],
+                [
+                    (U, "My pronouns are they/them", "Pronouns are they/them", "pronouns=they/them"),
+                    (U, "I'm engaged to Rhys since May", "Engaged to Rhys since May", "relationship=engaged"),
+                ],
+            ),
+            (
+                ["We got married on Saturday, Rhys and I!"],
+                [
+                    (
+                        U,
+                        "We got married on Saturday, Rhys and I",
+                        "Married to Rhys since Saturday",
+                        "relationship=married",
+                        "supersede:rhys",
+                    )
+                ],
+            ),
+        ],
+        ["Pronouns are they/them", "Married to Rhys since Saturday"],
+    ),
 ]
 
 

@@ -38,6 +38,7 @@ _NAMED = re.compile(
     r"(?:我叫|我是|名字|名前は|私は|저는|제 이름은)[^。！？\n]{0,12}$",
     re.IGNORECASE,
 )
+_IS = re.compile(r"(?<!\w)(?:is|it['’]s|ist|c['’]est|es|è|é)\W+$", re.IGNORECASE)
 _NAMING_AFTER = re.compile(
     r"^\W{0,3}(?:here|is\s+my\s+name|is\s+what|ist\s+mein\s+name|c['’]est\s+moi)\b", re.IGNORECASE
 )
@@ -96,7 +97,8 @@ def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False
         return False
     if key in NAME_KEYS:
         return canonical_statement(quote) == canonical_statement(value) or any(
-            _is_named(quote, start, end) for start, end in places(value, quote)
+            _is_named(quote, start, end) or (is_known and _IS.search(quote[:start]) is not None)
+            for start, end in places(value, quote)
         )
     return True
 

@@ -136,6 +136,8 @@ SAID = re.compile(
 )
 SOMEBODY = any_of(
     "colleague co-?worker workmate neighbou?r boss supervisor landlord landlady client customer contractor stranger "
+    "manager intern tenant "
+    "(?:guy|girl|woman|man|lady|person|people|couple|family)_(?:next_door|upstairs|downstairs|opposite|at_work) "
     "applicant candidate sister-in-law brother-in-law mother-in-law father-in-law in-laws flatmate[’']s "
     "kolleg(?:e|in|en) nachbar(?:in|n)? chef(?:in)? vermieter(?:in)? kund(?:e|in|en) schwager schwägerin "
     "schwiegermutter "
@@ -216,7 +218,10 @@ FENCED = re.compile(
     r"|<(?!/)([a-z][\w-]*)\b[^<>]*>.*?</\1\s*>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-QUOTED = re.compile(r"“[^”]{12,}”|„[^“”]{12,}[“”]|«[^»]{12,}»|\"[^\"\n]{12,}\"|「[^」]{6,}」")
+QUOTED = re.compile(
+    r"(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){12,}'(?!\w)|‘(?:[^’\n]|(?<=\w)’(?=\w)){12,}’(?!\w)|"
+    r"“[^”]{12,}”|„[^“”]{12,}[“”]|«[^»]{12,}»|\"[^\"\n]{12,}\"|「[^」]{6,}」"
+)
 LETTER = re.compile(
     r"^[ \t]*(?:dear\b|hi\s+\w+,|hello\s+\w+,|sehr\s+geehrte|liebe[rs]?\b|cher\b|chère\b|madame|monsieur|"
     r"estimad[oa]|querid[oa]|"
