@@ -12,11 +12,17 @@ from typing import Any
 
 from sqlalchemy import select
 
-from webapp.conversations.models import Conversation, Message
+from webapp.conversations.models import Conversation, Message, MessageReasoning
 from webapp.database import db
 from webapp.memories.engine.retelling import Told, without_retold
 from webapp.memories.engine.tombstones import is_telling
-from webapp.memories.keeping.copies import cut_out, replies_stripped, told_elsewhere
+from webapp.memories.keeping.copies import (
+    cut_out,
+    replies_stripped,
+    strip_beside,
+    strip_thoughts,
+    told_elsewhere,
+)
 from webapp.memories.keeping.forgetting import being_forgotten, drop_streams
 from webapp.memories.keeping.journal import statement_hash
 from webapp.memories.keeping.withdrawing import Reach, being_withdrawn, reach_asked
@@ -64,7 +70,7 @@ def _hold(_sender: Any, *, user_id: int, memory_ids: Collection[int]) -> None:
 def _withdrawn(_sender: Any, *, user_id: int, memory_ids: Collection[int], texts: Collection[str], **_: Any) -> Reach:
     reach = Reach()
     for other, conversation_ids in sorted(_told(user_id, memory_ids).items()):
-        reach += _take_from(other, sorted(conversation_ids), _not_theirs(other, texts))
+        reach += _take_from(other, sorted(conversation_ids), memory_ids, _not_theirs(other, texts))
     return reach
 
 
@@ -77,8 +83,11 @@ def _not_theirs(user_id: int, texts: Collection[str]) -> set[str]:
     return set(texts) - {hashes[number] for number in theirs}
 
 
-def _take_from(user_id: int, conversation_ids: Collection[int], texts: Collection[str]) -> Reach:
-    """Strip somebody's conversations of the texts: replies here, what is made of replies by those who made it."""
+def _take_from(
+    user_id: int, conversation_ids: Collection[int], memory_ids: Collection[int], texts: Collection[str]
+) -> Reach:
+    """Strip somebody's conversations of the texts: replies here, with what was thought, offered and looked up for them;
+    what is made of replies by those who made it."""
     if not texts:
         return Reach()
     told, exact = Told(texts), sorted(filter(is_telling, texts), key=len, reverse=True)
@@ -91,9 +100,15 @@ def _take_from(user_id: int, conversation_ids: Collection[int], texts: Collectio
             quoted += cut_out(row.content, exact) != row.content
             continue
         text = without_retold(cut_out(row.content, exact, WITHDRAWN), told, WITHDRAWN)
-        if text != row.content:
+        if strip_beside(row, memory_ids, texts) or text != row.content:
             row.content = text
             changed.append(row.message_id)
+    thoughts = db.session.scalars(
+        select(MessageReasoning)
+        .join(Message, Message.message_id == MessageReasoning.message_id)
+        .where(Message.conversation_id.in_(conversation_ids))
+    ).all()
+    changed = list(dict.fromkeys([*changed, *strip_thoughts(thoughts, exact, WITHDRAWN)]))
     db.session.flush()
     told_elsewhere.send(None, user_id=user_id, conversation_ids=conversation_ids, told=told)
     if changed:

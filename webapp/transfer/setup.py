@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webapp.transfer.leaving import init_leaving
+from webapp.transfer.outdated import init_outdated
 from webapp.transfer.service import init_files
 
 
@@ -10,3 +11,4 @@ def init_transfer() -> None:
     """Follow accounts that end."""
     init_files()
     init_leaving()
+    init_outdated()

@@ -46,21 +46,26 @@ def strip_tool_calls(user_id: int, memory_ids: Collection[int], texts: Collectio
             ),
         )
     ).all()
-    changed = []
-    for row in rows:
-        for name in ("suggested_values", "suggested_actions"):
-            offered = getattr(row, name) or []
-            kept = [item for item in offered if without(item, memory_ids, texts) == item]
-            if len(kept) != len(offered):
-                setattr(row, name, kept or None)
-                changed.append(row.message_id)
-        stripped = without(row.tool_calls, memory_ids, texts)
-        if stripped != row.tool_calls:
-            row.tool_calls = stripped
-            flag_modified(row, "tool_calls")
-            changed.append(row.message_id)
+    changed = [row.message_id for row in rows if strip_beside(row, memory_ids, texts)]
     db.session.flush()
-    return list(dict.fromkeys(changed))
+    return changed
+
+
+def strip_beside(reply: Message, memory_ids: Collection[int], texts: Collection[str]) -> bool:
+    """Take the texts out of a reply's tool calls and offers; whether any stood there."""
+    changed = False
+    for name in ("suggested_values", "suggested_actions"):
+        offered = getattr(reply, name) or []
+        kept = [item for item in offered if without(item, memory_ids, texts) == item]
+        if len(kept) != len(offered):
+            setattr(reply, name, kept or None)
+            changed = True
+    stripped = without(reply.tool_calls, memory_ids, texts)
+    if stripped != reply.tool_calls:
+        reply.tool_calls = stripped
+        flag_modified(reply, "tool_calls")
+        changed = True
+    return changed
 
 
 def strip_replies(user_id: int, texts: Collection[str]) -> list[int]:
@@ -108,15 +113,22 @@ def _strip_reasoning(user_id: int, texts: Sequence[str]) -> list[int]:
         .order_by(MessageReasoning.message_id)
         .limit(_BATCH)
     )
-    told, changed, last = Told(texts), [], 0
+    changed, last = [], 0
     while rows := db.session.scalars(mine.where(MessageReasoning.message_id > last)).all():
         last = rows[-1].message_id
-        for row in rows:
-            stripped = without_retold(cut_out(row.content, texts), told, GONE)
-            if stripped != row.content:
-                row.content = stripped
-                changed.append(row.message_id)
+        changed += strip_thoughts(rows, texts)
         db.session.flush()
+    return changed
+
+
+def strip_thoughts(rows: Sequence[MessageReasoning], texts: Sequence[str], mark: str = GONE) -> list[int]:
+    """Take the texts, also where they are retold, out of what was thought; the ids of the replies it was for."""
+    told, changed = Told(texts), []
+    for row in rows:
+        stripped = without_retold(cut_out(row.content, texts, mark), told, mark)
+        if stripped != row.content:
+            row.content = stripped
+            changed.append(row.message_id)
     return changed
 
 

@@ -1,0 +1,119 @@
+"""What somebody withdraws or forgets is on no page, in no export, feed, search or prompt of another member's."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from sqlalchemy import select
+
+from tests.spaces.helpers import add_fact, converse, join, make_space, say
+from tests.support.people import ApiClient, Person, browser_client, csrf_token
+from tests.test_access_matrix import routes
+from webapp.conversations.models import Message, MessageReasoning
+from webapp.database import db, write_transaction
+from webapp.llm.offline.testing import ServerHandle
+
+FACT = "Ylva must never eat walnuts"
+WORD = "walnut"
+
+
+def forget(anna: ApiClient, fact_id: int) -> None:
+    assert anna.delete(f"/api/memories/{fact_id}").status_code == 200
+
+
+def withdraw(anna: ApiClient, fact_id: int) -> None:
+    answer = anna.patch(f"/api/ai/facts/{fact_id}/visibility", json={"visibility": "private"})
+    assert answer.status_code == 200
+
+
+def exported(ben: ApiClient, run_jobs: Callable[..., object]) -> str:
+    """All text of a new export of the account."""
+    made = ben.post("/api/exports", json={"what": "account"})
+    assert made.status_code in (200, 201, 202), made.text
+    run_jobs()
+    return fetched(ben, made.get_json()["export_id"])
+
+
+def fetched(ben: ApiClient, export_id: int) -> str:
+    """All text of an export; nothing when it is there no more."""
+    with ben.get(f"/api/exports/{export_id}/download") as answer:
+        if answer.status_code == 404:
+            return ""
+        assert answer.status_code == 200, answer.text
+        with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
+            return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+
+
+def pages_with(app: Flask, person: Person, ids: dict[str, int]) -> set[str]:
+    """Every address of the person's that answers with the word."""
+    browser = browser_client(app, person)
+    csrf_token(browser.get("/settings").text)
+    found = set()
+    for rule, method, path in routes(app, ids):
+        if method != "GET" or path.startswith(("/logout", "/api/events")):
+            continue
+        asked = [path] if "<" in rule.rule else [path, f"{path}?q=What+must+Ylva+never+eat"]
+        for address in asked:
+            headers = {} if path.startswith("/api/") else {"HX-Request": "true"}
+            with browser.get(address, headers=headers) as answer:
+                if WORD in answer.data.decode("utf-8", "replace").lower():
+                    found.add(address)
+    return found
+
+
+@pytest.mark.parametrize("take_back", [withdraw, forget])
+def test_nothing_that_another_member_can_open_tells_it(
+    app: Flask,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+    model: ServerHandle,
+    run_jobs: Callable[..., object],
+    take_back: Callable[[ApiClient, int], None],
+) -> None:
+    anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
+    space_id = make_space(anna, "Ylva")
+    join(anna, space_id, ben)
+    fact_id = add_fact(anna, space_id, FACT, shared=True)
+    talk = converse(ben, space_id)
+    model.script(match="eat", reply=f"Careful. {FACT}. Soup is fine.", times=1)
+    said = say(ben, talk, "What may Ylva eat?")
+    assert WORD in str(said)
+    run_jobs()
+    with app.app_context(), write_transaction():
+        reply = db.session.scalar(
+            select(Message).where(Message.conversation_id == talk, Message.role == "assistant").limit(1)
+        )
+        assert reply is not None
+        reply.suggested_values = [FACT]
+        reply.tool_calls = [{"tool_name": "web_search", "input": {"query": FACT}, "result": {"text": FACT}}]
+        db.session.add(MessageReasoning(message_id=reply.message_id, content=f"They said {FACT}. I should say so."))
+        ids = {
+            "conversation_id": talk,
+            "message_id": reply.message_id,
+            "turn_id": reply.message_id,
+            "version_id": reply.message_id,
+            "memory_id": fact_id,
+            "space_id": space_id,
+            "user_id": ben.person.user_id,
+        }
+    link = ben.post(f"/api/conversations/{talk}/shares", json={"audience": "anyone"}).get_json()["url"]
+    shared = "/s/" + link.rpartition("/s/")[2]
+    assert WORD in app.test_client().get(shared).text and WORD in exported(ben, run_jobs)
+    with ben.get(f"/api/conversations/{talk}/messages") as answer:
+        assert answer.text.count(WORD) >= 2
+    assert WORD in exported(anna, run_jobs)
+    (old,) = (row["export_id"] for row in ben.get("/api/exports").get_json()["exports"])
+    (hers,) = (row["export_id"] for row in anna.get("/api/exports").get_json()["exports"])
+    take_back(anna, fact_id)
+    assert (WORD in fetched(anna, hers)) is (take_back is withdraw), "what is withdrawn stays hers"
+    assert fetched(ben, old) == "", "what was taken out before is not handed out any more"
+    assert pages_with(app, ben.person, ids) == set()
+    assert WORD not in app.test_client().get(shared).text
+    assert WORD not in exported(ben, run_jobs).lower()
+    say(ben, talk, "And now?")
+    (call, *_) = [call for call in reversed(model.calls()) if call["stream"]]
+    assert WORD not in str(call["messages"]).lower()
