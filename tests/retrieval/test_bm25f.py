@@ -32,6 +32,8 @@ def plain_scores(texts: dict[int, str], order: list[int], query: str, weights: W
                 if 0 <= place + offset < len(order):
                     other = order[place + offset]
                     length = sum(counts[other].values())
+                    if offset:
+                        weight *= weights.short / (weights.short + sum(counts[row].values()))
                     total += weight * counts[other][term] / (1 - weights.b + weights.b * length / mean)
             scores[row] += idf * (weights.k1 + 1) * total / (total + weights.k1)
     return scores

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours, within_budget
+from webapp.retrieval.fusion import (
+    best_lending,
+    best_rows,
+    diversify,
+    fuse,
+    standardise,
+    with_neighbours,
+    within_budget,
+)
 from webapp.retrieval.weights import FusionWeights
 
 # How busy the machine is never decides a test.
@@ -25,6 +33,27 @@ def test_standardising_sees_only_allowed_rows_with_a_vector() -> None:
     assert z.tolist() == [-1, 1, 0, 0]
     assert standardise(floats(0.5, NAN, NAN, NAN), ALL).tolist() == [1, 0, 0, 0]
     assert standardise(floats(2, 2, 2, 2), ALL).tolist() == [1, 1, 1, 1]
+
+
+def test_rows_that_do_not_count_are_measured_by_those_that_do() -> None:
+    z = standardise(floats(1, 3, 9, 99), np.array([True, True, True, False]), np.array([True, True, False, True]))
+    assert z.tolist() == [-1, 1, 7, 0]
+
+
+def test_a_long_piece_has_more_of_its_vector() -> None:
+    weights = FusionWeights(keyword=0.5, vector=0.1, long=0.1)
+    fused = fuse(floats(0, 0), floats(1, 1), np.ones(2, bool), weights, floats(1, 0))
+    assert fused.tolist() == pytest.approx([0.1, 0.2])
+
+
+def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else() -> None:
+    groups, times = np.array([0, 7, 7, 8]), np.zeros(4, np.int64)
+    scores = floats(0.6, 0.55, 0.5, 0.52)
+    assert best_lending(scores, times, 4, groups, 0.1).tolist() == [1, 0, 2, 3]
+    assert scores.tolist() == pytest.approx([0.6, 0.55 + 0.095, 0.5 + 0.095, 0.52 + 0.052])
+    unlent = floats(0.6, 0.55, 0.5, -np.inf)
+    assert best_lending(unlent, times, 2, groups, 0.0).tolist() == [0, 1]
+    assert unlent.tolist() == pytest.approx([0.6, 0.55, 0.5, -np.inf])
 
 
 def test_neighbours_add_their_share() -> None:

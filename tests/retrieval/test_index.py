@@ -154,6 +154,52 @@ def test_a_message_is_found_by_its_neighbours_words() -> None:
     assert hits[0].parts["keyword"] == 1 and 0 < hits[0].parts["coverage"] < 1
 
 
+def test_a_long_message_takes_on_little_of_its_neighbours_words() -> None:
+    index = UserIndex()
+    index.add(
+        [
+            passage("message", 1, "Which instrument does your sister play?", group_id=7),
+            passage("message", 2, "The cello.", group_id=7),
+            passage("message", 3, "Which instrument does your sister play?", group_id=8),
+            passage("message", 4, "The cello. " + "Nothing of the kind was heard here before today. " * 12, group_id=8),
+        ]
+    )
+    scores = {hit.key[1]: hit.parts["keyword"] for hit in index.search("my sister's instrument", None, ME)}
+    assert scores[2] > 1.4 * scores[4] > 0
+
+
+def test_a_drawing_without_words_changes_no_score() -> None:
+    texts = ["The cello is in the hall", "A cello and a piano were sold yesterday", "Nice!"]
+    plain, drawn = UserIndex(), UserIndex()
+    said = [passage("message", number, text, group_id=number) for number, text in enumerate(texts, 1)]
+    drawings = [passage("message", number, "| /\\ " * 50, group_id=number) for number in range(10, 40)]
+    vectors = np.eye(3, 4, dtype=np.float32) + 0.1
+    for index, passages in ((plain, said), (drawn, [*said, *drawings])):
+        index.add(passages)
+        index.put_vectors("m", places([p.key for p in said]), vectors)
+    drawn.put_vectors("m", places([p.key for p in drawings]), np.full((30, 4), -0.5, np.float32))
+    query = np.array([1, 0.2, 0, 0], np.float32)
+    ranked = [index.search("Where is the cello?", {"m": query}, ME, k=3) for index in (plain, drawn)]
+    assert [(hit.key, round(hit.score, 4)) for hit in ranked[0]] == [
+        (hit.key, round(hit.score, 4)) for hit in ranked[1]
+    ]
+
+
+def test_what_the_user_said_comes_first_where_the_question_is_about_them() -> None:
+    index = UserIndex()
+    index.add(
+        [
+            passage("message", 1, "The sprint ends in March", group_id=1, speaker="user"),
+            passage("message", 2, "The sprint ends in March", group_id=2, speaker="assistant"),
+            passage("memory", 3, "The sprint ends in March"),
+        ]
+    )
+    assert {hit.key[1]: hit.score for hit in index.search("sprint", None, ME)}.keys() == {1, 2, 3}
+    for question, last in (("When does my sprint end?", True), ("When did you say my sprint ends?", False)):
+        scores = {hit.key[1]: hit.score for hit in index.search(question, None, ME)}
+        assert (scores[2] < min(scores[1], scores[3])) is last
+
+
 def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:
     index = UserIndex()
     index.add([passage("memory", 1, "likes tea")])

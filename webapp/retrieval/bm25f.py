@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
+from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.names import names_in
 from webapp.retrieval.weights import FEW, RARE, Weights
 from webapp.text.vocabulary import Vocabulary, query_language
@@ -19,32 +19,7 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int32]
 NONE = -1
 """The neighbour of a row that has none."""
-Terms = list[tuple[str, float]]
-"""Words with their idf."""
 _QUERY_WORDS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class KeywordScores:
-    """What a query gives: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
-
-    `asked` is the sum of the idf of all terms asked for, found or not.
-    """
-
-    scores: Floats
-    terms: list[tuple[str, float, Rows]]
-    asked: float = 0.0
-
-    def held_by(self, rows: Sequence[int]) -> list[Terms]:
-        """The terms that each of some rows has: one look at a term's rows for all of them."""
-        held: list[Terms] = [[] for _ in rows]
-        wanted = np.asarray(rows, np.int64)
-        for word, idf, having in self.terms:
-            if len(having):
-                places = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
-                for number in np.flatnonzero(having[places] == wanted).tolist():
-                    held[number].append((word, idf))
-        return held
 
 
 class KeywordIndex:
@@ -64,6 +39,7 @@ class KeywordIndex:
         self._previous, self._following = Column(np.int32), Column(np.int32)
         self._dates = Column(np.int16, 4)
         self._inverse_norms: Floats | None = None
+        self._context = np.zeros(0, np.float32)
         self._buffer = np.zeros(0, np.float32)
 
     def __len__(self) -> int:
@@ -81,6 +57,17 @@ class KeywordIndex:
         return self._following.values
 
     @property
+    def context(self) -> Floats:
+        """How much the neighbours' words count by row (n): the shorter it is, the more."""
+        self._norms()
+        return self._context[:-1]
+
+    @property
+    def worded(self) -> NDArray[np.bool_]:
+        """Which rows have words (n)."""
+        return np.asarray(self._lengths.values > 0)
+
+    @property
     def nbytes(self) -> int:
         """Approximate bytes held."""
         columns = (
@@ -93,7 +80,9 @@ class KeywordIndex:
             self._following,
             self._dates,
         )
-        arrays = self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + self._buffer.nbytes
+        arrays = (
+            self._starts.nbytes + self._rows.nbytes + self._counts.nbytes + self._buffer.nbytes + self._context.nbytes
+        )
         return arrays + sum(column.nbytes for column in columns) + self._vocabulary.nbytes + 4 * len(self)
 
     def reweigh(self, weights: Weights) -> None:
@@ -246,8 +235,8 @@ class KeywordIndex:
             (after_next, weights.before_previous),
         ):
             if weight:
-                # No two rows share a neighbour, so each target is met once; NONE is the buffer's last place.
-                buffer[targets] += weight * own
+                # No two rows share a neighbour, so each target is met once; NONE is the last place of both.
+                buffer[targets] += weight * self._context[targets] * own
                 touched.append(targets)
         buffer[NONE] = 0
         if on_date is not None:
@@ -266,11 +255,16 @@ class KeywordIndex:
     def _norms(self) -> Floats:
         """Return 1 / (1 - b + b · length / mean length) by row, 0 for removed rows."""
         if self._inverse_norms is None:
-            alive, lengths = self._alive.values, self._lengths.values
-            mean = max(1.0, float(lengths[alive].mean())) if alive.any() else 1.0
+            alive, lengths, short = self._alive.values, self._lengths.values, self.weights.short
+            # What has no words, a drawing in characters, says nothing of how long a piece is.
+            worded = lengths[alive & (lengths > 0)]
+            mean = float(worded.mean()) if worded.size else 1.0
             b = self.weights.b
             self._inverse_norms = np.where(alive, 1 / (1 - b + b * lengths / mean), 0).astype(np.float32)
             self._buffer = np.zeros(len(lengths) + 1, np.float32)
+            self._context = np.append(short / (short + lengths) if short else np.ones(len(lengths)), 0).astype(
+                np.float32
+            )
         return self._inverse_norms
 
     def _on_date(self, asked: DateWords, word: str, alive: NDArray[np.bool_]) -> NDArray[np.bool_] | None:

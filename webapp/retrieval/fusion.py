@@ -8,22 +8,23 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from webapp.retrieval.weights import AGAIN, FusionWeights
+from webapp.retrieval.weights import AGAIN, DECAY, LENDING, LENT_AMONG, FusionWeights
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Item = TypeVar("Item")
 
 
-def standardise(cosines: Floats, allowed: Mask) -> Floats:
-    """Return z-scores of cosines over the allowed rows; 0, thus average, where there is no cosine."""
+def standardise(cosines: Floats, allowed: Mask, counted: Mask | None = None) -> Floats:
+    """Return z-scores of cosines over the allowed rows, by those of them that are counted; 0 where there is none."""
     known = allowed & ~np.isnan(cosines)
-    if np.count_nonzero(known) < 2:
+    sample = known if counted is None else known & counted
+    if np.count_nonzero(sample) < 2:
         return np.where(known, 1.0, 0.0).astype(np.float32)
-    values = cosines[known]
+    values = cosines[sample]
     spread = float(values.std())
     out = np.zeros(len(cosines), np.float32)
-    out[known] = (values - values.mean()) / spread if spread > 1e-6 else 1.0
+    out[known] = (cosines[known] - values.mean()) / spread if spread > 1e-6 else 1.0
     return out
 
 
@@ -37,12 +38,18 @@ def with_neighbours(
     return np.asarray(z + weights.previous * padded[previous] + weights.following * padded[following], np.float32)
 
 
-def fuse(keyword: Floats, z: Floats | None, allowed: Mask, weights: FusionWeights) -> Floats:
-    """Return fused scores, -inf where not allowed; the keyword score is relative to the best allowed one."""
+def fuse(
+    keyword: Floats, z: Floats | None, allowed: Mask, weights: FusionWeights, context: Floats | None = None
+) -> Floats:
+    """Return fused scores, -inf where not allowed; the keyword score is relative to the best allowed one.
+
+    `context` by row is near 1 for a short piece and near 0 for a long one, whose vector weighs more.
+    """
     best = float(keyword[allowed].max(initial=0.0))
     fused = keyword * np.float32(weights.keyword / best if best > 0 else 0.0)
     if z is not None:
-        fused = fused + weights.vector * z
+        longer = 0 if context is None else weights.long * (1 - context)
+        fused = fused + (weights.vector + longer) * z
     return np.where(allowed, fused, -np.inf).astype(np.float32)
 
 
@@ -54,6 +61,22 @@ def best_rows(scores: Floats, times: NDArray[np.int64], k: int) -> NDArray[np.in
     rows = np.argpartition(-scores, k - 1)[:k]
     rows = rows[np.isfinite(scores[rows])]
     return rows[np.lexsort((rows, -times[rows], -np.round(scores[rows], 3)))]
+
+
+def best_lending(
+    scores: Floats, times: NDArray[np.int64], k: int, groups: NDArray[np.int64], share: float
+) -> NDArray[np.int64]:
+    """As `best_rows`, once the best of a group (by row, 0 for none) lent it a share of their scores, in place."""
+    rows = best_rows(scores, times, max(k, LENT_AMONG))
+    lent: dict[int, list[float]] = {}
+    numbers = groups[rows].tolist()
+    for group, score in zip(numbers, scores[rows].tolist(), strict=True):
+        best = lent.setdefault(group, [])
+        if group and len(best) < LENDING and score > 0:
+            best.append(score)
+    given = {group: share * sum(DECAY**rank * score for rank, score in enumerate(best)) for group, best in lent.items()}
+    scores[rows] += np.array([given[group] for group in numbers], np.float32)
+    return rows[best_rows(scores[rows], times[rows], k)]
 
 
 def diversify(

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
-from webapp.retrieval.bm25f import NONE, KeywordIndex, KeywordScores, Terms
+from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
-from webapp.retrieval.fusion import best_rows, diversify, fuse, standardise, with_neighbours
+from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
-from webapp.retrieval.offering import Asking, asking_of
+from webapp.retrieval.keyword_scores import KeywordScores, Terms
+from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.vectors import VectorStore
@@ -21,6 +22,7 @@ from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, F
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
+_MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
 
 
 class UserIndex:
@@ -47,6 +49,11 @@ class UserIndex:
     def __contains__(self, key: Key) -> bool:
         """Tell whether a passage is indexed."""
         return key in self._rows
+
+    @property
+    def fusion(self) -> FusionWeights:
+        """The weights it ranks by."""
+        return self._fusion
 
     @property
     def nbytes(self) -> int:
@@ -206,11 +213,14 @@ class UserIndex:
             cosines, z = self._similarity(vectors or {}, allowed)
             found = self._keywords.search(query, prefix=prefix, alone=z is None)
             candidates = allowed & (found.scores > 0) if z is None else allowed
-            scores = fuse(found.scores, z, candidates, self._fusion)
+            scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
             scores -= np.float32(self._fusion.asking) * (self._columns["asking"].values > 0)
+            if self._fusion.own and asks_of_self(query):
+                scores -= np.float32(self._fusion.own) * (self._columns["speaker"].values == _ASSISTANT)
             np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
-            rows = best_rows(scores, self._columns["time"].values, pool).tolist()
+            groups = np.where(self._columns["kind"].values == _MESSAGE, self._columns["group"].values, 0)
+            rows = best_lending(scores, self._columns["time"].values, pool, groups, self._fusion.conversation).tolist()
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
@@ -228,7 +238,7 @@ class UserIndex:
             own = store.cosines(vector, len(allowed))
             own[~np.isnan(cosines)] = np.nan
             # Models differ in scale, so each is standardised by itself.
-            part = standardise(own, allowed)
+            part = standardise(own, allowed, self._keywords.worded)
             z = part if z is None else z + part
             cosines = np.where(np.isnan(own), cosines, own)
         if z is not None:

@@ -72,6 +72,12 @@ def fit_to_offer(found: Sequence[Found], question: str, asked: Set[str]) -> list
     ]
 
 
+def asks_of_self(question: str) -> bool:
+    """Whether a question is about the user, and not about what the assistant said."""
+    spoken = {word.casefold() for word in re.findall(r"[\w'’]+", question.replace("’", "'"))}
+    return bool(spoken & _OWN or _UNSPACED_OWN.search(question)) and not asks_back(question)
+
+
 def asks_back(question: str) -> bool:
     """Whether a question is about what the assistant said itself."""
     spoken = {word.casefold() for word in re.findall(r"\w+", question)}

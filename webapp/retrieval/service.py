@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -20,6 +20,7 @@ from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
 from webapp.retrieval.offering import fit_to_offer
 from webapp.retrieval.passages import KINDS, Filter, Found, Hit
+from webapp.retrieval.phrases import phrases_of
 from webapp.retrieval.relevance import relevant, terms_of, unwanted, worth_listing
 from webapp.retrieval.scope import Scope
 from webapp.retrieval.weights import UNWANTED
@@ -126,6 +127,7 @@ def retrieve(question: Question, wait: float) -> Result:
         if clock.elapsed > FRESH_SECONDS:
             scope = scope_of(question.user_id, question.space_id)
         loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
+        loaded = _with_phrases(loaded, text, entry.index.fusion.phrase)
         found = spread([(item, item.key, item.score) for item in fit_to_offer(loaded, text, asked)])
         clock.lap("load")
     known = {item.key for item in facts}
@@ -180,7 +182,7 @@ def search(
     asked = terms_of(q)
     found = [
         replace(item, score=item.score * UNWANTED) if item.score > 0 and _unwanted(entry, item, asked) else item
-        for item in load_found(hits, scope_of(user_id, space_id))
+        for item in _with_phrases(load_found(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")
     result.items = sorted(found, key=lambda item: -item.score)[:limit]
@@ -219,6 +221,13 @@ def _dated(text: str) -> str:
     named = calendar_words(text[:2_000], now().date())
     # In front: the last word of a search may be unfinished.
     return f"{named}\n{text}" if named else text
+
+
+def _with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Found]:
+    """What was found, with more of a score for what has the question's words side by side as it does."""
+    share = phrases_of(text)
+    shares = [share(item.content) for item in found]
+    return [replace(item, score=item.score + weight * held) for item, held in zip(found, shares, strict=True)]
 
 
 def _with_core(item: Found, asked: frozenset[str]) -> Found:

@@ -3,8 +3,9 @@
 The weights of BM25F and of fusion come from LoCoMo's dev half, in the first version. On 22 November 2026 k1, b, date,
 rarity and those of fusion, and what names its numbers here, were tried on the three dev sets together (LoCoMo, 5
 dialogues; LongMemEval, 250 questions pooled; BEAM 100K, 5 chats) with all-MiniLM-L6-v2 and every second question;
-only `rarity` moved. The other halves of the sets were not looked at. `python -m bench recall --data DIR --fit` prints
-the curve of every weight of the two classes. What else there is was set by hand and says so.
+only `rarity` moved, and later `short`, `long`, `own`, `conversation` and `phrase` came in, on all questions. The other
+halves of the sets were not looked at. `python -m bench recall --data DIR --fit` prints the curve of every weight of the
+two classes. What else there is was set by hand and says so.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ class Weights:
     """Parameters of BM25F; the field weights are those of the neighbours' words, the own words count 1.
 
     `rarity` is the power of a word's idf: 1.5 gave LoCoMo .010 recall@10 and LongMemEval .016 NDCG@10 over 1.
+    `short`: a piece of so many words takes half of its neighbours' words on, a longer one less; 0 is all of them.
     `name_alone` is how much more a rare name weighs while there are no vectors (`bench recall --away --fit`): up to
     1.25 no set loses; at 1.5 LongMemEval gains .003 NDCG@10 and loses .010 recall@10; a larger `rarity` loses more.
     """
@@ -27,6 +29,7 @@ class Weights:
     following: float = 0.3
     before_previous: float = 0.4
     date: float = 1.0
+    short: float = 30.0
     query_terms: int = 32
     rarity: float = 1.5
     name_alone: float = 1.25
@@ -36,8 +39,12 @@ class Weights:
 class FusionWeights:
     """Weights of the keyword score (scaled to 1 at its best) and of the cosine (z-scored) with its neighbours'.
 
-    `asking` is what a message that ends with a question loses: it seldom holds the answer. A larger `vector` gains on
-    BEAM what it costs on LoCoMo, whose turns are short.
+    `long` comes on top of `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking`
+    is what a message that ends with a question loses: it seldom holds the answer. `own` is what the assistant's
+    messages lose where the question is about the user, `conversation` the share that a message gains of the scores of
+    the best of its conversation, and `phrase` what it gains for words that stand side by side in the question and in
+    it. A larger `vector` gains on BEAM what it costs on LoCoMo, whose turns are short. docs/recall.md has what each
+    gives.
     """
 
     keyword: float = 0.5
@@ -45,8 +52,15 @@ class FusionWeights:
     previous: float = 0.5
     following: float = 0.5
     asking: float = 0.05
+    long: float = 0.02
+    own: float = 0.06
+    conversation: float = 0.05
+    phrase: float = 0.6
 
 
+LENDING, DECAY, LENT_AMONG = 5, 0.8, 256
+"""How many of the best messages of a conversation lend to the others, each so much of the one before it, and among how
+many of the best of all they are looked for."""
 FEW, RARE = 5, 0.02
 """Passages, or the share of all, up to which a name is rare: where two people talk, each is named all the time."""
 ALIKE_VECTORS = 0.96

@@ -102,16 +102,21 @@ def _in_pairs(found: re.Match[str]) -> str:
     return f" {' '.join(run[i : i + 2] for i in range(max(1, len(run) - 1)))} "
 
 
+def folded(text: str) -> str:
+    """A text with case, accents and width folded."""
+    if text.isascii():
+        return text.lower()
+    # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
+    text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
+    # The short i of Cyrillic is a letter of its own, on which its endings turn.
+    text = text.replace("\u0438\u0306", "й")
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
+
+
 def words(text: str) -> list[str]:
     """Split a text into folded words, in order: case, accents and width folded, ISO dates in words, CJK in pairs."""
-    if text.isascii():
-        text, pattern = text.lower(), _ASCII_WORD
-    else:
-        # Compatibility forms and Latin accents are folded; composing again keeps Hangul and kana whole.
-        text = unicodedata.normalize("NFKD", text.replace("’", "'")).casefold()
-        # The short i of Cyrillic is a letter of its own, on which its endings turn.
-        text = text.replace("\u0438\u0306", "й")
-        text = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", text))
+    text, pattern = folded(text), _ASCII_WORD
+    if not text.isascii():
         text, pattern = _PAIRED.sub(_in_pairs, text), _word_pattern()
         if text.isascii():
             pattern = _ASCII_WORD

@@ -1,0 +1,37 @@
+"""What a query gives by its words alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int32]
+Terms = list[tuple[str, float]]
+"""Words with their idf."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordScores:
+    """What a query gives: scores (n rows) and, for each term used, its word, its idf and the rows that have it.
+
+    `asked` is the sum of the idf of all terms asked for, found or not.
+    """
+
+    scores: Floats
+    terms: list[tuple[str, float, Rows]]
+    asked: float = 0.0
+
+    def held_by(self, rows: Sequence[int]) -> list[Terms]:
+        """The terms that each of some rows has: one look at a term's rows for all of them."""
+        held: list[Terms] = [[] for _ in rows]
+        wanted = np.asarray(rows, np.int64)
+        for word, idf, having in self.terms:
+            if len(having):
+                places = np.minimum(np.searchsorted(having, wanted), len(having) - 1)
+                for number in np.flatnonzero(having[places] == wanted).tolist():
+                    held[number].append((word, idf))
+        return held
