@@ -10,6 +10,7 @@ FROM python:3.11-slim-bookworm AS packages
 RUN apt-get update \
  && apt-get install -y --no-install-recommends gcc libc6-dev libmariadb-dev pkg-config \
  && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
 COPY requirements.lock ./
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
 
@@ -24,6 +25,6 @@ COPY --from=packages /venv /venv
 COPY . .
 COPY --from=assets /app/static/vendor ./static/vendor
 RUN python -m compileall -q webapp jobs migrations wsgi.py && install -d -o commonplace /app/var
-USER commonplace
+USER 10001
 EXPOSE 8000
 CMD ["gunicorn", "-c", "webapp/cli/gunicorn.conf.py"]

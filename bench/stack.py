@@ -7,16 +7,19 @@ import os
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.support.processes import ROOT, descendants, end, free_port, spawn, wait_until
 from tests.support.servers import Servers, test_servers
 
 MODEL = "bench-model"
 LOG = "bench.log"
+PYTHON = [sys.executable, "-m"]
+SCRIPTED = ("webapp.llm.offline", "--scripted")
 
 
 @dataclass
@@ -68,17 +71,23 @@ class Stack:
 
 @contextmanager
 def running(
-    *, database: str, workers: int = 2, worker: bool = False, schedule: bool = False, durable: bool = False
+    *,
+    database: str,
+    workers: int = 2,
+    worker: bool = False,
+    schedule: bool = False,
+    durable: bool = False,
+    model: Sequence[str] = SCRIPTED,
 ) -> Iterator[Stack]:
     """Start everything on `database` (sqlite or mariadb) with one user; end it afterwards.
 
-    `durable`: what MariaDB has committed outlives its process.
+    `durable`: what MariaDB has committed outlives its process. `model`: the module of the model server, and options.
     """
     previous = os.environ.get("TEST_DB")
     os.environ["TEST_DB"] = "sqlite" if database == "sqlite" else "mysql"
     try:
         with test_servers(durable=durable) as servers:
-            stack = _start(servers, workers, worker, schedule)
+            stack = _start(servers, workers, worker, schedule, model)
             try:
                 yield stack
             finally:
@@ -88,8 +97,30 @@ def running(
         os.environ.pop("TEST_DB", None) if previous is None else os.environ.update(TEST_DB=previous)
 
 
-def _start(servers: Servers, workers: int, worker: bool, schedule: bool) -> Stack:
-    model_port, port = free_port(), free_port()
+def _start(servers: Servers, workers: int, worker: bool, schedule: bool, model: Sequence[str]) -> Stack:
+    stack = prepared(servers, free_port(), model)
+    stack.start("web", web_command(urlsplit(stack.url).port or 0, workers))
+    if worker:
+        stack.start("worker", worker_command(schedule))
+    log = servers.directory / LOG
+    wait_until(lambda: is_ready(stack.url), "the web", process=stack.processes["web"], log=log)
+    return stack
+
+
+def web_command(port: int, workers: int) -> list[str]:
+    """gunicorn on a port."""
+    configuration = str(ROOT / "webapp/cli/gunicorn.conf.py")
+    return [*PYTHON, "gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", "--workers", str(workers)]
+
+
+def worker_command(schedule: bool) -> list[str]:
+    """Workers of all queues."""
+    return [*PYTHON, "jobs.worker", *(["--with-schedule"] if schedule else [])]
+
+
+def prepared(servers: Servers, port: int, model: Sequence[str] = SCRIPTED) -> Stack:
+    """A stack with nothing but its model server running: tables, journeys and a user with a token are there."""
+    model_port = free_port()
     environment = {
         **os.environ,
         "VAR_DIR": str(servers.directory),
@@ -104,20 +135,13 @@ def _start(servers: Servers, workers: int, worker: bool, schedule: bool) -> Stac
         "SECRET_KEY": "only for benchmarks, and long enough",
     }
     stack = Stack(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{model_port}/v1", "", servers, environment)
-    python = [sys.executable, "-m"]
-    stack.start("model", [*python, "webapp.llm.offline", "--port", str(model_port), "--scripted"])
-    flask = [*python, "flask", "--app", "wsgi"]
+    stack.start("model", [*PYTHON, *model, "--port", str(model_port)])
+    flask = [*PYTHON, "flask", "--app", "wsgi"]
     _run([*flask, "db", "upgrade"], environment)
     _run([*flask, "journeys", "load"], environment)
     email = ["--email", "bench@example.com"]
     _run([*flask, "user", "create", *email, "--password", "a long enough password"], environment)
     stack.token = _run([*flask, "token", "create", *email], environment).strip().splitlines()[-1]
-    web = [*python, "gunicorn", "-c", str(ROOT / "webapp/cli/gunicorn.conf.py"), "--bind", f"127.0.0.1:{port}"]
-    stack.start("web", [*web, "--workers", str(workers)])
-    if worker:
-        stack.start("worker", [*python, "jobs.worker", *(["--with-schedule"] if schedule else [])])
-    log = servers.directory / LOG
-    wait_until(lambda: _ready(stack.url), "the web", process=stack.processes["web"], log=log)
     return stack
 
 
@@ -128,7 +152,8 @@ def _run(command: list[str], environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def _ready(url: str) -> bool:
+def is_ready(url: str) -> bool:
+    """Whether a web answers that it can serve."""
     try:
         return urllib.request.urlopen(f"{url}/readyz", timeout=2).status == 200
     except OSError:

@@ -7,23 +7,28 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from redis import Redis
 from sqlalchemy import create_engine, text
 
+from bench.chaos.workload import TOKEN_DELAY, WORDS
 from bench.stack import Stack
 from tests.support.processes import descendants, end
 from webapp.config import Settings
 
-Fault = Callable[[Stack, random.Random], None]
+Heal = Callable[[], None]
+Fault = Callable[[Stack, random.Random], Heal | None]
+"""Hurts; what it returns is done once it is known how long it took to serve again without that."""
+UNSAVED = {"everything_killed": int(3.0 / TOKEN_DELAY * len(WORDS[-1]))}
+"""Characters of a reply, three seconds of it, that may go with all that held them: it is stored every two."""
 
 
 def web_killed(stack: Stack, _random: random.Random) -> None:
     """kill -9 of the web and all its processes; started again at once, as a supervisor does."""
-    _kill(stack, "web")
+    kill(stack, "web")
     stack.restart("web")
 
 
@@ -40,12 +45,12 @@ def web_restarted(stack: Stack, _random: random.Random) -> None:
 
 def web_suspended(stack: Stack, random: random.Random) -> None:
     """One of the web's processes stands still for longer than a lease, as when a machine is suspended."""
-    _stand_still([random.choice(descendants(stack.processes["web"].pid))], random.uniform(3, 14))
+    stand_still([random.choice(descendants(stack.processes["web"].pid))], random.uniform(3, 14))
 
 
 def worker_killed(stack: Stack, _random: random.Random) -> None:
     """kill -9 of the workers and their jobs; started again at once."""
-    _kill(stack, "worker")
+    kill(stack, "worker")
     stack.restart("worker")
 
 
@@ -74,7 +79,7 @@ def redis_emptied(stack: Stack, _random: random.Random) -> None:
 def redis_silent(stack: Stack, random: random.Random) -> None:
     """Redis takes connections and answers nothing."""
     assert stack.servers.redis is not None and stack.servers.redis.pid is not None
-    _stand_still([stack.servers.redis.pid], random.uniform(1, 8))
+    stand_still([stack.servers.redis.pid], random.uniform(1, 8))
 
 
 def redis_full(stack: Stack, random: random.Random) -> None:
@@ -111,7 +116,7 @@ def database_silent(stack: Stack, random: random.Random) -> None:
     if stack.servers.mariadb is None:
         _hold_sqlite(stack, random.uniform(1, 8))
         return
-    _stand_still([stack.servers.mariadb.pid], random.uniform(1, 8))
+    stand_still([stack.servers.mariadb.pid], random.uniform(1, 8))
 
 
 def database_read_only(stack: Stack, random: random.Random) -> None:
@@ -129,20 +134,20 @@ def database_read_only(stack: Stack, random: random.Random) -> None:
 
 def model_killed(stack: Stack, random: random.Random) -> None:
     """The model server dies in the middle of its answers and is back after a while."""
-    _kill(stack, "model")
+    kill(stack, "model")
     time.sleep(random.uniform(1, 6))
     stack.restart("model")
 
 
 def model_silent(stack: Stack, random: random.Random) -> None:
     """The model server stands still."""
-    _stand_still([stack.processes["model"].pid], random.uniform(2, 8))
+    stand_still([stack.processes["model"].pid], random.uniform(2, 8))
 
 
 def everything_killed(stack: Stack, _random: random.Random) -> None:
     """The machine: web, workers and Redis die in one blow, and start again."""
     for name in ("web", "worker"):
-        _kill(stack, name)
+        kill(stack, name)
     assert stack.servers.redis is not None
     stack.servers.redis.stop()
     stack.servers.redis.start()
@@ -171,7 +176,8 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-def _kill(stack: Stack, name: str) -> None:
+def kill(stack: Stack, name: str) -> None:
+    """kill -9 of a process and all below it."""
     process = stack.processes[name]
     for pid in [process.pid, *descendants(process.pid)]:
         _signal(pid, signal.SIGKILL)
@@ -184,7 +190,8 @@ def _signal(pid: int | None, number: int) -> None:
         os.kill(pid, number)
 
 
-def _stand_still(pids: list[int | None], seconds: float) -> None:
+def stand_still(pids: Sequence[int | None], seconds: float) -> None:
+    """Suspend processes for a while."""
     for pid in pids:
         _signal(pid, signal.SIGSTOP)
     try:

@@ -6,17 +6,20 @@ import argparse
 import random
 import time
 from collections import defaultdict
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from bench.chaos.client import AWAY, Client
-from bench.chaos.faults import FAULTS, Fault
+from bench.chaos.faults import FAULTS, UNSAVED, Fault
 from bench.chaos.invariants import settle, violations
-from bench.chaos.workload import REPLY, TOKEN_DELAY, WORDS, Ledger, People
+from bench.chaos.workload import REPLY, Ledger, People
+from bench.cluster.faults import FAULTS as CLUSTER_FAULTS
+from bench.cluster.stack import cluster
 from bench.report import percentile, table, verdict
 from bench.stack import Stack, running
-from tests.support.processes import wait_until
 
 PEOPLE = 4
+MODEL = ("bench.chaos.model",)
 SERVES_WITHIN = 60.0
 """Seconds after which a product that does not answer yet counts as one that needs a hand."""
 
@@ -36,15 +39,15 @@ def main(arguments: list[str]) -> bool:
     parser = argparse.ArgumentParser(prog="python -m bench chaos")
     parser.add_argument("--runs", type=int, default=2 * len(FAULTS))
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
-    parser.add_argument("--database", choices=("mariadb", "sqlite"), default="mariadb")
+    parser.add_argument("--database", choices=("mariadb", "sqlite", "cluster"), default="mariadb")
     parser.add_argument("--seconds", type=float, default=8.0)
-    parser.add_argument("--only", choices=[fault.__name__ for fault in FAULTS])
+    parser.add_argument("--only", choices=sorted({fault.__name__ for fault in (*FAULTS, *CLUSTER_FAULTS)}))
     wanted = parser.parse_args(arguments)
+    on_cluster = wanted.database == "cluster"
     print(f"seed {wanted.seed}, {wanted.runs} runs on {wanted.database}", flush=True)
-    faults = [fault for fault in FAULTS if wanted.only in (None, fault.__name__)]
+    faults = [fault for fault in (CLUSTER_FAULTS if on_cluster else FAULTS) if wanted.only in (None, fault.__name__)]
     tallies: dict[str, Tally] = defaultdict(Tally)
-    with running(database=wanted.database, worker=True, schedule=True, durable=True) as stack:
-        _script(stack)
+    with cluster() if on_cluster else _one_machine(wanted.database) as stack:
         before = _size(stack)
         for number in range(wanted.runs):
             fault = faults[number % len(faults)]
@@ -55,18 +58,8 @@ def main(arguments: list[str]) -> bool:
     return _report(tallies, before, after, wanted.seed)
 
 
-def _script(stack: Stack) -> None:
-    wait_until(lambda: _takes(stack), "the model server")
-    stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
-    stack.script_also(match="conversation_title", structured={"title": "A title"})
-
-
-def _takes(stack: Stack) -> bool:
-    try:
-        stack.script(reply=WORDS, token_delay=TOKEN_DELAY)
-    except OSError:
-        return False
-    return True
+def _one_machine(database: str) -> AbstractContextManager[Stack]:
+    return running(database=database, worker=True, schedule=True, durable=True, model=MODEL)
 
 
 def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) -> None:
@@ -78,16 +71,17 @@ def _run(stack: Stack, fault: Fault, seed: int, seconds: float, tally: Tally) ->
     for person in people:
         person.start()
     time.sleep(seconds * dice.uniform(0.2, 0.6))
-    fault(stack, dice)
-    _script(stack)  # a model server that was begun again has forgotten it
+    heal = fault(stack, dice)
     tally.serves_after.append(_serves_after(Client(stack.url, stack.token, patience=5)))
+    if heal is not None:
+        heal()
     time.sleep(seconds * 0.3)
     for person in people:
         person.is_over.set()
     for person in people:
         person.join(90)
     left = settle(stack)
-    found = [f"still owed: {what}" for what in left] + violations(stack, ledger)
+    found = [f"still owed: {what}" for what in left] + violations(stack, ledger, unsaved=UNSAVED.get(fault.__name__, 0))
     found += [f"{person.name} still waits" for person in people if person.is_alive()]
     tally.runs += 1
     tally.messages += len(ledger.said)
@@ -111,7 +105,7 @@ def _serves_after(client: Client) -> float:
 
 
 def _size(stack: Stack) -> float:
-    return sum(stack.usage(name)[1] for name in ("web", "worker"))
+    return sum(stack.usage(name)[1] for name in stack.processes if name.startswith(("web", "worker")))
 
 
 def _report(tallies: dict[str, Tally], before: float, after: float, seed: int) -> bool:

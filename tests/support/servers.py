@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from redis import Redis
 from sqlalchemy import create_engine, text
 
 from webapp.config import Settings
+from webapp.redis_clients import open_redis
 
 from .mariadb import MariaDB
 from .redis_server import RedisServer
@@ -38,7 +38,7 @@ class Servers:
 
     def flush_redis(self) -> None:
         """Empty Redis."""
-        with Redis.from_url(self.redis_url) as client:
+        with open_redis(self.redis_url) as client:
             client.flushall()
 
     def stop_database(self) -> None:

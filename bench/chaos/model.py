@@ -1,0 +1,35 @@
+"""`python -m bench.chaos.model --port N`: a model server that says the same from its first moment on.
+
+One that is told what to say once it runs would say something else to whoever asks in between, after each restart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from bench.chaos.workload import TOKEN_DELAY, WORDS
+from webapp.llm.offline.script import Rule, Script
+from webapp.llm.offline.server import OfflineServer, start
+
+RULES = (
+    {"reply": WORDS, "token_delay": TOKEN_DELAY},
+    {"match": "memory_operations", "structured": {"statements": [], "title": "A title"}},
+    {"match": "conversation_title", "structured": {"title": "A title"}},
+)
+"""The later ones come first."""
+
+
+async def serve(port: int) -> None:
+    """Serve until killed."""
+    script = Script()
+    for rule in RULES:
+        script.add(Rule.parse(rule))
+    await start(OfflineServer(script=script), "127.0.0.1", port)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser("bench.chaos.model")
+    parser.add_argument("--port", type=int, required=True)
+    asyncio.run(serve(parser.parse_args().port))
