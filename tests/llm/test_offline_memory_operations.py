@@ -26,6 +26,13 @@ def contents(text):
     return [o["content"] for o in operations_of(1, text, []) if o["action"] == "add"]
 
 
+def test_pets_and_plans_are_noted_as_what_they_are():
+    assert contents("My dog Biscuit is a beagle. I'm training for the Porto marathon in April.") == [
+        "Dog Biscuit is a beagle",
+        "Training for the Porto marathon in April",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -54,6 +61,8 @@ def contents(text):
         ("My wife's name is Anna, and I have a dog named Rex", {("people/wife_name", "Anna"), ("pet/dog_name", "Rex")}),
         ("I've just moved to Oslo last month", {("identity/location", "Oslo")}),
         ("I'm a software engineer", {("work/job", "a software engineer")}),
+        ("Hi, I'm Marta.", {("identity/name", "Marta")}),
+        ("I'm Dutch.", set()),
         ("my favourite colour is blue", {("preference/favourite_colour", "blue")}),
         ("I'm vegetarian", {("health/diet", "vegetarian")}),
     ],

@@ -292,7 +292,7 @@ def test_undo_and_honest_refusal(app, browser, user, learn):
     learn(user, "I own a boat", "I own a bike", title="Things")
     log = browser.get("/memories/changes", headers=HTMX).text
     assert "After “Things”" in log
-    assert "+2" in log
+    assert "Remembered: I own a boat, I own a bike" in log
     change = int(re.search(r'id="change-(\d+)"', log)[1])
     boat = memories_of(app, user.user_id)[0]
     post_form(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
@@ -486,7 +486,7 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
     with app.app_context(), write_transaction():
         made = propose(user.user_id, [Proposal("Keeps goats"), Proposal("Likes moss")], cause="import")
     page = browser.get("/memories/changes").text
-    assert "2 to review" in page and "+2" not in page
+    assert "To review: keeps goats, likes moss" in page and "Remembered" not in page
     opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
     assert opened.count("waits for you") == 2 and "Undo</button>" in opened
     ids = [row.memory_id for row in memories_of(app, user.user_id)]

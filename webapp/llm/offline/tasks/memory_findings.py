@@ -122,6 +122,13 @@ def relative(match: re.Match[str]) -> Iterator[Finding]:
         yield replace(finding, memory_type="entity")
 
 
+def relative_told(match: re.Match[str]) -> Iterator[Finding]:
+    """ "My dog Biscuit is a beagle": theirs, and said so."""
+    if rest := tidy(match["rest"]):
+        content = f"{match['relation'].capitalize()} {match['called']} {as_third_person(rest)}"
+        yield from _plain("entity", "pet" if match["relation"].lower() in _PETS else "people", content, 0.7)
+
+
 def allergies(match: re.Match[str]) -> Iterator[Finding]:
     for item in re.split(r",\s*(?:and\s+)?|\s+and\s+|\s+or\s+", tidy(match["rest"], words=12)):
         if item := tidy(item.removeprefix("to "), words=4):

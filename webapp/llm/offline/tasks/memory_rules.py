@@ -21,6 +21,11 @@ _TRADES = (
     r"electrician|plumber|librarian|pharmacist|dentist|therapist|programmer|artist|professor)"
 )
 _TIMES = "later|back|tomorrow|today|tonight|when|if|at|on|once|after|before|maybe|again|now|anytime|soon|a|an|the|it"
+# Alone, "I'm Marta" might as well be "I'm Dutch"; after a greeting it is a name.
+_GREETED = re.compile(
+    rf"^\W*(?:hi|hello|hey|good\s+(?:morning|evening)|hallo)(?:\s+there)?\W+(?:i\s+am|i['’]m)\s+(?=(?-i:[A-ZÀ-ÞА-Я])){_NAME}\W*$",
+    re.IGNORECASE,
+)
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
@@ -36,6 +41,8 @@ def findings(sentence: str, lead: str = "") -> list[Finding]:
     either may also stand in `lead`, the few words before the statement.
     """
     found: list[Finding] = []
+    if greeted := _GREETED.match(f"{lead}, {sentence}"):
+        return list(maker.name(greeted))
     for pattern, make in _RULES:
         match = pattern.search(sentence)
         if match:
@@ -89,6 +96,11 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(
         rf"\b(?:i|we)\s+have\s+(?:a|an)\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?:called|named)\s+{_NAME}",
         maker.relative,
+    ),
+    _rule(
+        rf"\bmy\s+(?:\w+\s+)?(?P<relation>{_RELATION_WORDS})\s+(?P<called>(?-i:[A-ZÀ-ÞА-Я])[\w'’-]+)\s+"
+        r"(?P<rest>(?:is|has|was|can|can['’]t|works|lives|plays|loves|likes|hates|studies|teaches|drives|speaks)\b.*)",
+        maker.relative_told,
     ),
     _rule(rf"{_I_AM}(?:\w+ly\s+)?allergic\s+to\s+{_REST}", maker.allergies),
     _rule(r"\bi\s+have\s+(?:a|an)\s+(?P<rest>\w+(?:\s\w+)?)\s+allergy\b", maker.allergies),
@@ -174,7 +186,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         maker.project,
     ),
     _rule(
-        rf"(?:{_I_AM}|\b(?:we\s+are|we['’]re)\s+)(?P<verb>working\s+on|building|writing)\s+(?P<rest>(?:a|an|my|our|the)\b.*)",
+        rf"(?:{_I_AM}|\b(?:we\s+are|we['’]re)\s+)(?P<verb>working\s+on|training\s+for|building|writing)\s+(?P<rest>(?:a|an|my|our|the)\b.*)",
         maker.works_on,
     ),
     _rule(rf"\bi(?:['’]d)?\s+(?:\w+ly\s+)?prefer\s+{_REST}", maker.preference),
