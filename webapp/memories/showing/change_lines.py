@@ -120,16 +120,21 @@ def _line(
 
 
 def label(lines: Iterable[ChangeLine]) -> str:
-    """What happened, for the line under a reply: "Remembered: lives in Lisbon, allergic to peanuts"; may be empty."""
+    """What happened, for the line under a reply: "Remembered: lives in Lisbon · Changed: Ana → Anabela"; may be empty.
+
+    Nothing that was decided is left out; what was only said again is told where it is all there was.
+    """
     lines = list(lines)
+    told: list[str] = []
     for kinds, said in _LABELS.items():
         named = [line.short for line in lines if line.kind in kinds and line.short]
-        if named:
-            what = ", ".join(named[:MOST_NAMED])
-            if len(named) > MOST_NAMED:
-                what = _("%(names)s and %(count)s more", names=what, count=len(named) - MOST_NAMED)
-            return _(said, what=what)
-    return ""
+        if not named or (told and "confirmed" in kinds):
+            continue
+        what = ", ".join(named[:MOST_NAMED])
+        if len(named) > MOST_NAMED:
+            what = _("%(names)s and %(count)s more", names=what, count=len(named) - MOST_NAMED)
+        told.append(_(said, what=what))
+    return " · ".join(told)
 
 
 def shortened(statement: str) -> str:
