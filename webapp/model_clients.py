@@ -11,11 +11,12 @@ from webapp.config import Settings
 from webapp.extensions import Part, redis
 from webapp.llm.background import BackgroundClient
 from webapp.llm.capabilities import Capabilities
+from webapp.llm.choosing import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
 from webapp.llm.local import LocalEmbedder
 from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
-from webapp.models.catalogue import background_target
+from webapp.models.catalogue import background_target, catalogue, chosen_embeddings, known_embeddings
 from webapp.trace_models import TracedChat, TracedCompletions
 from webapp.usage.recording import record_background
 
@@ -42,8 +43,13 @@ class RedisCapabilities:
 completions: Part[BackgroundClient] = Part("completions")
 # Makes a client for the event loop that asks for one.
 chat_client: Part[Callable[[], ChatPool]] = Part("chat_client")
-# What makes vectors: the model server, or this process.
-embedder: Part[Embedder] = Part("embedder")
+# What makes vectors: the model server, a connection that an admin chose, or this process.
+embeddings: Part[Embeddings] = Part("embedder")
+
+
+def embedder() -> Embedder:
+    """What makes vectors now. Whoever stores vectors asks once and stays with it: the choice may change meanwhile."""
+    return embeddings().now()
 
 
 def packaged_embedder(name: str) -> Embedder | None:
@@ -58,4 +64,5 @@ def init_models(app: Flask, settings: Settings) -> None:
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
     completions.put(app, TracedCompletions(settings.model, capabilities, background_target, record_background))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
-    embedder.put(app, packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities))
+    home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
+    embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, known_embeddings, catalogue.known_servers))

@@ -19,6 +19,7 @@ from webapp.extensions import app_settings, redis
 from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
+from webapp.model_clients import embedder
 from webapp.readiness import readiness
 from webapp.retrieval.embedding import query_vectors
 from webapp.web import ViewResult, wants_partial
@@ -36,7 +37,7 @@ def overview() -> ViewResult:
         "admin/overview.html",
         counts=state.counts(),
         work=state.work(redis()),
-        model=state.model(app_settings(), embedder_is_away=query_vectors().is_away),
+        model=state.model(app_settings(), embedder().model, embedder_is_away=query_vectors().is_away),
         parts=readiness(),
         versions=state.versions(redis()),
         registration_open=site.registration_is_open(),

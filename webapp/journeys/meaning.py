@@ -38,7 +38,8 @@ def embed_points() -> int:
 
     Raises ModelError.
     """
-    model = embedder().model
+    client = embedder()
+    model = client.model
     points = db.session.scalars(select(ConversationPoint).where(ConversationPoint.is_archived == false())).all()
     known = dict(db.session.execute(select(PointVectors.point_id, PointVectors.digest)).all())
     wanted = [
@@ -48,7 +49,7 @@ def embed_points() -> int:
     ]
     db.session.remove()
     for point_id, digest, lines in wanted:
-        rows = np.asarray(embedder().embed_passages(lines), dtype=np.float32)
+        rows = np.asarray(client.embed_passages(lines), dtype=np.float32)
         with write_transaction():
             db.session.execute(delete(PointVectors).where(PointVectors.point_id == point_id))
             if db.session.get(ConversationPoint, point_id) is not None:

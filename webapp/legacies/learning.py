@@ -70,8 +70,9 @@ def vectors_of(proposed: Sequence[Proposed]) -> Vectors:
     texts = sorted({text for item in proposed if (text := plain_text(item.content))})
     if not texts:
         return Vectors()
-    rows = embedder().embed_passages(texts)
-    return Vectors(embedder().model, dict(zip(texts, rows, strict=True)))
+    client = embedder()
+    rows = client.embed_passages(texts)
+    return Vectors(client.model, dict(zip(texts, rows, strict=True)))
 
 
 def keep_facts(

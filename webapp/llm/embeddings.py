@@ -53,17 +53,18 @@ class Embedder(Protocol):
 class OpenAIEmbedder:
     """Embeddings over HTTP, in batches, base64-encoded where the server offers it; thread-safe."""
 
-    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None) -> None:
+    def __init__(self, settings: ModelSettings, capabilities: Capabilities | None = None, *, name: str = "") -> None:
         self.settings = settings
         self.capabilities = capabilities or Capabilities()
+        self._name = name or settings.embedding_model
         self._client: tuple[int, OpenAI] | None = None
         self._dim: int | None = None
         self._lock = threading.Lock()
 
     @property
     def model(self) -> str:
-        """The model's name, as asked for."""
-        return self.settings.embedding_model
+        """The name under which its vectors are kept: the model's, unless another was given."""
+        return self._name
 
     @property
     def dim(self) -> int:
@@ -109,7 +110,7 @@ class OpenAIEmbedder:
         base_url, key = self.settings.endpoint(embeddings=True)
         # Empty input is refused by some servers, and NUL breaks others.
         body: dict[str, Any] = {
-            "model": self.model,
+            "model": self.settings.embedding_model,
             "input": [text.replace("\0", " ").encode("utf-8", "replace").decode() or " " for text in texts],
             "encoding_format": "base64",
         }
@@ -121,9 +122,9 @@ class OpenAIEmbedder:
                 break
             except Exception as exc:
                 feature = refused_feature(exc, request)
-                if feature is None or not self.capabilities.accepts(base_url, self.model, feature):
+                if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
                     raise from_exception(exc, has_key=bool(key)) from None
-                self.capabilities.refuse(base_url, self.model, feature)
+                self.capabilities.refuse(base_url, body["model"], feature)
         rows = _rows(payload, len(texts))
         if self._dim not in (None, rows.shape[1]):
             raise MalformedOutput(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -41,6 +41,10 @@ class ModelSettings:
                 raise ValueError("the model server's address must start with http:// or https://")
         if self.max_retries < 0 or self.max_connections < 1 or self.embedding_batch < 1:
             raise ValueError("max_retries, max_connections and embedding_batch must not be negative or zero")
+
+    def with_embeddings(self, model: str) -> ModelSettings:
+        """The same server, with this model for embeddings."""
+        return replace(self, embedding_model=model, embedding_base_url="", embedding_api_key="")
 
     def endpoint(self, *, embeddings: bool = False) -> tuple[str, str]:
         """The base URL and the key of the chat or the embedding server."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from webapp import idempotency
 from webapp.accounts.auth import admin_only, signed_in
 from webapp.database import db
+from webapp.errors import Invalid
 from webapp.extensions import app_settings, limiter
+from webapp.languages.marks import say
+from webapp.llm.settings import ModelSettings
 from webapp.models import choosing, probing, service
 from webapp.models.catalogue import server_settings
 from webapp.models.models import ModelConnection
@@ -65,6 +69,9 @@ def list_connections(query: PageQuery) -> dict[str, Any]:
 @idempotency.idempotent
 def create_connection(body: NewConnection) -> tuple[Any, int]:
     """Connect a model server. Its key goes in and never comes out."""
+    if body.embedding_model:
+        asked = replace(app_settings().model, base_url=body.base_url, api_key=body.api_key)
+        _require_vectors(replace(asked, headers=tuple(sorted(body.headers.items()))), body.embedding_model)
     return idempotency.commit(_out(service.create_connection(body)), 201), 201
 
 
@@ -79,9 +86,29 @@ def get_connection(path: ConnectionPath) -> dict[str, Any]:
 @admin_only
 def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str, Any]:
     """Change a connection or the models it offers."""
-    answer = _out(service.update_connection(path.connection_id, body))
+    answer = _out(change_connection(path.connection_id, body))
     db.session.commit()
     return answer
+
+
+def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
+    """Change a connection; a model that is to make the vectors is tried first. Raises NotFound, Invalid."""
+    if changes.embedding_model:
+        settings = server_settings(service.get_connection(connection_id), app_settings().model)
+        db.session.rollback()
+        settings = replace(
+            settings,
+            base_url=changes.base_url or settings.base_url,
+            api_key=settings.api_key if changes.api_key is None else changes.api_key,
+            headers=settings.headers if changes.headers is None else tuple(sorted(changes.headers.items())),
+        )
+        _require_vectors(settings, changes.embedding_model)
+    return service.update_connection(connection_id, changes)
+
+
+def _require_vectors(settings: ModelSettings, model: str) -> None:
+    if trouble := probing.trouble_with(settings.with_embeddings(model)):
+        raise Invalid.field("embedding_model", say("makes no vectors: %(trouble)s", trouble=trouble))
 
 
 @blueprint.delete("/connections/<int:connection_id>", responses={204: None})
@@ -106,9 +133,9 @@ def run_test(connection_id: int) -> ModelConnection:
     row = service.get_connection(connection_id)
     settings = server_settings(row, app_settings().model)
     offers = service.offers_of(connection_id)
-    model = offers[0].model if offers else None
+    model, vectors_by = offers[0].model if offers else None, row.embedding_model
     db.session.rollback()
-    result = probing.probe(settings, model)
+    result = probing.probe(settings, model, vectors_by)
     row = service.note_test(connection_id, result)
     db.session.commit()
     return row

@@ -38,26 +38,56 @@ class Offered:
     output_price: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the connections that are on have to offer, their servers, and the one that was chosen to make vectors."""
+
+    offered: list[Offered]
+    servers: list[ModelSettings]
+    embeddings: ModelSettings | None
+
+
 class Catalogue:
     """All models of one process, loaded again when they are older than KEPT_SECONDS."""
 
     def __init__(self) -> None:
-        self._known: tuple[float, list[Offered]] | None = None
+        self._known: tuple[float, Loaded] | None = None
         self._lock = Lock()
 
     def all(self) -> list[Offered]:
         """The models of the connections that are on, by connection and name."""
+        return self._fresh().offered
+
+    def embeddings(self) -> ModelSettings | None:
+        """The server and the model chosen to make vectors, if one is."""
+        return self._fresh().embeddings
+
+    def known_embeddings(self) -> ModelSettings | None:
+        """The same as this process read it last; no look-up."""
         known = self._known
-        if known is not None and known[0] > time.monotonic():
-            return known[1]
-        offered = _load(app_settings().model)
-        with self._lock:
-            self._known = (time.monotonic() + KEPT_SECONDS, offered)
-        return offered
+        return known[1].embeddings if known else None
+
+    def known_servers(self) -> list[ModelSettings]:
+        """The servers of the connections that are on, as this process read them last."""
+        known = self._known
+        return known[1].servers if known else []
 
     def forget(self) -> None:
         """Load again when next asked: something was changed here."""
-        self._known = None
+        known = self._known
+        self._known = (0.0, known[1]) if known else None
+
+    def _fresh(self) -> Loaded:
+        known = self._known
+        if known is not None and known[0] > time.monotonic():
+            return known[1]
+        is_open = db.session().in_transaction()
+        loaded = _load(app_settings().model)
+        if not is_open:
+            db.session.rollback()  # nothing stays open for whoever calls a model next
+        with self._lock:
+            self._known = (time.monotonic() + KEPT_SECONDS, loaded)
+        return loaded
 
 
 catalogue = Catalogue()
@@ -66,6 +96,22 @@ catalogue = Catalogue()
 def home_wins(settings: Settings) -> bool:
     """Whether the environment names a model server, which then comes before every connection."""
     return not settings.offline_model and bool(settings.openai_base_url or settings.openai_api_key)
+
+
+def environment_embeds(settings: Settings) -> bool:
+    """Whether the environment says what makes vectors, which then comes before any choice."""
+    named = bool(settings.embedding_base_url or settings.embedding_model)
+    return settings.embedder != "server" or (named and not settings.offline_model)
+
+
+def chosen_embeddings() -> ModelSettings | None:
+    """The server and the model that an admin chose to make vectors; None where the environment, or nobody, did."""
+    return None if environment_embeds(app_settings()) else catalogue.embeddings()
+
+
+def known_embeddings() -> ModelSettings | None:
+    """The same as this process read it last; no look-up."""
+    return None if environment_embeds(app_settings()) else catalogue.known_embeddings()
 
 
 def is_demonstration() -> bool:
@@ -150,42 +196,48 @@ def is_offered_id(wish: str) -> bool:
     return wish.partition("/")[0].isdecimal() and "/" in wish
 
 
-def _load(home: ModelSettings) -> list[Offered]:
+def _load(home: ModelSettings) -> Loaded:
     rows = db.session.execute(
         select(ModelConnection, ModelOffer)
-        .join(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
+        .outerjoin(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
         .where(ModelConnection.is_enabled == true())
         .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
     ).all()
     servers: dict[int, ModelSettings] = {}
-    offered = []
+    offered: list[Offered] = []
+    embeddings = None
     for connection, offer in rows:
         server = servers.get(connection.connection_id)
         if server is None:
             server = servers[connection.connection_id] = server_settings(connection, home)
-        target = Target(
-            offer_id(connection.connection_id, offer.model),
-            offer.model,
-            server,
-            {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-            offer.context_window,
-            connection.builtin_tools,
-            _sees(connection, offer.model),
-            str(offer.parameters.get("system") or ""),
-        )
-        offered.append(
-            Offered(
-                target,
-                offer.label,
-                connection.connection_id,
-                offer.audience == "admins",
-                offer.is_default,
-                offer.fallback_rank,
-                offer.input_price,
-                offer.output_price,
-            )
-        )
-    return offered
+            if connection.embedding_model:
+                embeddings = server.with_embeddings(connection.embedding_model)
+        if offer is not None:
+            offered.append(_offered(connection, offer, server))
+    return Loaded(offered, list(servers.values()), embeddings)
+
+
+def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettings) -> Offered:
+    target = Target(
+        offer_id(connection.connection_id, offer.model),
+        offer.model,
+        server,
+        {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
+        offer.context_window,
+        connection.builtin_tools,
+        _sees(connection, offer.model),
+        str(offer.parameters.get("system") or ""),
+    )
+    return Offered(
+        target,
+        offer.label,
+        connection.connection_id,
+        offer.audience == "admins",
+        offer.is_default,
+        offer.fallback_rank,
+        offer.input_price,
+        offer.output_price,
+    )
 
 
 def _sees(connection: ModelConnection, model: str) -> bool | None:

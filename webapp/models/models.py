@@ -27,6 +27,8 @@ class ModelConnection(Base):
     is_enabled: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     # Whether its models are offered arithmetic and dates (webapp/tools).
     builtin_tools: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
+    # The model that makes the vectors of the whole site, on the one connection that was chosen for that.
+    embedding_model: Mapped[str | None] = mapped_column(String(200))
     test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -15,9 +15,9 @@ from webapp.forms import first_sentence, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.models import nearby, service
+from webapp.models.api import change_connection, run_test
 from webapp.models.api import choices as model_choices
-from webapp.models.api import run_test
-from webapp.models.catalogue import home_wins, is_demonstration
+from webapp.models.catalogue import environment_embeds, home_wins, is_demonstration
 from webapp.models.choosing import choice, like
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
 from webapp.problems import field_errors
@@ -25,7 +25,15 @@ from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("models_pages", __name__)
 
-LABELS = N_({"name": "The name", "base_url": "The address", "api_key": "The key", "headers": "The headers"})
+LABELS = N_(
+    {
+        "name": "The name",
+        "base_url": "The address",
+        "api_key": "The key",
+        "headers": "The headers",
+        "embedding_model": "This model",
+    }
+)
 
 
 @blueprint.app_context_processor
@@ -153,6 +161,22 @@ def offer(connection_id: int) -> ViewResult:
     return redirect(url_for(".show", connection_id=connection_id) + "#offers", 303)
 
 
+@blueprint.post("/admin/models/<int:connection_id>/embeddings")
+@admin_only
+def embed(connection_id: int) -> ViewResult:
+    """Let a model of a connection make the vectors of the whole site, or none of it any more."""
+    wanted = request.form.get("embedding_model", "").strip()
+    try:
+        change_connection(connection_id, ConnectionChanges(embedding_model=wanted))
+    except (ValidationError, Invalid) as error:
+        db.session.rollback()
+        invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
+        return _connection(connection_id, errors=_said(invalid), typed=wanted), 422
+    db.session.commit()
+    flash(_("Saved."), "message")
+    return redirect(url_for(".show", connection_id=connection_id) + "#embeddings", 303)
+
+
 @blueprint.post("/admin/models/<int:connection_id>/test")
 @admin_only
 def test(connection_id: int) -> ViewResult:
@@ -217,10 +241,20 @@ def _page(*, errors: dict[str, str] | None = None, values: dict[str, str] | None
     )
 
 
-def _connection(connection_id: int, *, errors: dict[str, str] | None = None) -> str:
+def _connection(connection_id: int, *, errors: dict[str, str] | None = None, typed: str | None = None) -> str:
     row = service.get_connection(connection_id)
     offers = service.offers_of(connection_id)
     chosen = {offer.model for offer in offers}
-    names = [name for name in (row.test_result or {}).get("names", []) if name not in chosen]
+    all_names = (row.test_result or {}).get("names", [])
+    names = [name for name in all_names if name not in chosen]
     error = first_sentence((errors or {}).values())
-    return render_template("models/connection.html", row=row, offers=offers, names=names, error=error)
+    return render_template(
+        "models/connection.html",
+        row=row,
+        offers=offers,
+        names=names,
+        all_names=all_names,
+        embedding_model=row.embedding_model or "" if typed is None else typed,
+        is_fixed=environment_embeds(app_settings()),
+        error=error,
+    )

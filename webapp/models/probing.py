@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import struct
 import zlib
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from webapp.languages.marks import N_
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
@@ -22,6 +22,10 @@ SECONDS = 20.0
 MOST_NAMES = 300
 _EDGE = 64
 """Of the picture that is tried: several servers refuse smaller ones."""
+MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
+NONE_MAKES_VECTORS = N_("No model for embeddings is among its models.")
+_MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
+"""In the names of models that make vectors."""
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -34,17 +38,18 @@ class Sum(BaseModel):
     total: int
 
 
-def probe(settings: ModelSettings, model: str | None) -> dict[str, Any]:
-    """What works: `models` (names), `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`.
+def probe(settings: ModelSettings, model: str | None, embedding_model: str | None = None) -> dict[str, Any]:
+    """What works: `models`, `chat`, `streaming`, `tools`, `structured`, `images`, `embeddings`.
 
-    Each is {"ok": bool, "detail": str}; without a model only the list is asked for. Nothing is open meanwhile.
+    Each is {"ok": bool, "detail": str}; without a model only the list is asked for. Vectors are asked of the model that
+    is given, or of the first in the list whose name tells that it makes some. Nothing is open meanwhile.
     """
     found: dict[str, Any] = {"model": model}
     names: list[str] = []
 
-    def listed() -> str:
+    def listed() -> int:
         names.extend(_names(settings))
-        return f"{len(names)} models"
+        return len(names)
 
     found["models"] = _try(listed)
     found["names"] = names[:MOST_NAMES]
@@ -64,7 +69,7 @@ def probe(settings: ModelSettings, model: str | None) -> dict[str, Any]:
                 {"type": "image_url", "image_url": {"url": _square()}},
             ]
             found["images"] = _try(lambda: _raw(settings, wanted, messages=[{"role": "user", "content": picture}]))
-        found["embeddings"] = _try(lambda: _embed(settings))
+        found["embeddings"] = _embeddings(settings, embedding_model, names)
     finally:
         with_model.close()
     return found
@@ -77,8 +82,12 @@ def capabilities_of(result: dict[str, Any] | None) -> list[str]:
 
 
 def _try(work: Callable[[], Any]) -> dict[str, Any]:
+    """Whether something works, and why not; `count` is of what came, where it is counted."""
     try:
-        return {"ok": True, "detail": str(work() or "")[:200]}
+        found = work()
+        if isinstance(found, int):
+            return {"ok": True, "detail": "", "count": found}
+        return {"ok": True, "detail": str(found or "")[:200]}
     except ModelError as error:
         return {"ok": False, "detail": error.detail}
     except Exception as error:  # whatever a foreign server answers; never its text, which may tell keys
@@ -106,15 +115,14 @@ def _names(settings: ModelSettings) -> list[str]:
         return sorted(model.id for model in client.with_options(timeout=SECONDS).models.list())
 
 
-def _stream(settings: ModelSettings, model: str) -> str:
+def _stream(settings: ModelSettings, model: str) -> int:
     with sync_client(settings) as client:
         pieces = client.with_options(timeout=SECONDS).chat.completions.create(
             model=model,
             messages=[{"role": "user", "content": "Count to three."}],
             stream=True,
         )
-        count = sum(1 for _ in pieces)
-    return f"{count} pieces"
+        return sum(1 for _ in pieces)
 
 
 def _raw(settings: ModelSettings, model: str, **more: Any) -> str:
@@ -127,13 +135,26 @@ def _raw(settings: ModelSettings, model: str, **more: Any) -> str:
 def _structured(client: CompletionClient, model: str) -> str:
     ask = _say("What is 2 + 3? Answer with the total.")
     _, completion = client.complete_structured(ask, Sum, "sum", model=model, timeout=SECONDS)
-    return {"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"}[completion.mode]
+    return MODES[completion.mode]
 
 
-def _embed(settings: ModelSettings) -> str:
+def trouble_with(settings: ModelSettings) -> str:
+    """Why the embedding model of a server makes no vectors; empty where it does."""
+    found = _try(lambda: _embed(settings))
+    return "" if found["ok"] else str(found["detail"])
+
+
+def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
+    wanted = model or next((name for name in names if any(part in name.lower() for part in _MAKES_VECTORS)), None)
+    if wanted is None:
+        return {"ok": False, "detail": NONE_MAKES_VECTORS}
+    return {**_try(lambda: _embed(settings.with_embeddings(wanted))), "model": wanted}
+
+
+def _embed(settings: ModelSettings) -> int:
     embedder = OpenAIEmbedder(settings, Capabilities())
     try:
         vectors = embedder.embed_passages(["hello"])
     finally:
         embedder.close()
-    return json.dumps({"dimensions": len(vectors[0])})
+    return len(vectors[0])

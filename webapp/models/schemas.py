@@ -38,6 +38,7 @@ Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(se
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
+EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
 
 
 class ConnectionPath(BaseModel):
@@ -69,6 +70,7 @@ class NewConnection(BaseModel):
     headers: Headers = {}
     is_enabled: Flag = True
     builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
+    embedding_model: ModelName | None = Field(None, description=EMBEDS)
     models: list[OfferFields] = Field([], max_length=200)
 
 
@@ -83,6 +85,7 @@ class ConnectionChanges(BaseModel):
     headers: Headers | None = None
     is_enabled: Flag | None = None
     builtin_tools: Flag | None = None
+    embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Empty: none of it any more.")
     models: list[OfferFields] | None = Field(None, max_length=200)
 
 
@@ -113,6 +116,7 @@ class ConnectionOut(BaseModel):
     header_names: list[str]
     is_enabled: bool
     builtin_tools: bool
+    embedding_model: str | None = Field(description=EMBEDS)
     models: list[OfferOut]
     test_result: dict[str, Any] | None
     tested_at: Instant | None
@@ -128,6 +132,7 @@ class ConnectionOut(BaseModel):
             header_names=row.header_names,
             is_enabled=row.is_enabled,
             builtin_tools=row.builtin_tools,
+            embedding_model=row.embedding_model,
             models=[OfferOut.of_row(offer) for offer in offers],
             test_result=row.test_result,
             tested_at=row.tested_at,

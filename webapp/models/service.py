@@ -62,6 +62,8 @@ def create_connection(fields: NewConnection) -> ModelConnection:
     )
     db.session.add(row)
     db.session.flush()
+    if fields.embedding_model:
+        _let_embed(row, fields.embedding_model)
     _set_offers(row.connection_id, fields.models)
     after_commit(catalogue.forget)
     return row
@@ -82,6 +84,8 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     if changes.headers is not None:
         secrets = Secrets(secrets.api_key, changes.headers)
     row.secrets, row.key_set, row.header_names = seal(secrets), bool(secrets.api_key), sorted(secrets.headers)
+    if changes.embedding_model is not None:
+        _let_embed(row, changes.embedding_model)
     if changes.models is not None:
         _set_offers(connection_id, changes.models)
     row.updated_at = now()
@@ -105,6 +109,15 @@ def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
     row.test_result, row.tested_at = result, now()
     db.session.flush()
     return row
+
+
+def _let_embed(row: ModelConnection, model: str) -> None:
+    """Let a model of this connection make the vectors, and no other connection; none of this one if it is empty."""
+    if model:
+        for other in db.session.scalars(select(ModelConnection).where(ModelConnection.embedding_model.is_not(None))):
+            other.embedding_model = None
+    row.embedding_model = model or None
+    db.session.flush()
 
 
 def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import click
 from flask import Flask
 from flask.cli import AppGroup
+from sqlalchemy import func, select
 
-from webapp.database import write_transaction
+from webapp.database import db, write_transaction
 from webapp.llm.errors import ModelError
+from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 from webapp.queueing import enqueue
 from webapp.retrieval import indexing
+from webapp.retrieval.models import ConversationChunk, MessageEmbedding
+from webapp.spaces.models import DocumentChunk
 
 embeddings = AppGroup("embeddings", help="Vectors for search.")
 
@@ -19,7 +23,7 @@ embeddings = AppGroup("embeddings", help="Vectors for search.")
 def status() -> None:
     """Show how many vectors there are, by kind and model."""
     click.echo(f"model: {embedder().model}")
-    for kind, models in indexing.counts().items():
+    for kind, models in counts().items():
         for model, count in sorted(models.items()):
             click.echo(f"{kind}\t{model or 'none yet'}\t{count}")
 
@@ -47,6 +51,20 @@ def rebuild(at_once: bool) -> None:
     except ModelError as error:
         raise click.ClickException(f"{error.detail} {made} vectors were made; the rest is owed.") from None
     click.echo(f"{made} vectors by {embedder().model}")
+
+
+def counts() -> dict[str, dict[str, int]]:
+    """How many vectors there are, by kind and model; "" counts what has none."""
+    found: dict[str, dict[str, int]] = {}
+    for kind, column in (
+        ("memories", Memory.embedding_model),
+        ("chunks", ConversationChunk.embedding_model),
+        ("messages", MessageEmbedding.model),
+        ("documents", DocumentChunk.embedding_model),
+    ):
+        rows = db.session.execute(select(column, func.count()).group_by(column))
+        found[kind] = {model or "": count for model, count in rows}
+    return found
 
 
 def register_commands(app: Flask) -> None:

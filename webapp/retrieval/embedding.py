@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from webapp.config import Settings
 from webapp.extensions import Part
+from webapp.llm.choosing import Embeddings, present
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder, Vector
 from webapp.llm.errors import ModelError
 from webapp.model_clients import packaged_embedder
@@ -31,9 +32,10 @@ REST_SECONDS = 10.0
 
 @dataclass(slots=True)
 class Asked:
-    """A query whose vector is being made: `text`, when it was asked for, and the vector to come."""
+    """A query whose vector is being made: `text`, by which model, when it was asked for, and the vector to come."""
 
     text: str
+    model: str
     started: float
     future: Future[Vector] | None
 
@@ -49,9 +51,10 @@ class QueryVectors:
     Thread-safe. While the embedder fails it is asked only once in a while, so that nobody waits for it.
     """
 
-    def __init__(self, current: Embedder, seconds: float, make: Callable[[str], Embedder | None]) -> None:
-        self._embedders: dict[str, Embedder | None] = {current.model: current}
-        self._model = current.model
+    def __init__(self, current: Embedder | Embeddings, seconds: float, make: Callable[[str], Embedder | None]) -> None:
+        self._embedders: dict[str, Embedder | None] = {}
+        self._current = current
+        self._model = ""  # known once somebody asks: the choice is an application's
         self._seconds = seconds
         self._make = make
         self._lock = threading.Lock()
@@ -69,8 +72,18 @@ class QueryVectors:
     def start(self, text: str) -> Asked:
         """Begin to make a query's vector, unless it is being made, the embedder rests, or there is nothing to ask."""
         text = " ".join(text.split())[:MAX_CHARS]
-        started, future = self._submit(self._model, text) if text else (time.monotonic(), None)
-        return Asked(text, started, future)
+        model = self._chosen()
+        started, future = self._submit(model, text) if text else (time.monotonic(), None)
+        return Asked(text, model, started, future)
+
+    def _chosen(self) -> str:
+        """The model that makes vectors now, as far as this process knows. A new one has not failed yet."""
+        current = present(self._current)
+        with self._lock:
+            if current.model != self._model:
+                self._model, self._failures = current.model, 0
+            self._embedders[current.model] = current
+        return current.model
 
     def result(self, asked: Asked, generations: Sequence[str] = ()) -> dict[str, Vector]:
         """The query's vectors by generation, as far as they come within the deadline.
@@ -80,8 +93,8 @@ class QueryVectors:
         """
         futures: dict[str, Future[Vector]] = {}
         if asked.future is not None:
-            futures[self._model] = asked.future
-            older = {model_of(name) for name in generations} - {self._model}
+            futures[asked.model] = asked.future
+            older = {model_of(name) for name in generations} - {asked.model}
             futures |= {
                 model: future
                 for model in sorted(older)[:2]
@@ -153,10 +166,12 @@ class QueryVectors:
                 log.warning("embedder left alone for a while", extra={"code": why})
 
 
-def make_query_vectors(current: Embedder, settings: Settings) -> QueryVectors:
+def make_query_vectors(current: Embedder | Embeddings, settings: Settings) -> QueryVectors:
     """The query vectors of a process."""
 
     def older(model: str) -> Embedder | None:
+        if isinstance(current, Embeddings) and ((found := current.named(model)) is not None or "@" in model):
+            return found
         if settings.embedder == "server":
             return OpenAIEmbedder(replace(settings.model, embedding_model=model))
         return packaged_embedder(model)

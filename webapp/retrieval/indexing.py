@@ -24,6 +24,7 @@ from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.message_vectors import message_pieces, store_message_vectors
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
+from webapp.spaces.document_vectors import owe_documents
 
 BATCH = 64
 EMBEDDING_MODEL = "embedding_model"
@@ -258,6 +259,7 @@ def owe_all() -> int:
         .execution_options(synchronize_session=False)
     )
     db.session.execute(update(PassageVersion).values(memories_through=None))
+    owe_documents(embedder().model)
     return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
 
 
@@ -269,19 +271,6 @@ def notice_model() -> int:
         return 0
     set_setting(EMBEDDING_MODEL, present)
     return owe_all() if before is not None else 0
-
-
-def counts() -> dict[str, dict[str, int]]:
-    """How many vectors there are, by kind and model; "" counts what has none."""
-    found: dict[str, dict[str, int]] = {}
-    for kind, column in (
-        ("memories", Memory.embedding_model),
-        ("chunks", ConversationChunk.embedding_model),
-        ("messages", MessageEmbedding.model),
-    ):
-        rows = db.session.execute(select(column, func.count()).group_by(column))
-        found[kind] = {model or "": count for model, count in rows}
-    return found
 
 
 def _conversation(conversation_id: int) -> Update:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from webapp.config import Settings
 from webapp.database import db
 from webapp.memories.models import Memory
-from webapp.model_clients import embedder
+from webapp.model_clients import embeddings
 from webapp.queueing import enqueue_after_commit, waiting
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
@@ -21,7 +21,7 @@ from webapp.retrieval.embedding import make_query_vectors, query_vectors
 def init_retrieval(app: Flask, settings: Settings) -> None:
     """Make the process's caches; no thread and no connection yet."""
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
-    query_vectors.put(app, make_query_vectors(embedder.of(app), settings))
+    query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)

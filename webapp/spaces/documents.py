@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import Select, func, insert, or_, select, update
 from sqlalchemy import delete as delete_rows
 
 from webapp.accounts.models import User
@@ -19,6 +19,7 @@ from webapp.llm.errors import ModelError
 from webapp.model_clients import embedder
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.chunking import chunks_of
+from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
 from webapp.spaces.members import known_as
 from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
@@ -30,7 +31,6 @@ from webapp.web import Cursor, Page, PageQuery
 log = logging.getLogger(__name__)
 
 AT_A_TIME = 16
-OWED_SECONDS = 120
 OWED_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name)
@@ -155,9 +155,10 @@ def index_document(document_id: int, *, last_try: bool = False) -> int:
         return 0
     made = 0
     while True:
+        client = embedder()
         waiting = db.session.execute(
             select(DocumentChunk.document_chunk_id, DocumentChunk.content)
-            .where(DocumentChunk.document_id == document_id, DocumentChunk.embedding.is_(None))
+            .where(DocumentChunk.document_id == document_id, lacks_vector(client.model))
             .order_by(DocumentChunk.position)
             .limit(AT_A_TIME)
         ).all()
@@ -166,9 +167,9 @@ def index_document(document_id: int, *, last_try: bool = False) -> int:
             _conclude(document_id, "ready")
             return made
         try:
-            vectors = embedder().embed_passages([row.content for row in waiting])
+            vectors = client.embed_passages([row.content for row in waiting])
         except ModelError as error:
-            if last_try or not error.retryable:
+            if (last_try or not error.retryable) and not has_older_vectors(document_id):
                 _conclude(document_id, "failed")
             raise
         with write_transaction():
@@ -176,7 +177,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> int:
                 db.session.execute(
                     update(DocumentChunk)
                     .where(DocumentChunk.document_chunk_id == row.document_chunk_id)
-                    .values(embedding=np.asarray(vector, np.float32).tobytes(), embedding_model=embedder().model)
+                    .values(embedding=np.asarray(vector, np.float32).tobytes(), embedding_model=client.model)
                 )
             _count(document_id)
         made += len(waiting)
@@ -190,7 +191,7 @@ def owed_documents(*, limit: int = 200) -> Sequence[int]:
         .where(
             SpaceDocument.status.in_(("queued", "indexing")),
             SpaceDocument.updated_at < at - timedelta(seconds=OWED_SECONDS),
-            SpaceDocument.created_at > at - timedelta(days=OWED_DAYS),
+            or_(SpaceDocument.created_at > at - timedelta(days=OWED_DAYS), IS_WHOLE),
         )
         .order_by(SpaceDocument.updated_at)
         .limit(limit)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.chat import ToolCall
+from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.memories.learning import forget_tool
 from webapp.memories.learning import tools as toolbox
@@ -47,13 +48,14 @@ def run_tool(turn_id: int, call: ToolCall, told: Sequence[str] = ()) -> ToolRun:
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         return recorded(call, given, failure(f"These arguments do not fit: {wrong}"))
-    vectors = _vectors(args) if isinstance(args, toolbox.Remember) else {}
+    client = embedder()
+    vectors = _vectors(client, args) if isinstance(args, toolbox.Remember) else {}
     with write_transaction():
         turn = db.session.get(Message, turn_id)
         if turn is None:
             return recorded(call, given, failure("The conversation is gone."))
         if isinstance(args, toolbox.Remember):
-            output = toolbox.remember(turn, args, vectors, embedder().model if vectors else None, told)
+            output = toolbox.remember(turn, args, vectors, client.model if vectors else None, told)
         elif isinstance(args, forget_tool.Forget):
             output = forget_tool.forget(turn, args)
         else:
@@ -70,8 +72,8 @@ def _without_text(given: dict[str, Any], output: dict[str, Any]) -> dict[str, An
     return given if kept else {name: value if name == "memory_id" else "[not kept]" for name, value in given.items()}
 
 
-def _vectors(args: toolbox.Remember) -> dict[str, np.ndarray]:
+def _vectors(client: Embedder, args: toolbox.Remember) -> dict[str, np.ndarray]:
     try:
-        return {args.content: embedder().embed_query(args.content, timeout=EMBEDDING_SECONDS)}
+        return {args.content: client.embed_query(args.content, timeout=EMBEDDING_SECONDS)}
     except ModelError:
         return {}

@@ -110,9 +110,10 @@ def vectors_of(operations: Sequence[MemoryOperation]) -> tuple[dict[str, np.ndar
     texts = sorted({operation.content for operation in operations if operation.content})
     if not texts:
         return {}, None
+    client = embedder()
     try:
-        rows = embedder().embed_passages(texts)
+        rows = client.embed_passages(texts)
     except ModelError as error:
         log.warning("extraction goes on without vectors", extra={"code": error.code})
         return {}, None
-    return dict(zip(texts, rows, strict=True)), embedder().model
+    return dict(zip(texts, rows, strict=True)), client.model

@@ -14,6 +14,7 @@ from webapp.conversations.current import count_current, current
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.tool_records import heard
 from webapp.database import db, get_or_raise
+from webapp.llm.embeddings import Embedder
 from webapp.llm.errors import ModelError
 from webapp.llm.parts import Part, instructions_of
 from webapp.memories.engine import statements
@@ -148,19 +149,20 @@ def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], sai
     if len(newest) <= FEW_MEMORIES:
         ids += newest
     else:
-        vectors = _vectors(said)
+        client = embedder()
+        vectors = _vectors(client, said)
         if vectors is not None:
-            ids += store.nearest(user_id, space_id, embedder().model, list(vectors), RELATED)
+            ids += store.nearest(user_id, space_id, client.model, list(vectors), RELATED)
         ids += store.important(user_id, space_id, RELATED)
     order = {memory_id: place for place, memory_id in reversed(list(enumerate(ids)))}
     known = [memory for memory in store.load_known(list(order)) if memory.is_open and not memory.is_archived]
     return sorted(known, key=lambda memory: order[memory.ref])
 
 
-def _vectors(texts: Sequence[str]) -> np.ndarray | None:
+def _vectors(client: Embedder, texts: Sequence[str]) -> np.ndarray | None:
     """Vectors of what was said; None while the embedder is away. The connection is given back first."""
     db.session.remove()
     try:
-        return embedder().embed_passages([text[:2_000] for text in texts[-20:]])
+        return client.embed_passages([text[:2_000] for text in texts[-20:]])
     except ModelError:
         return None

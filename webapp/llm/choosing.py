@@ -1,0 +1,88 @@
+"""Which embedder makes vectors now: the one at home, or one on another server that was chosen since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from urllib.parse import urlsplit
+
+from .capabilities import Capabilities
+from .embeddings import Embedder, OpenAIEmbedder, Vector
+from .settings import ModelSettings
+
+MOST_KEPT = 4
+
+
+def name_at(settings: ModelSettings) -> str:
+    """The name under which vectors of a chosen server's model are kept; elsewhere that name may be another's."""
+    parts = urlsplit(settings.base_url)
+    where = parts.netloc.rpartition("@")[2] + parts.path.rstrip("/").removesuffix("/v1")
+    return f"{settings.embedding_model}@{where}"[:200]
+
+
+class Embeddings:
+    """The embedders of a process. What makes vectors asks `now` once and stays with what it gets, for the choice may
+    change at any time. Thread-safe.
+
+    `choose` gives the server that is chosen, None for the one at home, and may look it up; `known` gives what it said
+    last, at once. `served` lists the servers at which vectors of an older choice may still be had.
+    """
+
+    def __init__(
+        self,
+        home: Embedder,
+        capabilities: Capabilities | None = None,
+        choose: Callable[[], ModelSettings | None] = lambda: None,
+        known: Callable[[], ModelSettings | None] = lambda: None,
+        served: Callable[[], list[ModelSettings]] = list,
+    ) -> None:
+        self._home, self._capabilities = home, capabilities
+        self._choose, self._known, self._served = choose, known, served
+        self._made: dict[ModelSettings, OpenAIEmbedder] = {}
+        self._lock = Lock()
+
+    def now(self) -> Embedder:
+        """The embedder that is chosen."""
+        return self._at(self._choose())
+
+    @property
+    def last(self) -> Embedder:
+        """The embedder that was chosen when this process last looked; no look-up."""
+        return self._at(self._known())
+
+    def named(self, model: str) -> Embedder | None:
+        """The embedder that made vectors of this name on a server that is still there; None for any other."""
+        if model == self._home.model:
+            return self._home
+        name, _, _ = model.rpartition("@")
+        for server in self._served() if name else ():
+            settings = server.with_embeddings(name)
+            if name_at(settings) == model:
+                return self._at(settings)
+        return None
+
+    def embed_passages(self, texts: list[str]) -> Vector:
+        """Vectors by the embedder that is chosen."""
+        return self.now().embed_passages(texts)
+
+    def close(self) -> None:
+        """Close this process's connections."""
+        for embedder in (self._home, *self._made.values()):
+            if isinstance(embedder, OpenAIEmbedder):
+                embedder.close()
+
+    def _at(self, settings: ModelSettings | None) -> Embedder:
+        if settings is None:
+            return self._home
+        with self._lock:
+            found = self._made.get(settings)
+            if found is None:
+                while len(self._made) >= MOST_KEPT:
+                    self._made.pop(next(iter(self._made)))
+                found = self._made[settings] = OpenAIEmbedder(settings, self._capabilities, name=name_at(settings))
+            return found
+
+
+def present(embedder: Embedder | Embeddings) -> Embedder:
+    """The embedder itself, or the one that is chosen as far as this process knows."""
+    return embedder.last if isinstance(embedder, Embeddings) else embedder

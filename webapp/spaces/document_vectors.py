@@ -1,0 +1,44 @@
+"""Vectors of documents by an older model: used until replaced, and owed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, and_, or_, select, update
+
+from webapp.database import db, now
+from webapp.spaces.models import DocumentChunk, SpaceDocument
+
+OWED_SECONDS = 120
+"""After so long without news a document is worked on by nobody."""
+
+
+def owe_documents(model: str) -> None:
+    """Owe vectors by this model to every document that has those of another; these stay in use until replaced. The
+    caller commits."""
+    other = select(DocumentChunk.document_id).where(
+        DocumentChunk.document_id == SpaceDocument.document_id, DocumentChunk.embedding_model != model
+    )
+    db.session.execute(
+        update(SpaceDocument)
+        .where(SpaceDocument.status == "ready", other.exists())
+        .values(status="queued", updated_at=now() - timedelta(seconds=OWED_SECONDS))
+        .execution_options(synchronize_session=False)
+    )
+
+
+def lacks_vector(model: str) -> ColumnElement[bool]:
+    """Whether a part of a document has no vector by this model."""
+    return or_(DocumentChunk.embedding.is_(None), DocumentChunk.embedding_model != model)
+
+
+IS_WHOLE = and_(SpaceDocument.chunks_total > 0, SpaceDocument.chunks_done == SpaceDocument.chunks_total)
+"""All parts have a vector, if by an older model."""
+
+
+def has_older_vectors(document_id: int) -> bool:
+    """Whether a document can be found as it is until the embedder is back."""
+    document = select(SpaceDocument.document_id).where(SpaceDocument.document_id == document_id, IS_WHOLE)
+    found = db.session.scalar(document) is not None
+    db.session.remove()
+    return found
