@@ -25,12 +25,16 @@ from webapp.accounts.schemas import NewToken
 from webapp.accounts.tokens import create_token
 from webapp.config import Settings
 from webapp.database import db, write_transaction
+from webapp.models.catalogue import KEPT_SECONDS
+from webapp.models.schemas import NewConnection, OfferFields
+from webapp.models.service import create_connection
 
 ALONE = 60
 WARM_UP = 5
 PAUSE = 0.15
 MEMORIES = 10_000
 """What the promises are about."""
+CONNECTIONS = 10
 
 Before = Callable[[int], str]
 """What happens before a turn, by its number; the token of whoever asks."""
@@ -42,6 +46,10 @@ def first_tokens(database: str) -> bool:
     with running(database=database) as stack:
         remember(stack)
         kept.append(_case(stack, f"{MEMORIES:,} memories", database, lambda _number: stack.token))
+    with running(database=database) as stack:
+        remember(stack)
+        connect(stack)
+        kept.append(_case(stack, f"{CONNECTIONS} connections", database, lambda _number: stack.token))
     with running(database=database, worker=True) as stack:
         people = _people(stack, ALONE + WARM_UP)
         kept.append(_case(stack, "a new person each time, the jobs running", database, lambda number: people[number]))
@@ -55,6 +63,17 @@ def first_tokens(database: str) -> bool:
             )
         )
     return all(kept)
+
+
+def connect(stack: Stack) -> None:
+    """Connect so many servers with a key each; the environment's goes on answering, with all of them standing in."""
+    app = create_app(Settings.from_env(stack.environment))
+    with app.app_context(), write_transaction():
+        for number in range(CONNECTIONS):
+            offers = [OfferFields(model=MODEL, label=f"Model {number}", fallback_rank=number + 1)]
+            server = {"name": f"Server {number}", "base_url": stack.model_url, "api_key": f"key-{number}"}
+            create_connection(NewConnection(**server, models=offers))
+    time.sleep(KEPT_SECONDS + 1)  # every web process has read them since
 
 
 def remember(stack: Stack) -> None:

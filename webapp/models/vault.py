@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cryptography.fernet import Fernet, InvalidToken
 from flask import current_app
@@ -22,20 +23,30 @@ class Secrets:
 
 def seal(secrets: Secrets) -> str:
     """Secrets as they are stored."""
-    return _box().encrypt(json.dumps({"k": secrets.api_key, "h": secrets.headers}).encode()).decode()
+    return (
+        _box(current_app.config["SECRET_KEY"])
+        .encrypt(json.dumps({"k": secrets.api_key, "h": secrets.headers}).encode())
+        .decode()
+    )
 
 
 def unseal(stored: str | None) -> Secrets:
     """Stored secrets; empty where the installation's secret has changed since, so that they must be entered again."""
     if not stored:
         return Secrets()
+    return _opened(current_app.config["SECRET_KEY"], stored)
+
+
+@lru_cache(maxsize=256)
+def _opened(secret: str, stored: str) -> Secrets:
+    """What is behind a text that does not change; a turn after some seconds opens nothing it has opened before."""
     try:
-        found = json.loads(_box().decrypt(stored.encode()))
+        found = json.loads(_box(secret).decrypt(stored.encode()))
     except (InvalidToken, ValueError):
         return Secrets()
     return Secrets(found["k"], found["h"])
 
 
-def _box() -> Fernet:
-    key = hmac.new(current_app.config["SECRET_KEY"].encode(), b"model connections", hashlib.sha256).digest()
+def _box(secret: str) -> Fernet:
+    key = hmac.new(secret.encode(), b"model connections", hashlib.sha256).digest()
     return Fernet(base64.urlsafe_b64encode(key))
