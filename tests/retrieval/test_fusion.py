@@ -14,6 +14,7 @@ from webapp.retrieval.fusion import (
     with_neighbours,
     within_budget,
 )
+from webapp.retrieval.second_look import look_again
 from webapp.retrieval.weights import FusionWeights
 
 # How busy the machine is never decides a test.
@@ -54,6 +55,17 @@ def test_the_best_of_a_conversation_lend_to_each_other_and_nobody_else() -> None
     unlent = floats(0.6, 0.55, 0.5, -np.inf)
     assert best_lending(unlent, times, 2, groups, 0.0).tolist() == [0, 1]
     assert unlent.tolist() == pytest.approx([0.6, 0.55, 0.5, -np.inf])
+
+
+def test_a_second_look_ranks_what_is_like_the_best_first_but_behind_the_first_ten() -> None:
+    scores = np.linspace(1, 0.4, 13, dtype=np.float32)
+    before, likeness = scores.copy(), np.zeros(13, np.float32)
+    likeness[12] = 1
+    look_again(scores, list(range(13)), likeness, 0.05)
+    assert scores[:10].tolist() == before[:10].tolist()
+    assert scores[12] > scores[10] > scores[11] and scores[12] <= scores[9]
+    look_again(scores, list(range(13)), likeness, 9.0)
+    assert scores[12] == scores[9] and scores[10] < 0
 
 
 def test_neighbours_add_their_share() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, Filter, Passage
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
+from webapp.retrieval.weights import FusionWeights, Weights
 
 # How busy the machine is never decides a test.
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -198,6 +199,23 @@ def test_what_the_user_said_comes_first_where_the_question_is_about_them() -> No
     for question, last in (("When does my sprint end?", True), ("When did you say my sprint ends?", False)):
         scores = {hit.key[1]: hit.score for hit in index.search(question, None, ME)}
         assert (scores[2] < min(scores[1], scores[3])) is last
+
+
+def test_what_the_best_hits_are_like_is_found_by_a_second_look() -> None:
+    index = UserIndex()
+    said = [passage("message", number, f"note {number}", group_id=number) for number in range(1, 31)]
+    index.add(said)
+    # Each is about something of its own, and likeness to the question falls with the number.
+    vectors = np.hstack([np.linspace(0.9, 0.1, 30)[:, None], np.zeros((30, 1)), np.eye(30)]).astype(np.float32)
+    vectors[:3, 0] = 2
+    vectors[[0, 1, 2, 24], 1] = 2  # what the first three have in common, and the last of these
+    index.put_vectors("m", places([p.key for p in said]), vectors)
+    query = {"m": np.eye(32, dtype=np.float32)[0]}
+    place = {}
+    for weight in (0.0, 0.06):
+        index.reweigh(Weights(), FusionWeights(second=weight))
+        place[weight] = keys(index.search("Which?", query, ME, k=30, per_group=30)).index(("message", 25))
+    assert 10 <= place[0.06] < place[0.0]
 
 
 def test_replacing_a_passage_forgets_its_old_text_and_vectors() -> None:

@@ -17,8 +17,9 @@ from webapp.retrieval.keyword_scores import KeywordScores, Terms
 from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
+from webapp.retrieval.second_look import second_look
 from webapp.retrieval.vectors import VectorStore
-from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, FusionWeights, Weights
+from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, LOOKED_AT, FusionWeights, Weights
 
 Floats = NDArray[np.float32]
 _LINKED = frozenset({"message", "document"})
@@ -204,7 +205,8 @@ class UserIndex:
 
         `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide.
         With `prefix` the last word may be unfinished. With `per_group` near-duplicates are left out and a
-        conversation or document gives at most that many hits while others have some.
+        conversation or document gives at most that many hits while others have some; and what comes after the first
+        few is ranked by a second look.
         """
         with self._lock:
             if not self._rows or k <= 0:
@@ -220,7 +222,10 @@ class UserIndex:
             np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(self._columns["kind"].values == _MESSAGE, self._columns["group"].values, 0)
-            rows = best_lending(scores, self._columns["time"].values, pool, groups, self._fusion.conversation).tolist()
+            times, among = self._columns["time"].values, max(pool, LOOKED_AT)
+            ranked = best_lending(scores, times, among, groups, self._fusion.conversation)
+            again = 0.0 if z is None or per_group is None else self._fusion.second
+            rows = second_look(scores, ranked, times, self._vectors.values(), again)[:pool].tolist()
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0

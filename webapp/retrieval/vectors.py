@@ -108,6 +108,14 @@ class VectorStore:
         one, two = self._matrix.values[places].astype(np.float32)
         return float(one @ two) * float(np.prod(self._scales.values[places]))
 
+    def likeness(self, rows: Sequence[int], others: Sequence[int]) -> Floats:
+        """Return the mean cosine (n) of rows with some others; all have a vector."""
+        one, two = (
+            self._matrix.values[places].astype(np.float32) * self._scales.values[places][:, None]
+            for places in ([self._places[row] for row in some] for some in (rows, others))
+        )
+        return np.asarray(one @ two.mean(axis=0), np.float32)
+
     def similarities(self, rows: Sequence[int]) -> Floats:
         """Return the cosines (n × n) of the vectors of rows that have one."""
         places = [self._places[row] for row in rows]

@@ -42,9 +42,9 @@ class FusionWeights:
     `long` comes on top of `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking`
     is what a message that ends with a question loses: it seldom holds the answer. `own` is what the assistant's
     messages lose where the question is about the user, `conversation` the share that a message gains of the scores of
-    the best of its conversation, and `phrase` what it gains for words that stand side by side in the question and in
-    it. A larger `vector` gains on BEAM what it costs on LoCoMo, whose turns are short. docs/recall.md has what each
-    gives.
+    the best of its conversation, `phrase` what it gains for words that stand side by side in the question and in it,
+    and `second` what comes after the first ten for how like the best few it is. A larger `vector` gains on BEAM what
+    it costs on LoCoMo, whose turns are short. docs/recall.md has what each gives.
     """
 
     keyword: float = 0.5
@@ -56,11 +56,15 @@ class FusionWeights:
     own: float = 0.06
     conversation: float = 0.05
     phrase: float = 0.6
+    second: float = 0.06
 
 
 LENDING, DECAY, LENT_AMONG = 5, 0.8, 256
 """How many of the best messages of a conversation lend to the others, each so much of the one before it, and among how
 many of the best of all they are looked for."""
+STANDING, ALIKE_TO, LOOKED_AT = 10, 3, 128
+"""A second look leaves the first ten of a ranking as they are and ranks the others of so many anew, by how like the
+best three they are."""
 FEW, RARE = 5, 0.02
 """Passages, or the share of all, up to which a name is rare: where two people talk, each is named all the time."""
 ALIKE_VECTORS = 0.96
