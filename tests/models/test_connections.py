@@ -105,6 +105,13 @@ def test_a_test_says_what_works_and_what_does_not(admin, model_server):
     assert "127.0.0.1" not in found["models"]["detail"]
 
 
+def test_a_model_that_only_makes_vectors_is_not_talked_to(admin, model_server):
+    made = _connect(admin, model_server, models=[])
+    found = admin.post(f"/api/connections/{made['connection_id']}/test", json={}).get_json()["test_result"]
+    assert (found["model"], found["chat"]["ok"]) == ("offline-demo", True)
+    assert found["embeddings"]["ok"] and found["embeddings"]["model"] == "all-minilm-l6-v2"
+
+
 def test_people_choose_among_what_is_offered_to_them(client, admin, model_server):
     made = _connect(
         admin,
@@ -139,13 +146,18 @@ def test_the_chosen_model_answers(client, admin, model, model_server):
     assert sum("other-chat" in str(call) for call in model.calls()) == 2
 
 
-def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, model_server):
+def test_the_next_model_stands_in_for_one_that_is_away(client, admin, model, model_server, login, user):
     away = _connect(admin, model_server, base_url="http://127.0.0.1:9/v1", models=[{"model": "gone"}])
     _connect(admin, model_server, models=[{"model": "spare", "fallback_rank": 1}])
     talk = client.post("/api/conversations", json={"model": f"{away['connection_id']}/gone"}).get_json()
     reply = _reply(client, talk["conversation_id"])
     assert reply["status"] == "complete"
     assert "spare" in str(model.calls())
+    assert reply["custom_payload"]["stands_in_for"] == "gone"
+    page = login(user).get(f"/c/{talk['conversation_id']}").text
+    assert "stood in for gone, which did not answer" in page
+    other = client.post("/api/conversations", json={}).get_json()
+    assert "stands_in_for" not in (_reply(client, other["conversation_id"])["custom_payload"] or {})
 
 
 def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client, admin, login, user, model_server):

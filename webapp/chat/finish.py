@@ -84,6 +84,8 @@ class Outcome:
     estimated_tokens: int = 0
     thoughts: str = ""
     thought_ms: int = 0
+    stands_in_for: str | None = None
+    """The model that was asked and did not answer, where another one did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,10 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     offer = outcome.offer if text == outcome.text else Offer()  # it may say what was forgotten meanwhile
     if offer:
         values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
-    cut = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
+    cut: dict[str, Any] = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
     thought = {"reasoning": {"duration_ms": outcome.thought_ms}} if thoughts.strip() else {}
+    if outcome.stands_in_for:
+        cut = {**cut, "stands_in_for": outcome.stands_in_for[:200]}
     if cut or offer.payload or thought:
         payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
         values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut, **thought}

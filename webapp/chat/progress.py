@@ -33,6 +33,7 @@ class Progress:
     size: int = 0
     model: str | None = None
     target: str | None = None
+    asked_first: str | None = None
     finish: Finish | None = None
     truncated: bool = False
     first_text_ms: int | None = None
@@ -86,6 +87,7 @@ class Progress:
 
     def switch(self, target: Target) -> None:
         """Note that another model answers than the one asked first."""
+        self.asked_first = self.asked_first or self.model
         self.model, self.target = target.model, target.id
 
     def note(self, finish: Finish) -> None:
@@ -105,6 +107,7 @@ class Progress:
             outcome,
             model=model,
             target=self.target,
+            stands_in_for=self.asked_first,
             estimated_tokens=assembled.tokens + self.asked_again_tokens if assembled else 0,
             cached_tokens=usage.cached_tokens if usage else None,
             prompt_tokens=usage.prompt_tokens if usage else None,

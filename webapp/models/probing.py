@@ -26,6 +26,8 @@ MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by in
 NONE_MAKES_VECTORS = N_("No model for embeddings is among its models.")
 _MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
 """In the names of models that make vectors."""
+_NO_CHAT = (*_MAKES_VECTORS, "rerank", "whisper", "tts", "clip")
+"""In the names of models that cannot be talked to."""
 _TOOL = {
     "type": "function",
     "function": {"name": "note", "description": "Keeps a note.", "parameters": {"type": "object", "properties": {}}},
@@ -53,8 +55,10 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
 
     found["models"] = _try(listed)
     found["names"] = names[:MOST_NAMES]
-    wanted = model or (names[0] if names else None)
+    wanted = model or next((name for name in names if not any(part in name.lower() for part in _NO_CHAT)), None)
     if wanted is None:
+        if names:
+            found["embeddings"] = _embeddings(settings, embedding_model, names)
         return found
     found["model"] = wanted
     with_model = CompletionClient(settings, Capabilities())
