@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
 
-.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos cluster manifests fuzz clean
+.PHONY: help run setup test test-mariadb test-sqlite test-browser lint format translations assets lock audit bench chaos soak cluster manifests fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ bench: setup ## Measure; results go to docs/benchmarks.md
 
 chaos: setup ## Faults while people use it, and what must hold afterwards; ARGS="--runs 200 --seed 1 --database sqlite"
 	@$(IN_VENV) -m bench chaos $(ARGS)
+
+soak: setup ## Half an hour of turns, and what every process comes to need; ARGS="--minutes 3 --database sqlite"
+	@$(IN_VENV) -m bench soak $(ARGS)
 
 fuzz: setup ## Whatever fits the OpenAPI description, and what does not, as an admin with one of everything; CASES=30000
 	@FUZZ_CASES=$(or $(CASES),30000) $(IN_VENV) -m pytest -q --timeout=0 tests/openapi/test_conformance.py $(ARGS)

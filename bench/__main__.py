@@ -12,7 +12,7 @@ from bench.report import machine
 
 PARTS = ("relay", "lists", "footprint", "retrieval", "prefix", "upkeep", "long")
 WITH_DATA = ("recall", "languages", "extraction", "duplicates")
-BY_NAME = (*WITH_DATA, "chaos", "imports")
+BY_NAME = (*WITH_DATA, "chaos", "soak", "imports")
 """What takes arguments of its own."""
 
 

@@ -1,0 +1,139 @@
+"""`python -m bench soak [--minutes 30] [--people 4] [--database mariadb|sqlite]`: what a process comes to need in time.
+
+People chat, note memories and have some forgotten, while jobs run; every process that lives from the end of the warm-up
+to the end of the run is looked at again and again: resident memory, threads, open files. Flat is one whose last third
+needs no more than the first after the warm-up, but for what the promises below allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from bench.chaos.client import Client
+from bench.chaos.workload import TOKEN_DELAY, WORDS, Ledger, People
+from bench.report import table, verdict
+from bench.stack import Stack, family, resident, running
+from tests.support.processes import wait_until
+
+SAMPLES = 60
+WARM_UP = 0.25
+"""The part of the run in which caches fill and pools grow."""
+SHARE, MB, THREADS, FILES = 0.05, 6.0, 4.0, 8.0
+"""What a process may need more at the end: of its memory, or so many MB; threads; open files."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one process needed at one moment."""
+
+    memory: float
+    threads: float
+    files: float
+
+
+def main(arguments: list[str]) -> bool:
+    """Run it as the arguments say; whether every process was flat and nothing went wrong."""
+    parser = argparse.ArgumentParser(prog="python -m bench soak")
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--people", type=int, default=4)
+    parser.add_argument("--database", choices=("mariadb", "sqlite"), default="mariadb")
+    wanted = parser.parse_args(arguments)
+    with running(database=wanted.database, worker=True, schedule=True) as stack:
+        wait_until(lambda: _takes(stack), "the model server")
+        stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
+        ledger = Ledger()
+        people = [People(number, Client(stack.url, stack.token), ledger, number) for number in range(wanted.people)]
+        for person in people:
+            person.start()
+        seen = _watch(stack, wanted.minutes * 60)
+        for person in people:
+            person.is_over.set()
+        for person in people:
+            person.join(timeout=60)
+    return _report(seen, ledger, wanted.minutes)
+
+
+def _takes(stack: Stack) -> bool:
+    try:
+        stack.script(reply=WORDS, token_delay=TOKEN_DELAY)
+    except OSError:
+        return False
+    return True
+
+
+def _watch(stack: Stack, seconds: float) -> dict[tuple[str, int], list[Sample]]:
+    """The samples after the warm-up of every process that is there in all of them."""
+    seen: dict[tuple[str, int], list[Sample]] = defaultdict(list)
+    start, rounds = time.monotonic(), 0
+    for number in range(SAMPLES):
+        time.sleep(max(0.0, start + (number + 1) * seconds / SAMPLES - time.monotonic()))
+        if number < SAMPLES * WARM_UP:
+            continue
+        rounds += 1
+        for name in ("web", "worker"):
+            for pid in family(stack.processes[name].pid):
+                if (sample := _sample(pid)) is not None:
+                    seen[(name, pid)].append(sample)
+    return {key: samples for key, samples in seen.items() if len(samples) == rounds}
+
+
+def _sample(pid: int) -> Sample | None:
+    try:
+        threads = len(os.listdir(f"/proc/{pid}/task"))
+        return Sample(resident(pid), float(threads), float(len(os.listdir(Path(f"/proc/{pid}/fd")))))
+    except OSError:  # a job's process, which has just ended
+        return None
+
+
+def thirds(values: Sequence[float]) -> tuple[float, float]:
+    """The means of the first and of the last third."""
+    size = max(1, len(values) // 3)
+    return mean(values[:size]), mean(values[-size:])
+
+
+def is_flat(samples: Sequence[Sample]) -> bool:
+    """Whether a process needs no more at the end than it may."""
+    begins, ends = thirds([sample.memory for sample in samples])
+    if ends - begins > max(MB, SHARE * begins):
+        return False
+    for values, allowed in (
+        ([sample.threads for sample in samples], THREADS),
+        ([sample.files for sample in samples], FILES),
+    ):
+        begins, ends = thirds(values)
+        if ends - begins > allowed:
+            return False
+    return True
+
+
+def _report(seen: dict[tuple[str, int], list[Sample]], ledger: Ledger, minutes: float) -> bool:
+    rows = []
+    for (name, pid), samples in sorted(seen.items()):
+        row: list[object] = [f"{name} {pid}"]
+        for values in (
+            [sample.memory for sample in samples],
+            [sample.threads for sample in samples],
+            [sample.files for sample in samples],
+        ):
+            begins, ends = thirds(values)
+            row += [begins, ends, max(values)]
+        rows.append([*row, "flat" if is_flat(samples) else "GROWS"])
+    columns = [f"{what} {when}" for what in ("RSS MB", "threads", "files") for when in ("first", "last", "most")]
+    done = sum(said.is_done for said in ledger.said)
+    title = f"{minutes:g} minutes, {done:,} turns, {len(ledger.noted) + len(ledger.forgotten):,} memories"
+    table(title, ("process", *columns, ""), rows)
+    for wrong in ledger.wrong[:20]:
+        print(wrong)
+    flat = verdict("memory, threads and open files stay flat", bool(rows) and all(map(is_flat, seen.values())))
+    return verdict(f"nothing went wrong ({ledger.refused} refused)", not ledger.wrong and done > 0) and flat
+
+
+if __name__ == "__main__":
+    main([])
