@@ -62,6 +62,11 @@ class Existing:
             self._makers[name]()
         return self._found.get(name, [])
 
+    def fill(self) -> None:
+        """Make everything at once."""
+        for name in self._makers:
+            self.values(name)
+
     def _make(self, path: str, name: str, body: dict[str, Any] | None = None, **options: Any) -> Any:
         sent = self._client.post(path, json=body, **options) if body is not None else self._client.post(path, **options)
         assert sent.status_code in (200, 201, 202), (path, sent.status_code, sent.text)
