@@ -37,6 +37,8 @@ NOT_HELD_FOR_REAL_IDS = [*NOT_HELD, negative_data_rejection, unsupported_method]
 
 # A path that is also a journey's of that name: OPTIONS truly allows what the journey's operations do.
 METHODS = ("get", "post", "put", "patch", "delete")
+# Sent as it lies on the disk; Schemathesis leaves it open, and a file that is left open is an error here.
+LEFT_OPEN = {"/api/files/{file_id}/content"}
 ALSO_NAMES = {"/api/journeys/import"}
 
 SCHEMA = schemathesis.openapi.from_dict(published(create_app(Settings(secret_key="only describes, never serves"))))
@@ -61,7 +63,7 @@ def test_anything_is_answered_as_described(case, existing, app):
     wishes = {"app": app, "headers": {"Authorization": f"Bearer {existing.person.token}"}}
     shared = [allow_header_conformance] if case.operation.path in ALSO_NAMES else []
     case.call_and_validate(**wishes, excluded_checks=[*NOT_HELD, *shared])
-    if case.path_parameters:
+    if case.path_parameters and case.operation.path not in LEFT_OPEN:
         choice = random.Random(str(case.path_parameters))
         # A new kind of id that Existing knows nothing of is tried as generated only.
         case.path_parameters = {

@@ -65,7 +65,7 @@ def get_file(path: FilePath) -> dict[str, Any]:
 
 @blueprint.get(
     "/files/<int:file_id>/content",
-    responses={200: {"description": "The file", "content": {"application/octet-stream": {}}}},
+    responses={200: {"description": "The file", "content": {"*/*": {}}}},
 )
 @signed_in
 def file_content(path: FilePath) -> Any:
