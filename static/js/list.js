@@ -46,22 +46,27 @@ document.addEventListener("conversations:changed", changed);
 // Whatever the work after a reply changed is in the list by then.
 document.addEventListener("htmx:sse:close", (event) => event.detail.reason === "message" && changed());
 
-/** The conversation in sight is read: the list need not say that something in it is not. */
+// Not from the list: of what is asked from one place at a time, htmx gives up the third.
+const tell = (open) => htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: ".conversation" });
+
+/** The conversation in sight is read: the list need not say that something in it is not, whenever it was asked for. */
 async function see() {
   const open = $(".conversation")?.dataset.conversation;
   const item = open && $(`#side-${open}[data-unread]`);
-  if (!item || document.hidden || $("#thread [data-streaming]")) return;
+  if (!item || document.hidden) return;
   item.removeAttribute("data-unread");
   $(".side-state", item)?.remove();
-  await htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: "#side-list" });
+  if ($("#thread [data-streaming]")) return; // told when it has ended
+  await tell(open);
   others?.postMessage("changed");
 }
 document.addEventListener("reply:finished", async () => {
   const open = $(".conversation")?.dataset.conversation;
   if (!open || document.hidden) return;
-  await htmx.ajax("POST", `/c/${open}/seen`, { target: "#side-list", swap: "none", source: "#side-list" });
+  await tell(open);
   changed();
 });
+document.addEventListener("htmx:after:swap", see);
 document.addEventListener("htmx:after:settle", () => setTimeout(see));
 document.addEventListener("visibilitychange", see);
 addEventListener("load", () => setTimeout(see));

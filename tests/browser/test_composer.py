@@ -94,7 +94,7 @@ def test_the_first_screen_offers_ways_to_begin(open_tab, user, device):
 
 
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model):
-    model.script(reply=["word "] * 60, **SLOW)
+    model.script(reply=["word "] * 60, first_delay=0.05, token_delay=0.25)  # it is left long before it ends
     page = tab.page
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")

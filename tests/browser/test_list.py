@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import write_transaction
 
-from .conftest import PHONE, replies, send
+from .conftest import PHONE, replies, send, until
 
 
 @pytest.fixture
@@ -194,3 +194,55 @@ def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
     page.keyboard.press("Escape")
     expect(page.locator("#sidebar")).not_to_be_in_viewport()
     expect(page.get_by_role("button", name="Show the sidebar")).to_be_focused()
+
+
+@pytest.fixture
+def held(tab):
+    """Requests for the list that wait until the test lets them go on; filled while the page is used."""
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:
+        waiting.append(route)
+
+    tab.page.route(re.compile(r"/sidebar\?"), hold)
+    yield waiting
+    tab.page.unroute_all(behavior="ignoreErrors")
+
+
+def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model, held):
+    page = tab.page
+    model.script(reply="Yes.")
+    send(page, "Hello")
+    expect(replies(page)).to_have_count(1)
+    until(page, lambda: bool(held), "a list asked for")
+    for _ in range(3):
+        page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
+    with page.expect_request(re.compile("/seen$")):
+        send(page, "Hello again")
+        expect(replies(page)).to_have_count(2)
+
+
+def test_the_open_conversation_never_looks_unread(tab, model, held):
+    """A list that was asked for before the page had its address, and comes while the reply is being written."""
+    page = tab.page
+    model.script(reply=["word "] * 40 + ["end."], token_delay=0.05)
+    send(page, "Hello")
+    expect(page.locator(".stream-tail")).to_contain_text("word")
+    page.locator("#side-list").hover()
+    until(page, lambda: bool(held), "a list asked for")
+    answer = held[0].fetch()
+    old = re.sub(r"(<li class=\"side-item\" id=\"side-\d+\"[^>]*?)( data-writing)?>", r"\1 data-unread>", answer.text())
+    assert "data-unread" in old
+    page.evaluate("""() => {
+      window.marked = 0;
+      const look = () => {
+        window.marked += document.querySelector("[data-unread]") !== null;
+        requestAnimationFrame(look);
+      };
+      look();
+    }""")
+    held[0].fulfill(response=answer, body=old)
+    expect(replies(page)).to_have_count(1, timeout=20_000)
+    expect(page.locator(".side-item")).to_have_count(1)
+    expect(page.locator("[data-unread]")).to_have_count(0)
+    assert page.evaluate("window.marked") == 0
