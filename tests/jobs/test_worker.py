@@ -94,3 +94,16 @@ def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, capl
             signal.signal(number, handler)
     assert ended.value.code == 1
     assert "no such thing as this Redis" in caplog.text
+
+
+def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their parent lowers its priority before it loads or forks anything: all that comes of it has the same."""
+    done: list[Any] = []
+    monkeypatch.setattr(os, "nice", lambda by: done.append(("nice", by)))
+    monkeypatch.setattr(worker, "take_forks_along", lambda: None)
+    monkeypatch.setattr(worker, "warm_up", lambda: None)
+    monkeypatch.setattr(worker.gc, "freeze", lambda: None)
+    monkeypatch.setattr(worker, "worker_app", lambda: done.append("app") or app)
+    monkeypatch.setattr(worker, "run_all", lambda *_others: done.append("workers"))
+    worker.main([])
+    assert done == [("nice", worker.NICE), "app", "workers"] and worker.NICE > 0
