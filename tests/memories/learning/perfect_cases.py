@@ -967,6 +967,37 @@ CASES = [
         ],
         ["Pronouns are they/them", "Married to Rhys since Saturday"],
     ),
+    Case(
+        "three things in one breath, each with its own part of the quote",
+        [
+            (
+                ["I'm a vegan sculptor from Ljubljana with two greyhounds, Luna and Argo."],
+                [
+                    (U, "I'm a vegan sculptor from Ljubljana", "Is vegan", "diet=vegan"),
+                    (U, "I'm a vegan sculptor from Ljubljana", "Works as a sculptor", "job=sculptor"),
+                    (U, "from Ljubljana", "Comes from Ljubljana", "origin=Ljubljana"),
+                    (F, "two greyhounds, Luna and Argo", "Has two greyhounds, Luna and Argo"),
+                ],
+            )
+        ],
+        ["Is vegan", "Works as a sculptor", "Comes from Ljubljana", "Has two greyhounds, Luna and Argo"],
+    ),
+    Case(
+        "what takes the place of something need not name it",
+        [
+            (["I use Emacs."], [(U, "I use Emacs", "Uses Emacs")]),
+            (
+                ["I switched from Emacs to Helix last week."],
+                [(U, "I switched from Emacs to Helix last week", "Switched to Helix last week", "supersede:emacs")],
+            ),
+        ],
+        ["Switched to Helix last week"],
+    ),
+    Case(
+        "a key survives a translation",
+        [(["Ich bin Hebamme in Jena."], [(U, "Ich bin Hebamme in Jena", "Works as a midwife in Jena", "job=Hebamme")])],
+        ["Ich bin Hebamme in Jena"],
+    ),
 ]
 
 

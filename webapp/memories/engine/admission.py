@@ -171,8 +171,10 @@ def place_of(
     message, span = place
     if origin == "extraction" and operation.action is not Action.RETRACT:
         words_said = message.content[span.start : span.end]
-        if fit(operation.content, words_said) is Fit.FOREIGN and (
-            said := find_quote(operation.content, message.content)
+        if (
+            fit(operation.content, words_said) is Fit.FOREIGN
+            and (said := find_quote(operation.content, message.content))
+            and speech_of(said, message.content) is Speech.TOLD
         ):
             span = said  # the statement itself is what the user said, in another place of the same message
         span = narrowed(span, message.content, operation.content)

@@ -131,6 +131,8 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         return operation
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
     kind, content = operation.memory_type, operation.content
+    if value and not value_stands(value, content) and is_translated(content, quote):
+        content = own_words(quote)  # in the language in which it was said, which holds the value too
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
         key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
     if key is not None and not key_holds(key, value, quote, is_known=key == known_key):
@@ -140,7 +142,9 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         key = None
     if value and is_bare(content, value):
         content = own_words(quote, value)
-    elif _gives_way(content, quote, value if key else None, key in NAME_KEYS, operation.beside):
+    elif _gives_way(
+        content, _without_old(operation, quote), value if key else None, key in NAME_KEYS, operation.beside
+    ):
         content = own_words(quote)
     if key is None and kind is not MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
         # Said in so many words, yet not filed: without its key a move would leave two homes.
@@ -151,6 +155,20 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
     return operation.model_copy(
         update={"fact_key": key, "fact_value": value if key else None, "memory_type": kind, "content": content}
     )
+
+
+_OLD = re.compile(
+    r"(?<!\w)(?:from|instead\s+of|rather\s+than|no\s+longer(?:\s+(?:in|at|with))?|von|statt|nicht\s+mehr(?:\s+(?:in|bei))?|"
+    r"au\s+lieu\s+de|en\s+vez\s+de|invece\s+di)\s+(?:the\s+|my\s+)?(?-i:[A-ZÀ-ÞА-Я0-9])[\w'’-]*(?:\s+(?-i:[A-ZÀ-ÞА-Я])[\w'’-]*)*",
+    re.IGNORECASE,
+)
+
+
+def _without_old(operation: MemoryOperation, quote: str) -> str:
+    """What of a quote is to be kept: what takes the place of something need not name it, "I switched from A to B"."""
+    if operation.action is not Action.SUPERSEDE:
+        return quote
+    return _OLD.sub(" ", quote)
 
 
 def _gives_way(content: str, quote: str, value: str | None, is_name: bool, beside: tuple[str, ...]) -> bool:

@@ -42,6 +42,7 @@ _ENGLISH_WORDS = (
     "drinks uses named always never name user"
 )
 _OTHER_WORDS = (
+    "habe hat haben wohne arbeite tengo ho ai avons tenho temos heb hebben "
     "ich bin mein meine mich mir wir und der die das ein eine einen ist nicht je suis mon ma mes le les un une et est "
     "nous yo soy mi mis el los una y es io sono mio mia il gli e è eu sou meu minha o os uma ik ben mijn het een en van"
 )

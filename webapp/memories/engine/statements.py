@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.leftovers import with_leftovers
+from webapp.memories.engine.likeness import particulars_of
 from webapp.memories.engine.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
 from webapp.text.canonical import plain_text
 
@@ -183,16 +184,19 @@ def read_statements(items: Sequence[Any]) -> Extraction:
 
 
 def _side_by_side(operations: Sequence[MemoryOperation]) -> list[MemoryOperation]:
-    """Each operation with what others with the same quote say: some models quote a sentence for each of its parts."""
+    """Each operation with what others with the same quote say: some models quote a sentence for each of its parts.
+
+    Of others that quote a part of it, the names and numbers: a part alone may have lost what it is about.
+    """
     folded = [operation.quote.casefold() for operation in operations]
     found = []
     for number, operation in enumerate(operations):
         beside = tuple(
-            other.content
+            other.content if folded[place] == folded[number] else " ".join(sorted(particulars_of(other.content)))
             for place, other in enumerate(operations)
             if place != number
             and other.message_number == operation.message_number
-            and folded[place] == folded[number]
+            and folded[place] in folded[number]
             and other.content
         )
         found.append(operation.model_copy(update={"beside": beside}) if beside else operation)
