@@ -82,6 +82,7 @@ class Outcome:
     target: str | None = None
     cached_tokens: int | None = None
     estimated_tokens: int = 0
+    prompt_characters: int = 0
     thoughts: str = ""
     thought_ms: int = 0
     stands_in_for: str | None = None
@@ -155,6 +156,7 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
         model=outcome.model,
         tokens=(outcome.prompt_tokens, outcome.cached_tokens, outcome.completion_tokens),
         prompt_tokens=outcome.estimated_tokens,
+        characters=outcome.prompt_characters,
         text=outcome.text + outcome.thoughts,
     )
     _tell(conversation, row, owner.has_webhooks)

@@ -109,6 +109,7 @@ class Progress:
             target=self.target,
             stands_in_for=self.asked_first,
             estimated_tokens=assembled.tokens + self.asked_again_tokens if assembled else 0,
+            prompt_characters=_characters(assembled) if assembled and not self.asked_again_tokens else 0,
             cached_tokens=usage.cached_tokens if usage else None,
             prompt_tokens=usage.prompt_tokens if usage else None,
             completion_tokens=usage.completion_tokens if usage else None,
@@ -173,3 +174,11 @@ def _result(record: dict[str, Any]) -> dict[str, Any]:
 def storable(text: str) -> str:
     """Text as the database can hold it: without NUL, and with a mark for halves of surrogate pairs."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
+def _characters(assembled: Assembled) -> int:
+    """How long a prompt is; 0 for one with pictures or tools, of whose tokens that tells little."""
+    texts = [message.get("content") or "" for message in assembled.messages]
+    if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):
+        return 0
+    return sum(map(len, texts))

@@ -17,7 +17,7 @@ MODES = ("whole", "search")
 class File(Base):
     """A file of one person. Its bytes lie in storage under `digest`, which files with the same content share.
 
-    `picture_pages` counts the pages without text, which are pictures.
+    `picture_pages` counts the pages without text, which are pictures; `characters` those of it whole in a prompt.
     """
 
     __tablename__ = "files"
@@ -37,6 +37,7 @@ class File(Base):
     reason: Mapped[str | None] = mapped_column(String(255))
     pages: Mapped[int] = mapped_column(default=0)
     tokens: Mapped[int] = mapped_column(default=0)
+    characters: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     picture_pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

@@ -14,11 +14,14 @@ from webapp.files import documents, service
 from webapp.files.api import limit_files, send_content, send_picture, stream_of
 from webapp.files.citing import Citable, cited, in_three, names_a_page
 from webapp.files.kinds import PDF
+from webapp.files.models import File
+from webapp.files.pictures import page_tokens
 from webapp.files.schemas import PictureQuery
 from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import translated
 from webapp.spaces.service import require_member
+from webapp.usage.counting import Weights, weights_of
 from webapp.web import PageQuery, ViewResult
 
 blueprint = Blueprint("files_pages", __name__)
@@ -27,7 +30,16 @@ blueprint = Blueprint("files_pages", __name__)
 @blueprint.app_context_processor
 def _pages_named() -> dict[str, Any]:
     """What the templates of messages may ask for."""
-    return {"with_pages": with_pages}
+    return {"with_pages": with_pages, "tokens_shown": tokens_shown}
+
+
+def tokens_shown(file: File) -> int:
+    """What a file will take of a prompt, as the person's models count; pictures are counted by size."""
+    if "weights" not in g:
+        g.weights = weights_of(current_user_id())
+    weights: Weights = g.weights
+    seen = file.tokens if file.is_picture else file.picture_pages * page_tokens()
+    return seen + weights.tokens(file.tokens - seen, file.characters)
 
 
 def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:

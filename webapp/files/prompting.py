@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from webapp.database import db
+from webapp.files.marking import marked_page
 from webapp.files.models import File, FilePage, MessageFile
 from webapp.files.pictures import page_tokens
 from webapp.text.words import stems, words
@@ -85,7 +86,7 @@ def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:
 
 
 def _whole(row: File, pages: Sequence[FilePage]) -> str:
-    texts = "\n".join(f'<page n="{page.page}">\n{page.text or PICTURE_PAGE}\n</page>' for page in pages)
+    texts = "\n".join(marked_page(page.page, page.text or PICTURE_PAGE) for page in pages)
     return f'<file name="{_attribute(row.name)}" pages="{row.pages}">\n{texts}\n</file>'
 
 

@@ -41,7 +41,7 @@ class FileOut(BaseModel):
     reason: str | None
     pages: int
     picture_pages: int = Field(description="Pages without text, such as scanned ones.")
-    tokens: int = Field(description="What it takes of a prompt when it is put there whole.")
+    tokens: int = Field(description="What it takes of a prompt when it is put there whole, estimated upwards.")
     created_at: Instant
 
     @classmethod

@@ -16,10 +16,10 @@ from webapp.extensions import app_settings
 from webapp.files import pictures
 from webapp.files.bounded import run_bounded
 from webapp.files.kinds import Refused, kind_of, safe_name
+from webapp.files.marking import marked_page, tokens_of_page
 from webapp.files.models import File, FilePage
 from webapp.files.storing import file_storage, key_of
 from webapp.languages.marks import say
-from webapp.text.tokens import estimate_tokens
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
             reason, seen = _look(path, digest, media_type)
         else:
             pages, reason = _read(path, media_type)
-    tokens = [estimate_tokens(text) if text else pictures.page_tokens() for text in pages]
+    tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
     row = File(
         user_id=user_id,
         digest=digest,
@@ -65,6 +65,7 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
         reason=reason,
         pages=len(pages),
         tokens=sum(tokens) + seen,
+        characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
         picture_pages=sum(not text for text in pages),
     )
     db.session.add(row)

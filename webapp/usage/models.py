@@ -29,6 +29,8 @@ class UsageRecord(Base):
     model: Mapped[str | None] = mapped_column(String(200))
     input_tokens: Mapped[int] = mapped_column(default=0)
     cached_tokens: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    estimated_tokens: Mapped[int | None]
+    characters: Mapped[int | None]
     output_tokens: Mapped[int] = mapped_column(default=0)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())

@@ -29,11 +29,13 @@ def record_reply(
     model: str | None,
     tokens: tuple[int | None, int | None, int | None],
     prompt_tokens: int,
+    characters: int = 0,
     text: str,
 ) -> None:
     """Add what a reply cost to the open transaction: tokens in, cached and out, estimated where nothing was reported.
 
-    `prompt_tokens` is our own estimate of the prompt. A reply that no model was asked for costs nothing.
+    `prompt_tokens` is our own estimate of the prompt, `characters` its length where that tells something.
+    A reply that no model was asked for costs nothing.
     """
     given, cached, made = tokens
     if given is None and made is None and not (text and model):
@@ -46,6 +48,8 @@ def record_reply(
         "target": target,
         "model": (model or "")[:200] or None,
         "input_tokens": prompt_tokens if given is None else given,
+        "estimated_tokens": prompt_tokens or None,
+        "characters": characters or None,
         "cached_tokens": cached or 0,
         "output_tokens": estimate_tokens(text) if made is None else made,
         "is_estimated": given is None or made is None,
