@@ -48,21 +48,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
 
     Slow tests are left out without `--slow`, unless one is named. On SQLite, skip what is about MySQL, and leave out
-    what touches no database, or is marked as running once: the other half runs that.
+    what the other half has run as well: what touches no database, is marked as running once, or is about pages.
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
     if not config.getoption("--slow") and not named:
-        _leave_out(config, items, [item for item in items if item.get_closest_marker("slow")])
+        slow = [item for item in items if item.get_closest_marker("slow") or _is_a_mixed_screen(item)]
+        _leave_out(config, items, slow)
     if os.environ.get("TEST_DB") != "sqlite":
         return
     for item in items:
         if item.get_closest_marker("mysql_only"):
             item.add_marker(pytest.mark.skip(reason="about MySQL"))
-    _leave_out(config, items, [item for item in items if item.get_closest_marker("once")])
+    if not config.getoption("--slow") and not named:
+        _leave_out(config, items, [item for item in items if item.get_closest_marker("once") or _is_about_pages(item)])
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):
         _leave_out(config, items, pure)
+
+
+def _is_a_mixed_screen(item: pytest.Item) -> bool:
+    """Whether a test of every size in every colour is the small one in light, or the large one in dark.
+
+    Colours and sizes have little to do with each other, and each costs a new Chromium window.
+    """
+    given = {mark.args[0] for mark in item.iter_markers("parametrize")}
+    if not {"device", "colour"} <= given:
+        return False
+    params = item.callspec.params  # type: ignore[attr-defined]
+    is_small = params["device"]["viewport"]["width"] < 600
+    return is_small == (params["colour"] == "light")
+
+
+def _is_about_pages(item: pytest.Item) -> bool:
+    """Whether a test is of the HTML: pages ask the services that the API asks, whose tests run on both databases."""
+    return "pages" in item.path.stem
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], those: list[pytest.Item]) -> None:

@@ -28,6 +28,8 @@ from webapp.spaces.documents import add_document
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
 
+pytestmark = pytest.mark.once  # about who may, which views decide before anything is asked of the database
+
 MARKER = "zanzibarquokka"
 ADMINS_MAY_SEE = ("/admin", "/api/users", "/api/tasks/", "/api/internal/", "/api/prompts/render")
 # Its own answer to a digest that an admin may read, recorded each time (webapp/digests/access.py).

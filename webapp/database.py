@@ -182,6 +182,22 @@ def write_transaction() -> Iterator[None]:
         writing.reset(token)
 
 
+@contextmanager
+def reads_only() -> Iterator[None]:
+    """Transactions begun inside only read, but for those of `write_transaction`; what was open before is given up.
+
+    For what reads much, or computes between reading and writing: on SQLite nobody waits for it.
+    """
+    db.session.rollback()
+    token = writing.set(False)
+    try:
+        yield
+    finally:
+        if db.session().in_transaction():  # else what was committed last would be read again
+            db.session.rollback()
+        writing.reset(token)
+
+
 _ACTIONS, _MARKS = "after_commit", "after_commit_marks"
 
 

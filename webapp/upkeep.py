@@ -21,7 +21,7 @@ from webapp.memories.learning.requests import owed_extractions
 from webapp.oauth import service as oauth
 from webapp.prompts import service as prompts
 from webapp.queueing import enqueue_owed
-from webapp.retrieval.indexing import notice_model, owed_users
+from webapp.retrieval.owing import notice_model, owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
 from webapp.transfer import exporting, importing, learning

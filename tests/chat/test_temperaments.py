@@ -21,6 +21,8 @@ from webapp.llm.offline.testing import ServerHandle
 from webapp.model_clients import completions
 from webapp.usage.models import UsageRecord
 
+pytestmark = pytest.mark.once  # about providers, not about the database
+
 
 @pytest.fixture
 def provider(request: pytest.FixtureRequest, app: Flask, model: ServerHandle) -> Iterator[str]:

@@ -8,6 +8,10 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.once  # about processes, not about the database
+
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "digests.md"
 DIGEST = {"main_topics": ["photosynthesis"], "action": ["try growing seeds"], "typical_observation": 'Is "curious"'}
 

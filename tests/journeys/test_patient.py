@@ -13,12 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from flask import Flask
 
 from tests.journeys.rows import begin, extraction, load, points, say
 from tests.support.people import ApiClient
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.learning.prompt import read_sections
+
+pytestmark = pytest.mark.once  # about how a guide asks, not about how it is kept
 
 PAIN, DAYS, TRIED = "Describe your pain", "What it does to your days", "What you have tried"
 VALUES, OPTIONS, STEPS = "Clarify your values and preferences", "Look at the options", "Support and next steps"

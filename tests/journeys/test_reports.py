@@ -28,6 +28,8 @@ from webapp.languages import LANGUAGES
 from webapp.llm.offline.testing import ServerHandle
 from webapp.upkeep import purge, sweep
 
+pytestmark = pytest.mark.once  # about how a report is written and printed
+
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 DAY = date(2026, 11, 21)
 PLACE, WISH = "a balcony of six square metres", "tomatoes and basil"

@@ -11,6 +11,8 @@ from tests.journeys.rows import ask, assessment, begin, extraction, load, points
 from tests.support.people import ApiClient
 from webapp.llm.offline.testing import ServerHandle
 
+pytestmark = pytest.mark.once  # about the journeys that come along, not about how they are kept
+
 Answers = list[tuple[str, str, str]]
 """Point, what the person says, what is understood."""
 

@@ -74,9 +74,9 @@ def test_two_at_once_have_one_effect(app, user, model, talk) -> None:
     asked_both = threading.Barrier(2, timeout=30)
     write, results = extraction._write, []
 
-    def both_have_their_answer(found, answer):
+    def both_have_their_answer(*found):
         asked_both.wait()
-        return write(found, answer)
+        return write(*found)
 
     def run() -> None:
         with app.app_context():
@@ -102,9 +102,9 @@ def test_two_conversations_at_once_agree_on_one_current_name(app, user, model) -
         model.script(match=f"My name is {who}", structured={"statements": [fact]})
     ready, write = threading.Barrier(2, timeout=30), extraction._write
 
-    def together(found, answer):
+    def together(*found):
         ready.wait()
-        return write(found, answer)
+        return write(*found)
 
     def run(talk: int) -> None:
         with app.app_context():

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.llm.errors import ModelUnavailable
-from webapp.retrieval import embedding, indexing
+from webapp.retrieval import embedding, indexing, owing
 from webapp.retrieval.embedding import QueryVectors
 from webapp.retrieval.models import MessageEmbedding
 from webapp.retrieval.service import Question, retrieve, search
@@ -179,13 +179,13 @@ def test_another_model_is_noticed_once_and_owes_everybody_vectors(app, user, tel
     tell(user, [("user", "We sail on Sunday."), ("assistant", "Fine.")])
     run_jobs()
     with app.app_context():
-        assert indexing.notice_model() == 0, "the first time nothing is known to be of another model"
+        assert owing.notice_model() == 0, "the first time nothing is known to be of another model"
         db.session.commit()
-        assert not indexing.owed_users()
+        assert not owing.owed_users()
         with monkeypatch.context() as patched:
             other = type("Other", (), {"model": "another"})()
-            patched.setattr(indexing, "embedder", lambda: other)
-            assert indexing.notice_model() == 1
+            patched.setattr(owing, "embedder", lambda: other)
+            assert owing.notice_model() == 1
             db.session.commit()
-            assert indexing.owed_users() == [user.user_id]
-            assert indexing.notice_model() == 0
+            assert owing.owed_users() == [user.user_id]
+            assert owing.notice_model() == 0

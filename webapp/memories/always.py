@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import Row, Select, bindparam, false, select
 
+from webapp.access_paths import along
 from webapp.database import db, now
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.lifetimes import has_faded
@@ -67,7 +68,8 @@ def new_memories(user_id: int, space_id: int | None = None, *, since: datetime) 
 def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
     # Of every turn: to build it costs about as much as to send it.
     changed = _usable(user_id, space_id).where(Memory.updated_at > bindparam("since", type_=Memory.updated_at.type))
-    return changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    changed = changed.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST_NEW)
+    return _along(changed, space_id, "listing")
 
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
@@ -76,15 +78,13 @@ def lasting_memories(user_id: int, space_id: int | None = None, *, until: dateti
     if until is not None:
         usable = usable.where(Memory.updated_at <= until)
     latest = Memory.updated_at.desc(), Memory.memory_id.desc()
-    pinned = _rows(usable.where(Memory.is_pinned).order_by(*latest).limit(MOST))
-    facts = _rows(
-        usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
-        .order_by(Memory.known_rank.desc(), Memory.memory_id.desc())
-        .limit(MOST)
-    )
+    pinned = _rows(_along(usable.where(Memory.is_pinned).order_by(*latest).limit(MOST), space_id, "pinned"))
+    ranked = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
+    ranked = ranked.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
+    facts = _rows(_along(ranked, space_id, "known"))
     seen = {row.memory_id for row in (*pinned, *facts)}
     newest = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc())
-    recent = _rows(newest.limit(len(seen) + DEFAULT_RANKING.recent_count))
+    recent = _rows(_along(newest.limit(len(seen) + DEFAULT_RANKING.recent_count), space_id, "recent"))
     at = now()
     rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
     known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
@@ -113,6 +113,11 @@ def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
         Memory.created_at,
         Memory.updated_at,
     )
+
+
+def _along(statement: Select[*tuple[Any, ...]], space_id: int | None, index: str) -> Select[*tuple[Any, ...]]:
+    """Along an index of a user's memories; what is in a space is found by that."""
+    return statement if space_id is not None else along(statement, Memory, f"ix_memories_{index}")
 
 
 def _is_over(row: Row[Any], at: datetime) -> bool:

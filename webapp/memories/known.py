@@ -90,8 +90,8 @@ def current_profile(user_id: int) -> dict[str, str]:
     rows = db.session.scalars(
         select(Memory).where(
             Memory.user_id == user_id,
+            Memory.space_slot == 0,
             Memory.current_slot.in_([f"identity:{key}" for key in KEYS.values()]),
-            Memory.space_id.is_(None),
         )
     )
     return profile_of(rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import false
 
+from webapp.access_paths import along
 from webapp.database import db
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.keeping.versions import PerVersion
@@ -48,7 +49,7 @@ def standing_instructions(
 
 
 def _looked_up(user_id: int) -> list[StandingInstruction]:
-    wanted = (
+    instructions = (
         visible(user_id)
         .where(
             Memory.memory_type == MemoryType.INSTRUCTION.value,
@@ -58,8 +59,6 @@ def _looked_up(user_id: int) -> list[StandingInstruction]:
         )
         .order_by(Memory.updated_at.desc(), Memory.memory_id.desc())
         .limit(MOST)
-        # Left to itself MariaDB walks all memories there are from the newest back: most people have few instructions.
-        .with_hint(Memory, "FORCE INDEX (ix_memories_type)", "mysql")
         .with_only_columns(
             Memory.memory_id,
             Memory.content,
@@ -69,6 +68,9 @@ def _looked_up(user_id: int) -> list[StandingInstruction]:
             Memory.only_conversation_id,
         )
     )
+    # Left to itself MariaDB walks all memories there are from the newest back, and SQLite all that wait for nothing:
+    # most people have few instructions.
+    wanted = along(instructions, Memory, "ix_memories_type")
     return [
         StandingInstruction(
             row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id

@@ -12,7 +12,7 @@ from webapp.llm.errors import ModelError
 from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 from webapp.queueing import enqueue
-from webapp.retrieval import indexing
+from webapp.retrieval import indexing, owing
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 from webapp.spaces.models import DocumentChunk
 
@@ -33,8 +33,8 @@ def status() -> None:
 def rebuild(at_once: bool) -> None:
     """Rebuild all vectors with the current model; search uses the old ones until they are replaced."""
     with write_transaction():
-        indexing.owe_all()
-    users = indexing.owed_users(limit=10**9)
+        owing.owe_all()
+    users = owing.owed_users(limit=10**9)
     if not at_once:
         for user_id in users:
             enqueue("index", user_id=user_id)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from sqlalchemy import or_
 
+from webapp.access_paths import by_primary_key
 from webapp.database import db
 from webapp.memories.models import Memory
 from webapp.retrieval.changes import Position, memories_changed
@@ -98,7 +99,7 @@ def _look_up(keys: Keys, user_id: int, changed: Collection[int] | None) -> None:
     if changed is not None:
         for memory_id in changed:
             keys.remove(memory_id)
-        statement = statement.where(Memory.memory_id.in_(changed))
+        statement = by_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
     for memory_id, fact_key in db.session.execute(statement.with_only_columns(Memory.memory_id, Memory.fact_key)):
         keys.put(memory_id, fact_key or "")
 

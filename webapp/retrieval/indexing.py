@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, Update, false, func, insert, or_, select, true, update
+from sqlalchemy import Row, Update, func, insert, or_, select, true, update
 
+from webapp.access_paths import by_primary_key
 from webapp.accounts.models import User
-from webapp.accounts.site import get_setting, set_setting
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, rows_changed, write_transaction
+from webapp.database import db, reads_only, rows_changed, write_transaction
 from webapp.llm.embeddings import Embedder
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.model_clients import embedder
@@ -24,17 +24,15 @@ from webapp.retrieval.changes import Change
 from webapp.retrieval.loading import CHUNKS_ONLY, FINISHED
 from webapp.retrieval.message_vectors import message_pieces, store_message_vectors
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
-from webapp.spaces.document_vectors import owe_documents
 
 BATCH = 64
-EMBEDDING_MODEL = "embedding_model"
-"""The site setting that says by which model vectors were owed last."""
 RUN = 2_000
 """Vectors made by one run; a longer backlog goes on with the next, so that other users' work comes in between."""
 MAX_CHARS = 8_000
 MANY_CHARS = 200_000
 """Of messages that are embedded together, the last one may go beyond."""
-RECENT_CHANGES = 2_000
+FEW_CHANGES = 500
+"""Up to here the memories that may be owed a vector are named one by one."""
 
 
 @dataclass(slots=True)
@@ -55,7 +53,12 @@ class Indexed:
 def index_user(user_id: int) -> Indexed:
     """Make the vectors that are owed to a user's memories, chunks and messages. Raises ModelError, with what was
     finished before it stored. Safe to run twice, at once too."""
-    client, done = embedder(), Indexed()
+    with reads_only():
+        return _index_user(user_id, embedder())
+
+
+def _index_user(user_id: int, client: Embedder) -> Indexed:
+    done = Indexed()
     _index_memories(user_id, client, done)
     due = db.session.scalars(
         select(Conversation.conversation_id)
@@ -185,6 +188,10 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
     owed = select(Memory.memory_id, Memory.content, Memory.revision).where(
         Memory.user_id == user_id, or_(Memory.embedding.is_(None), Memory.embedding_model != client.model)
     )
+    if newest is not None and through is not None:
+        changed = _changed_memories(user_id, through)
+        if changed is not None:
+            owed = by_primary_key(owed.where(Memory.memory_id.in_(changed)), Memory)
     last = 0
     while newest is not None and (through is None or newest > through):
         rows = db.session.execute(owed.where(Memory.memory_id > last).order_by(Memory.memory_id).limit(BATCH)).all()
@@ -216,61 +223,25 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
             return
 
 
+def _changed_memories(user_id: int, through: int) -> set[int] | None:
+    """The memories that changed after a change set; None when they are many, and looking at all is no more work."""
+    sets = select(MemoryChangeSet.changes).where(
+        MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id > through
+    )
+    changed: set[int] = set()
+    for number, changes_of_set in enumerate(db.session.scalars(sets.limit(FEW_CHANGES + 1))):
+        changed |= {entry["memory_id"] for entry in changes_of_set}
+        if number == FEW_CHANGES or len(changed) > FEW_CHANGES:
+            return None
+    return changed
+
+
 def _set_memories_through(user_id: int, change_set_id: int) -> None:
     moved = rows_changed(
         update(PassageVersion).where(PassageVersion.user_id == user_id).values(memories_through=change_set_id)
     )
     if not moved and db.session.get(PassageVersion, user_id) is None:
         db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=change_set_id))
-
-
-def owed_users(limit: int = 200) -> list[int]:
-    """Users to whom vectors are owed: of messages, or of memories changed lately."""
-    said = db.session.scalars(
-        select(Conversation.user_id)
-        .where(Conversation.index_due == true(), Conversation.is_temporary == false())
-        .group_by(Conversation.user_id)
-        .limit(limit)
-    ).all()
-    newest = db.session.scalar(select(func.max(MemoryChangeSet.change_set_id))) or 0
-    changed = db.session.scalars(
-        select(MemoryChangeSet.user_id)
-        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryChangeSet.user_id)
-        .where(
-            MemoryChangeSet.change_set_id > newest - RECENT_CHANGES,
-            or_(
-                PassageVersion.memories_through.is_(None),
-                PassageVersion.memories_through < MemoryChangeSet.change_set_id,
-            ),
-        )
-        .group_by(MemoryChangeSet.user_id)
-        .limit(limit)
-    ).all()
-    return list(dict.fromkeys([*said, *changed]))
-
-
-def owe_all() -> int:
-    """Owe everybody vectors by the present model; those by the model before stay in use until replaced. How many
-    users; the caller commits."""
-    db.session.execute(
-        update(Conversation)
-        .where(Conversation.is_temporary == false())
-        .values(index_due=True, indexed_through=None, updated_at=Conversation.updated_at)
-        .execution_options(synchronize_session=False)
-    )
-    db.session.execute(update(PassageVersion).values(memories_through=None))
-    owe_documents(embedder().model)
-    return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
-
-
-def notice_model() -> int:
-    """Owe everybody vectors when the embedding model is another than the last time; how many users. The caller
-    commits. Until they are made, search uses those of both."""
-    before, present = get_setting(EMBEDDING_MODEL), embedder().model
-    if before == present:
-        return 0
-    set_setting(EMBEDDING_MODEL, present)
-    return owe_all() if before is not None else 0
 
 
 def _conversation(conversation_id: int) -> Update:

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, Row, Select, bindparam, case, false, func, select
 
+from webapp.access_paths import by_primary_key
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.memories.models import Memory
@@ -85,7 +86,7 @@ def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> It
     """The user's usable memories: those of these ids, or all."""
     statement = _memories(Memory.user_id == user_id)
     if memory_ids is not None:
-        statement = statement.where(Memory.memory_id.in_(memory_ids))
+        statement = by_primary_key(statement.where(Memory.memory_id.in_(memory_ids)), Memory)
     yield from _blocks(statement, Memory.memory_id, _memory, few=memory_ids is not None)
 
 
@@ -273,8 +274,8 @@ def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any, *, few:
         return
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):
-        rows = db.session.execute(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key))
-        yield _block(map(convert, rows))
+        some = by_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)
+        yield _block(map(convert, db.session.execute(some)))
 
 
 def _block(found: Iterable[tuple[Passage, str | None, bytes | None]]) -> Block:

@@ -16,7 +16,7 @@ from webapp.conversations.current import count_current, current
 from webapp.conversations.messages import messages_lost
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.signals import messages_changed
-from webapp.database import db, get_or_raise, write_transaction
+from webapp.database import db, get_or_raise, reads_only, write_transaction
 from webapp.errors import OutOfDate
 from webapp.extensions import app_settings
 from webapp.legacies.facts import legacy_of
@@ -105,9 +105,10 @@ def summarise(conversation_id: int) -> Closed | None:
     One model call and one embedding, with no connection held, and again when something was forgotten meanwhile. The
     embedder is asked first: a summary that could not be stored is not paid for. Raises ModelError with nothing stored.
     """
-    with suppress(OutOfDate):
+    with reads_only():
+        with suppress(OutOfDate):
+            return _summarise(conversation_id)
         return _summarise(conversation_id)
-    return _summarise(conversation_id)
 
 
 def _summarise(conversation_id: int) -> Closed | None:

@@ -167,9 +167,9 @@ def test_what_is_forgotten_between_the_models_answer_and_the_commit_does_not_sli
     talk, memory_id = walnuts
     write = extraction._write
 
-    def forgotten_meanwhile(found, answer):
+    def forgotten_meanwhile(*found):
         client.delete(f"/api/memories/{memory_id}")
-        return write(found, answer)
+        return write(*found)
 
     answers(model, operation(SAID, "Walnuts make the user ill."))
     extraction._write = forgotten_meanwhile

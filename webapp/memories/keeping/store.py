@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from sqlalchemy import or_, select
+from sqlalchemy import false, select
 
+from webapp.access_paths import along, by_primary_key
 from webapp.database import db, get_or_raise
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.operations import MemoryOperation
@@ -23,6 +24,7 @@ from webapp.memories.engine.state import (
     Revise,
     apply_effect,
 )
+from webapp.memories.keeping import versions
 from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryRevision
 from webapp.text.canonical import canonical_statement
@@ -92,25 +94,15 @@ def candidates(
     scope = scope_of(user_id, space_id)
     keys = {key for item in operations if (key := canonical_fact_key(item.fact_key, item.category))}
     hashes = {statement_hash(item.content) for item in operations if item.content}
-    found = set(
-        db.session.scalars(
-            select(Memory.memory_id).where(*scope, or_(Memory.fact_key.in_(keys), Memory.statement_hash.in_(hashes)))
-        )
-    )
+    mine = select(Memory.memory_id).where(*scope)
+    # One index each: for both in one statement SQLite reads all of the user's.
+    found = set(db.session.scalars(along(mine.where(Memory.fact_key.in_(keys)), Memory, "ix_memories_fact_key")))
     found |= set(
-        db.session.scalars(
-            select(Memory.memory_id)
-            .join(MemoryRevision, MemoryRevision.memory_id == Memory.memory_id)
-            .where(*scope, MemoryRevision.statement_hash.in_(hashes))
-        )
+        db.session.scalars(along(mine.where(Memory.statement_hash.in_(hashes)), Memory, "ix_memories_statement"))
     )
-    found |= set(
-        db.session.scalars(
-            select(Memory.memory_id)
-            .join(MemoryEvidence, MemoryEvidence.memory_id == Memory.memory_id)
-            .where(*scope, MemoryEvidence.message_id.in_(message_ids))
-        )
-    )
+    said = select(MemoryRevision.memory_id).where(MemoryRevision.statement_hash.in_(hashes))
+    found |= set(db.session.scalars(by_primary_key(mine.where(Memory.memory_id.in_(said)), Memory)))
+    found |= resting_on(user_id, space_id, message_ids)
     # What a candidate is tied to belongs to the picture.
     ties = db.session.execute(
         select(Memory.superseded_by_id, Memory.contradicts_id).where(Memory.memory_id.in_(found))
@@ -119,51 +111,64 @@ def candidates(
     return found
 
 
+def resting_on(user_id: int, space_id: int | None, message_ids: Collection[int]) -> set[int]:
+    """Ids of the memories with evidence in these messages."""
+    resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
+    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id), Memory.memory_id.in_(resting))
+    return set(db.session.scalars(by_primary_key(mine, Memory)))
+
+
 def nearest(
     user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int
 ) -> dict[int, float]:
     """The memories nearest to any of the vectors, by id with their cosine; archived and closed ones included.
 
-    Rows are scanned in blocks, so that a worker's memory does not grow with a user's.
+    Rows are streamed in blocks, so that a worker's memory does not grow with a user's; they come in no order, for
+    sorting them would carry all vectors along.
     """
     if not len(vectors):
         return {}
     queries = np.stack(vectors).astype(np.float32)
-    best: dict[int, float] = {}
-    last = 0
-    while True:
-        rows = db.session.execute(
-            select(Memory.memory_id, Memory.embedding)
-            .where(*scope_of(user_id, space_id), Memory.embedding_model == model, Memory.memory_id > last)
-            .order_by(Memory.memory_id)
-            .limit(SCAN_ROWS)
-        ).all()
-        if not rows:
-            return dict(sorted(best.items(), key=lambda item: (-item[1], item[0]))[:count])
-        last = rows[-1].memory_id
-        matrix = np.stack([np.frombuffer(row.embedding, dtype=np.float32) for row in rows])
+    rows = db.session.execute(
+        select(Memory.memory_id, Memory.embedding)
+        .where(*scope_of(user_id, space_id), Memory.embedding_model == model)
+        .execution_options(yield_per=SCAN_ROWS)
+    )
+    best: list[tuple[int, float]] = []
+    for block in rows.partitions():
+        matrix = np.frombuffer(b"".join(vector or b"" for _, vector in block), dtype=np.float32).reshape(len(block), -1)
         scores = (matrix @ queries.T).max(axis=1)
-        for at in np.argsort(-scores)[:count]:
-            best[rows[at].memory_id] = float(scores[at])
-        if len(best) > 4 * count:
-            best = dict(sorted(best.items(), key=lambda item: -item[1])[:count])
+        ids = np.fromiter((memory_id for memory_id, _ in block), dtype=np.int64, count=len(block))
+        nearest_first = np.lexsort((ids, -scores))[:count]
+        best += zip(ids[nearest_first].tolist(), scores[nearest_first].tolist(), strict=True)
+        best = sorted(best, key=lambda item: (-item[1], item[0]))[:count]
+    return dict(best)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """Memories near to some vectors, as a user's memory was at one version."""
+
+    version: int
+    ids: frozenset[int]
+
+
+def look_around(user_id: int, space_id: int | None, model: str, vectors: Sequence[np.ndarray], count: int) -> Nearby:
+    """What `nearest` finds, to be looked for before a transaction that writes: nobody waits for the scan."""
+    version = versions.current_version(user_id)
+    return Nearby(version, frozenset(nearest(user_id, space_id, model, vectors, count)))
 
 
 def important(user_id: int, space_id: int | None, count: int) -> list[int]:
     """Ids of the current memories that matter most whatever was said: pinned, then keyed facts by importance."""
-    return list(
-        db.session.scalars(
-            select(Memory.memory_id)
-            .where(
-                *scope_of(user_id, space_id),
-                Memory.is_archived.is_(False),
-                Memory.valid_to.is_(None),
-                or_(Memory.is_pinned.is_(True), Memory.fact_key.is_not(None)),
-            )
-            .order_by(Memory.is_pinned.desc(), Memory.importance.desc(), Memory.memory_id)
-            .limit(count)
-        )
-    )
+    mine = select(Memory.memory_id).where(*scope_of(user_id, space_id))
+    pinned = mine.where(Memory.is_archived == false(), Memory.is_closed == false(), Memory.is_pinned)
+    pinned = pinned.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(count)
+    facts = mine.where(Memory.space_slot == (space_id or 0), Memory.known_rank.is_not(None))
+    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(count)
+    found = [*db.session.scalars(along(pinned, Memory, "ix_memories_pinned"))]
+    found += db.session.scalars(along(facts, Memory, "ix_memories_known"))
+    return list(dict.fromkeys(found))[:count]
 
 
 def scope_of(user_id: int, space_id: int | None) -> list[Any]:

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from webapp.conversations import naming, titles
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import set_automatic_title
-from webapp.database import db, write_transaction
+from webapp.database import db, reads_only, write_transaction
 from webapp.llm.errors import CutOff, MalformedOutput, ModelError
 from webapp.memories.engine.board import Plan
 from webapp.memories.engine.decisions import decide
@@ -53,23 +53,24 @@ def extract(
     No connection is held during model calls. Nothing is done for a conversation that is gone, temporary or without
     memory. Raises ModelError with nothing stored and the watermark where it was.
     """
-    conversation = db.session.get(Conversation, conversation_id) if from_start else None
-    about_somebody = reader_of(conversation) if conversation is not None else None
-    db.session.remove()
-    if about_somebody is not None:
-        return about_somebody(conversation_id, after, on_start)
-    total = Result()
-    place = after if from_start else None
-    for _ in range(MAX_CALLS):
-        step = _next_step(conversation_id, place, on_start)
-        on_start = None
-        if step is None:
-            return total
-        total = total.plus(step)
-        if not step.more or not step.read:
-            return total
-        place = step.through if from_start else None
-    return total
+    with reads_only():
+        conversation = db.session.get(Conversation, conversation_id) if from_start else None
+        about_somebody = reader_of(conversation) if conversation is not None else None
+        db.session.remove()
+        if about_somebody is not None:
+            return about_somebody(conversation_id, after, on_start)
+        total = Result()
+        place = after if from_start else None
+        for _ in range(MAX_CALLS):
+            step = _next_step(conversation_id, place, on_start)
+            on_start = None
+            if step is None:
+                return total
+            total = total.plus(step)
+            if not step.more or not step.read:
+                return total
+            place = step.through if from_start else None
+        return total
 
 
 def _next_step(conversation_id: int, place: int | None, on_start: Callable[[], None] | None) -> Result | None:
@@ -103,8 +104,10 @@ def _step(batch: Reading) -> Result:
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
                 _title(batch, None)  # a conversation must not stay without one because its memories cannot be read
             raise
+    nearby = _look_around(batch, answer) if answer is not None else None
+    db.session.remove()
     try:
-        result = _write(batch, answer)
+        result = _write(batch, answer, nearby)
     except IntegrityError:
         # Somebody took the same key in between although the lock should not let them: decide once more.
         log.warning("extraction decided again", extra={"conversation_id": batch.conversation_id})
@@ -130,7 +133,14 @@ def _title(batch: Reading, proposed: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def _write(batch: Reading, answer: Answer | None) -> Result:
+def _look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
+    if not answer.vectors or not answer.embedding_model:
+        return None
+    vectors = list(answer.vectors.values())
+    return store.look_around(batch.user_id, batch.space_id, answer.embedding_model, vectors, NEAREST * len(vectors))
+
+
+def _write(batch: Reading, answer: Answer | None, nearby: store.Nearby | None = None) -> Result:
     """Decide and store, unless another run has read the same messages in the meantime."""
     with write_transaction():
         conversation = db.session.scalar(
@@ -144,7 +154,7 @@ def _write(batch: Reading, answer: Answer | None) -> Result:
         if answer is not None:
             versions.hold(conversation.user_id)
             still_holds = batch.still_holds()
-            result = _apply(batch, answer)
+            result = _apply(batch, answer, nearby)
             if still_holds:  # what points say was written by the model; memories are asked for one by one
                 result = replace(result, summary_due=_store_points(conversation, batch, answer))
         place = reached(batch, answer)
@@ -178,9 +188,9 @@ def _store_points(conversation: Conversation, batch: Reading, answer: Answer) ->
     return guide.store(conversation, batch.points, grounded, len({source.message_id for source in said}))
 
 
-def _apply(batch: Reading, answer: Answer) -> Result:
+def _apply(batch: Reading, answer: Answer, nearby: store.Nearby | None) -> Result:
     operations = answer.extraction.operations
-    plan = decide(operations, state_of(batch, answer))
+    plan = decide(operations, state_of(batch, answer, nearby))
     counts = plan.counts | {"malformed": answer.extraction.malformed}
     counts["rejected"] += answer.extraction.capped
     reasons = plan.reasons | ({"too_many": answer.extraction.capped} if answer.extraction.capped else {})
@@ -200,15 +210,15 @@ def _apply(batch: Reading, answer: Answer) -> Result:
     )
 
 
-def state_of(batch: Reading, answer: Answer) -> State:
+def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None) -> State:
+    """What a decision rests on; the caller holds the user's memory, and `nearby` was found before, if at all."""
     operations = answer.extraction.operations
     message_ids = [source.message_id for source in batch.call.sources]
     ids = set(batch.call.numbered.values())
     ids |= store.candidates(batch.user_id, batch.space_id, operations, message_ids)
-    if answer.vectors and answer.embedding_model:
-        vectors = list(answer.vectors.values())
-        count = NEAREST * len(vectors)
-        ids |= store.nearest(batch.user_id, batch.space_id, answer.embedding_model, vectors, count).keys()
+    if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
+        nearby = _look_around(batch, answer)
+    ids |= nearby.ids if nearby else frozenset()
     return State(
         messages=batch.call.sources,
         memories=tuple(store.load_known(ids)),

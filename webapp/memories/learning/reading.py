@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import false, select
 
+from webapp.access_paths import along
 from webapp.accounts.models import User
 from webapp.conversations import titles
 from webapp.conversations.current import count_current, current
@@ -27,7 +28,7 @@ from webapp.memories.learning import points
 from webapp.memories.learning.guided import Guided, PointKey
 from webapp.memories.learning.guided import guide as current_guide
 from webapp.memories.learning.prompt import ConversationLine, ExtractionCall, build_extraction
-from webapp.memories.models import Memory, MemoryEvidence
+from webapp.memories.models import Memory
 from webapp.model_clients import embedder
 from webapp.prompts import service as prompts
 
@@ -137,15 +138,13 @@ def _lines(conversation_id: int, after: int) -> list[ConversationLine]:
 
 def _related(user_id: int, space_id: int | None, message_ids: Sequence[int], said: Sequence[str]) -> list[KnownMemory]:
     """Open memories that the messages may be about: those resting on them, the nearest, the important ones."""
-    scope = store.scope_of(user_id, space_id)
-    resting = select(MemoryEvidence.memory_id).where(MemoryEvidence.message_id.in_(message_ids))
-    ids = list(db.session.scalars(select(Memory.memory_id).where(*scope, Memory.memory_id.in_(resting))))
-    open_ones = select(Memory.memory_id).where(*scope, Memory.valid_to.is_(None), Memory.is_archived == false())
-    newest = list(
-        db.session.scalars(
-            open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
-        )
+    ids = sorted(store.resting_on(user_id, space_id, message_ids))
+    open_ones = select(Memory.memory_id).where(
+        *store.scope_of(user_id, space_id), Memory.is_archived == false(), Memory.is_closed == false()
     )
+    latest = open_ones.order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(FEW_MEMORIES + 1)
+    # Of a space there are few beside the rest of the user's.
+    newest = list(db.session.scalars(along(latest, Memory, f"ix_memories_{'space' if space_id else 'listing'}")))
     if len(newest) <= FEW_MEMORIES:
         ids += newest
     else:

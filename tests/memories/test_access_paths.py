@@ -1,0 +1,168 @@
+"""What a turn and its extraction read of a person's memories costs the same with few and with many of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from flask import Flask
+from sqlalchemy import event
+
+from bench.fill import fill_memories
+from tests.memories.conversing import answers, converse, current, operation
+from tests.support.people import Person
+from webapp.database import db, write_transaction
+from webapp.memories import service
+from webapp.memories.always import context_memories
+from webapp.memories.keeping import store
+from webapp.memories.learning import extraction
+from webapp.memories.schemas import NewMemory
+from webapp.memories.standing import standing_instructions
+from webapp.model_clients import embedder
+from webapp.retrieval import facts, loading
+from webapp.retrieval.changes import position
+from webapp.retrieval.indexing import index_user
+from webapp.retrieval.scope import Scope
+
+on_sqlite = pytest.mark.skipif(os.environ.get("TEST_DB") != "sqlite", reason="about SQLite's plans and its one writer")
+PET = operation("My parrot is called Coco", "Has a parrot called Coco.", fact_key="pet/name", fact_value="Coco")
+
+
+@contextmanager
+def sent_by() -> Iterator[list[tuple[str, Any]]]:
+    """Every statement from here on, with its values."""
+    found: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        found.append((statement, values))
+
+    event.listen(db.engine, "before_cursor_execute", note)
+    try:
+        yield found
+    finally:
+        event.remove(db.engine, "before_cursor_execute", note)
+
+
+@pytest.fixture
+def talk(app: Flask, user: Person) -> int:
+    """A person with more memories than an extraction shows whole, who has just said something."""
+    with app.app_context():
+        width = len(embedder().embed_passages(["A parrot."])[0])
+        fill_memories(user.user_id, 60, model=embedder().model, width=width)
+    return converse(app, user.user_id, "My parrot is called Coco")
+
+
+@on_sqlite
+def test_no_look_up_walks_through_all_memories(app: Flask, user: Person, talk: int, model: Any) -> None:
+    answers(model, PET)
+    with app.app_context():
+        with write_transaction():
+            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))
+        # The first time all are looked at.
+        index_user(user.user_id)
+        facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
+    with app.app_context(), sent_by() as sent:
+        context_memories(user.user_id)
+        context_memories(user.user_id, since=service.now())
+        standing_instructions(user.user_id, 1, talk)
+        extraction.extract(talk)
+        index_user(user.user_id)
+        list(loading.load_memories(user.user_id, [1, 2]))
+        list(loading.load_memories(user.user_id))
+        facts.exact_facts("What is my parrot called?", Scope(user.user_id), position(user.user_id))
+    walking = re.compile(r"SCAN memories|memories USING (COVERING )?INDEX \w+ \(user_id=\?( AND is_archived=\?)?\)$")
+    # The scan for what is near, which is of all; the newest, until there are enough; all ids, when the index is built.
+    allowed = "memories.embedding \nFROM memories \nWHERE memories.user_id", "INDEXED BY ix_memories_recent"
+    looked_at = set()
+    with app.app_context(), db.engine.connect() as connection:
+        for statement, values in sent:
+            if not re.search(r"FROM memories\b", statement) or any(word in statement for word in allowed):
+                continue
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+            looked_at.add(statement)
+            details = [row[-1] for row in plan]
+            keys_only = statement.startswith("SELECT memories.memory_id \nFROM memories \nWHERE memories.valid_to")
+            assert keys_only or not any(walking.search(detail) for detail in details), (statement, details)
+    assert len(looked_at) > 12
+
+
+@on_sqlite
+def test_an_extraction_keeps_others_from_writing_only_while_it_writes(
+    app: Flask, user: Person, talk: int, model: Any
+) -> None:
+    answers(model, PET)
+    with app.app_context():
+        db.engine.dispose()
+        transactions: list[list[str]] = []
+
+        def trace(statement: str) -> None:
+            if statement.startswith("BEGIN"):
+                transactions.append([])
+            if transactions:
+                transactions[-1].append(statement)
+
+        def listen(connection: Any, _record: Any) -> None:
+            connection.set_trace_callback(trace)
+
+        event.listen(db.engine, "connect", listen)
+        try:
+            extraction.extract(talk)
+            index_user(user.user_id)
+        finally:
+            event.remove(db.engine, "connect", listen)
+            db.session.remove()
+            db.engine.dispose()
+    locking = [lines for lines in transactions if lines[0] == "BEGIN IMMEDIATE"]
+    assert locking and len(locking) < len(transactions)
+    for lines in locking:
+        assert any(line.startswith(("INSERT", "UPDATE", "DELETE")) for line in lines), lines
+        assert not any("memories.embedding \nFROM" in line for line in lines), lines
+
+
+def test_memory_that_changed_since_is_looked_through_again(
+    app: Flask, user: Person, talk: int, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[int] = []
+    nearest, write = store.nearest, extraction._write
+
+    def counted(*given: Any) -> dict[int, float]:
+        scans.append(1)
+        return nearest(*given)
+
+    def changed_meanwhile(*found: Any) -> Any:
+        with write_transaction():
+            service.create_memory(
+                user.user_id, NewMemory(memory_type="fact", content="Has a parrot that is called Coco.")
+            )
+        return write(*found)
+
+    monkeypatch.setattr(store, "nearest", counted)
+    answers(model, PET, times=None)
+    with app.app_context():
+        extraction.extract(talk)
+    undisturbed = len(scans)
+    scans.clear()
+    monkeypatch.setattr(extraction, "_write", changed_meanwhile)
+    second = converse(app, user.user_id, "My parrot is called Coco")
+    with app.app_context():
+        extraction.extract(second)
+    assert (undisturbed, len(scans)) == (2, 3)
+    assert "Has a parrot called Coco." in current(app, user.user_id)
+
+
+def test_only_what_changed_is_looked_at_for_vectors(app: Flask, user: Person, run_jobs: Callable[..., Any]) -> None:
+    with app.app_context():
+        with write_transaction():
+            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Plays the oboe."))
+        assert index_user(user.user_id).memories == 1
+        with write_transaction():
+            service.create_memory(user.user_id, NewMemory(memory_type="fact", content="Sings in a choir."))
+        with sent_by() as sent:
+            assert index_user(user.user_id).memories == 1
+    (owed,) = [values for statement, values in sent if "memories.embedding IS NULL" in statement]
+    assert len([value for value in owed if isinstance(value, int)]) < 10
+    assert any("memories.memory_id IN" in statement for statement, _ in sent)

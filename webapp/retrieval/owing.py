@@ -1,0 +1,66 @@
+"""To whom vectors are owed: after messages and changes of memory, and to everybody after a change of the model."""
+
+from __future__ import annotations
+
+from sqlalchemy import false, func, or_, select, true, update
+
+from webapp.accounts.site import get_setting, set_setting
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.memories.models import MemoryChangeSet
+from webapp.model_clients import embedder
+from webapp.retrieval.models import PassageVersion
+from webapp.spaces.document_vectors import owe_documents
+
+EMBEDDING_MODEL = "embedding_model"
+"""The site setting that says by which model vectors were owed last."""
+RECENT_CHANGES = 2_000
+
+
+def owed_users(limit: int = 200) -> list[int]:
+    """Users to whom vectors are owed: of messages, or of memories changed lately."""
+    said = db.session.scalars(
+        select(Conversation.user_id)
+        .where(Conversation.index_due == true(), Conversation.is_temporary == false())
+        .group_by(Conversation.user_id)
+        .limit(limit)
+    ).all()
+    newest = db.session.scalar(select(func.max(MemoryChangeSet.change_set_id))) or 0
+    changed = db.session.scalars(
+        select(MemoryChangeSet.user_id)
+        .outerjoin(PassageVersion, PassageVersion.user_id == MemoryChangeSet.user_id)
+        .where(
+            MemoryChangeSet.change_set_id > newest - RECENT_CHANGES,
+            or_(
+                PassageVersion.memories_through.is_(None),
+                PassageVersion.memories_through < MemoryChangeSet.change_set_id,
+            ),
+        )
+        .group_by(MemoryChangeSet.user_id)
+        .limit(limit)
+    ).all()
+    return list(dict.fromkeys([*said, *changed]))
+
+
+def owe_all() -> int:
+    """Owe everybody vectors by the present model; those by the model before stay in use until replaced. How many
+    users; the caller commits."""
+    db.session.execute(
+        update(Conversation)
+        .where(Conversation.is_temporary == false())
+        .values(index_due=True, indexed_through=None, updated_at=Conversation.updated_at)
+        .execution_options(synchronize_session=False)
+    )
+    db.session.execute(update(PassageVersion).values(memories_through=None))
+    owe_documents(embedder().model)
+    return db.session.scalar(select(func.count(func.distinct(Conversation.user_id)))) or 0
+
+
+def notice_model() -> int:
+    """Owe everybody vectors when the embedding model is another than the last time; how many users. The caller
+    commits. Until they are made, search uses those of both."""
+    before, present = get_setting(EMBEDDING_MODEL), embedder().model
+    if before == present:
+        return 0
+    set_setting(EMBEDDING_MODEL, present)
+    return owe_all() if before is not None else 0
