@@ -22,7 +22,7 @@ from webapp.memories.schemas import MemoryFields
 from webapp.memories.service import create_memory
 from webapp.model_clients import embedder
 from webapp.models.catalogue import catalogue, known_embeddings
-from webapp.retrieval import indexing
+from webapp.retrieval import indexing, owing
 from webapp.retrieval.cli import counts
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.service import search
@@ -66,7 +66,7 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
 ) -> None:
     with app.app_context(), write_transaction():
         create_memory(user.user_id, MemoryFields(memory_type="fact", content="Keeps bees behind the mill"))
-        indexing.notice_model()
+        owing.notice_model()
     run_jobs()
     with app.app_context():
         assert counts()["memories"] == {MODEL: 1}
@@ -78,8 +78,8 @@ def test_a_change_is_rebuilt_in_the_background_with_both_searched_meanwhile(
         found = search(user.user_id, "apiary and honey")
         assert found.with_meaning and [item.content for item in found.items] == ["Keeps bees behind the mill"]
         with write_transaction():
-            assert indexing.notice_model() == 0  # nobody has said anything yet
-        assert indexing.owed_users() == [user.user_id]
+            assert owing.notice_model() == 0  # nobody has said anything yet
+        assert owing.owed_users() == [user.user_id]
         indexing.index_user(user.user_id)
         assert counts()["memories"] == {name_of(other): 1}
         found = search(user.user_id, "honey and apiaries")
@@ -110,7 +110,7 @@ def test_a_server_that_goes_away_keeps_nobody_waiting(
     with app.app_context():
         with pytest.raises(ModelError):
             indexing.index_user(user.user_id)
-        assert indexing.owed_users() == [user.user_id]
+        assert owing.owed_users() == [user.user_id]
         assert "Keeps bees behind the mill" in [item.content for item in search(user.user_id, "bees").items]
 
 
@@ -191,7 +191,7 @@ def test_documents_of_spaces_are_read_anew_and_found_meanwhile(
     with app.app_context():
         assert counts()["documents"] == {MODEL: 1}
         with write_transaction():
-            indexing.owe_all()
+            owing.owe_all()
         assert list(documents.owed_documents()) == [number]
         other.script(path="embeddings", fault={"http_status": 503})
         with pytest.raises(ModelError):
