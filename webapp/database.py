@@ -184,10 +184,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def reads_only() -> Iterator[None]:
-    """Transactions begun inside only read, but for those of `write_transaction`; what was open before is given up.
-
-    For what reads much, or computes between reading and writing: on SQLite nobody waits for it.
-    """
+    """Transactions begun inside only read, but for those of `write_transaction`: on SQLite nobody waits for them."""
     db.session.rollback()
     token = writing.set(False)
     try:
