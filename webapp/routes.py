@@ -80,6 +80,7 @@ from webapp.transfer.api import blueprint as transfer_api
 from webapp.transfer.cli import register_commands as transfer_commands
 from webapp.transfer.leaving_pages import blueprint as leaving_pages
 from webapp.transfer.pages import blueprint as transfer_pages
+from webapp.transfer.proposal_pages import blueprint as proposal_pages
 from webapp.usage.api import blueprint as usage_api
 from webapp.usage.pages import blueprint as usage_pages
 from webapp.webhooks.api import blueprint as webhooks_api
@@ -137,6 +138,7 @@ PAGES = (
     journey_authoring_pages,
     journeys_pages,
     leaving_pages,
+    proposal_pages,
     legacies_pages,
     library_pages,
     memories_pages,

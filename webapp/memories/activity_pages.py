@@ -21,6 +21,7 @@ from webapp.memories import change_sets, dependents, reviewing, service, switche
 from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory
 from webapp.memories.pages import CHANGED
+from webapp.memories.review_groups import apart_from, groups_of
 from webapp.memories.schemas import MemoryChanges, ReviewDecision
 from webapp.memories.showing import cards, wording
 from webapp.memories.showing.change_lines import ChangeLine
@@ -34,10 +35,13 @@ blueprint = Blueprint("memory_activity", __name__)
 @blueprint.get("/memories/review")
 @signed_in
 def review() -> ViewResult:
-    """Everything that waits for a decision."""
-    page = cards.waiting(current_user_id(), 20, request.args.get("cursor", "")[:500] or None)
+    """Everything that waits for a decision: by group what came together, one by one what did not."""
+    groups = groups_of(current_user_id())
+    cursor = request.args.get("cursor", "")[:500] or None
+    page = cards.waiting(current_user_id(), 20, cursor, *apart_from(groups))
     template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
-    return render_template(template, waiting=page.items, next_cursor=page.next_cursor)
+    here = url_for(".review")
+    return render_template(template, waiting=page.items, next_cursor=page.next_cursor, groups=groups, here=here)
 
 
 @blueprint.post("/memories/<int:memory_id>/review")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 
 from webapp.database import db, get_or_raise, now
 from webapp.errors import Conflict, Invalid
@@ -35,15 +35,17 @@ class Waiting:
     other_evidence: Sequence[Quoted] = ()
 
 
-def review_queue(user_id: int, query: MemoryQuery) -> Page[Waiting]:
+def review_queue(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Waiting]:
     """What waits for a decision, last changed first."""
-    page = pairs_waiting(user_id, query)
+    page = pairs_waiting(user_id, query, *conditions)
     return Page(with_quotes(page.items, evidence_of(user_id, ids_of(page.items))), page.next_cursor)
 
 
-def pairs_waiting(user_id: int, query: MemoryQuery) -> Page[tuple[Memory, Memory | None]]:
+def pairs_waiting(
+    user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]
+) -> Page[tuple[Memory, Memory | None]]:
     """The memories of the queue, each with the one it contradicts or would replace."""
-    page = list_memories(user_id, query.model_copy(update={"needs_review": True}))
+    page = list_memories(user_id, query.model_copy(update={"needs_review": True}), *conditions)
     others = {row.memory_id: row.contradicts_id for row in page.items}
     keyed = [row for row in page.items if row.contradicts_id is None and row.fact_key]
     if keyed:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, false, or_, select
+from sqlalchemy import ColumnElement, Select, false, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from webapp.conversations.models import Conversation
@@ -73,12 +73,14 @@ def get_memory(user_id: int, memory_id: int, *, lock: bool = False) -> Memory:
     return row
 
 
-def list_memories(user_id: int, query: MemoryQuery) -> Page[Memory]:
+def list_memories(user_id: int, query: MemoryQuery, *conditions: ColumnElement[bool]) -> Page[Memory]:
     """Last changed first, keyset-paged, without what no longer holds. `q` is for `search.search_memories`.
+
+    `conditions` narrow it further.
 
     Raises Invalid for a cursor this list did not make.
     """
-    statement = filtered(user_id, query)
+    statement = filtered(user_id, query).where(*conditions)
     if query.cursor:
         at, last_id = _position(query.cursor)
         statement = statement.where(

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import Select, bindparam, func, select, true
+from sqlalchemy import ColumnElement, Select, bindparam, func, select, true
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
@@ -168,9 +168,9 @@ def card(user_id: int, memory_id: int) -> Card:
     return cards_of(user_id, [service.read_memory(user_id, memory_id)])[0]
 
 
-def waiting(user_id: int, limit: int, cursor: str | None = None) -> Page[Waiting]:
-    """What waits for a decision; contradictions first."""
-    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor))
+def waiting(user_id: int, limit: int, cursor: str | None = None, *conditions: ColumnElement[bool]) -> Page[Waiting]:
+    """What waits for a decision, as far as `conditions` let it through; contradictions first."""
+    page = reviewing.review_queue(user_id, MemoryQuery(limit=limit, cursor=cursor), *conditions)
     return Page(_contradictions_first(page.items), page.next_cursor)
 
 

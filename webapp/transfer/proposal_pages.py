@@ -1,0 +1,62 @@
+"""The proposals of one import: looked through, kept or dropped as a whole."""
+
+from __future__ import annotations
+
+import time
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.database import db
+from webapp.errors import Invalid
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import ngettext
+from webapp.memories.engine.verdicts import Decision
+from webapp.memories.models import Memory
+from webapp.memories.showing import cards
+from webapp.transfer import proposals, service
+from webapp.web import ViewResult, wants_partial
+
+blueprint = Blueprint("proposal_pages", __name__)
+
+SHOWN = 50
+SECONDS = 8.0
+"""A request goes on with a large group for so long; then the person is told how many are left."""
+
+
+@blueprint.get("/imports/<int:import_id>/proposals")
+@signed_in
+def show(import_id: int) -> ViewResult:
+    """What waits in review of one import."""
+    group = proposals.group_of(service.get_import(current_user_id(), import_id))
+    cursor = request.args.get("cursor", "")[:500] or None
+    page = cards.waiting(current_user_id(), SHOWN, cursor, Memory.memory_id.in_(group.came))
+    template = "memories/_review_items.html" if wants_partial() else "memories/review.html"
+    return render_template(template, waiting=page.items, next_cursor=page.next_cursor, group=group, here=group.place)
+
+
+@blueprint.post("/imports/<int:import_id>/proposals")
+@signed_in
+def decide(import_id: int) -> ViewResult:
+    """Keep all of them, or drop all of them, some at a time; those that contradict another memory are left."""
+    user_id, decision = current_user_id(), request.form.get("decision", "")
+    if decision not in (Decision.ACCEPT.value, Decision.REJECT.value):
+        raise Invalid.field("decision", "is none of those offered")
+    end, done, left, last_id = time.monotonic() + SECONDS, 0, 0, 0
+    while True:
+        some = proposals.decide_some(user_id, import_id, Decision(decision), after=last_id)
+        db.session.commit()
+        done, left = done + some.done, left + some.left
+        if not some.last_id or time.monotonic() > end:
+            break
+        last_id = some.last_id
+    group = proposals.group_of(service.get_import(user_id, import_id))
+    said = ngettext("%(num)s memory kept.", "%(num)s memories kept.", done)
+    if decision == Decision.REJECT.value:
+        said = ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", done)
+    if left:
+        said += " " + _("%(left)s left: they contradict another.", left=left)
+    if group.count > left:
+        said += " " + ngettext("%(num)s still waits.", "%(num)s still wait.", group.count - left)
+    flash(said, "message")
+    return redirect(group.place if group.count else url_for("memory_activity.review"), 303)

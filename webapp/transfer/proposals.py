@@ -1,0 +1,101 @@
+"""What an import brought and what still waits in review of it: counted, and decided about as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from flask import url_for
+from sqlalchemy import Select, func, select
+
+from webapp.database import db
+from webapp.errors import Conflict
+from webapp.memories import reviewing
+from webapp.memories.engine.verdicts import Decision
+from webapp.memories.keeping import forgetting
+from webapp.memories.models import Memory, MemoryRevision
+from webapp.memories.review_groups import Group, groups_wanted, waits
+from webapp.memories.schemas import MemoryQuery, ReviewDecision
+from webapp.transfer.models import Import
+from webapp.transfer.readers import READERS
+from webapp.transfer.service import get_import
+
+GROUPS = 20
+"""Imports that are looked at, the newest."""
+AT_ONCE = 100
+"""Proposals that are decided about in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How many of some proposals were decided about, how many stay because they contradict another memory, and the id
+    of the last one looked at: 0 when there was none."""
+
+    done: int
+    left: int
+    last_id: int
+
+
+def init_proposals() -> None:
+    """Answer when the review asks for groups."""
+    groups_wanted.connect(_groups)
+
+
+def came_with(row: Import) -> Select[int]:
+    """The ids of the memories that an import brought, or that were learned from it."""
+    return select(MemoryRevision.memory_id).where(
+        MemoryRevision.change_set_id.in_(row.change_set_ids), MemoryRevision.revision == 1
+    )
+
+
+def group_of(row: Import) -> Group:
+    """An import as a group of the review."""
+    waiting = select(func.count()).select_from(_waiting(row).subquery())
+    reader = READERS.get(row.format or "")
+    return Group(
+        name=f"{reader.label}: {row.filename}" if reader else row.filename,
+        at=row.created_at,
+        count=db.session.scalar(waiting) or 0,
+        place=url_for("proposal_pages.show", import_id=row.import_id),
+        came=came_with(row),
+    )
+
+
+def decide_some(user_id: int, import_id: int, decision: Decision, *, after: int = 0) -> Decided:
+    """Keep the next proposals of an import, or drop them: up to AT_ONCE, behind an id. Raises NotFound.
+
+    The caller commits, and goes on behind `last_id`. What contradicts another memory is decided about by itself.
+    """
+    row = get_import(user_id, import_id)
+    ids = db.session.scalars(
+        _waiting(row).where(Memory.memory_id > after).order_by(Memory.memory_id).limit(AT_ONCE)
+    ).all()
+    if not ids:
+        return Decided(0, 0, 0)
+    if decision is Decision.REJECT:
+        return Decided(len(forgetting.forget(user_id, list(ids), cause="rejected").memory_ids), 0, ids[-1])
+    query = MemoryQuery(limit=AT_ONCE)
+    pairs = reviewing.pairs_waiting(user_id, query, Memory.memory_id.in_(ids)).items
+    against = {row.memory_id for row, other in pairs if other is not None}
+    left = len(against)
+    for memory_id in ids:
+        if memory_id in against:  # to keep it would replace the other
+            continue
+        try:
+            with db.session.begin_nested():
+                reviewing.decide_review(user_id, memory_id, ReviewDecision(decision=decision))
+        except Conflict:
+            left += 1
+    return Decided(len(ids) - left, left, ids[-1])
+
+
+def _waiting(row: Import) -> Select[int]:
+    mine = Memory.user_id == row.user_id
+    return select(Memory.memory_id).where(mine, *waits(), Memory.memory_id.in_(came_with(row)))
+
+
+def _groups(_sender: object, *, user_id: int) -> list[Group]:
+    rows: Any = db.session.scalars(
+        select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(GROUPS)
+    )
+    return [group for row in rows.all() if row.change_set_ids and (group := group_of(row)).count]
