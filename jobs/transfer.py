@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.runner import job
-from webapp.transfer import exporting, importing, learning, leaving
+from webapp.transfer import exporting, importing, learning, leaving, undoing
 
 
 @job("look_at_import")
@@ -16,6 +16,12 @@ def look_at_import(import_id: int) -> str:
 def run_import(import_id: int) -> str:
     """Go on with an import for a while."""
     return importing.run(import_id)
+
+
+@job("undo_import")
+def undo_import(import_id: int) -> str:
+    """Go on with taking an import back for a while."""
+    return undoing.run(import_id)
 
 
 @job("export")

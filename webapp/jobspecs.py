@@ -78,6 +78,9 @@ JOBS: dict[str, JobSpec] = {
         "jobs.transfer.look_at_import", Queue.INDEX, timeout=3_600, retries=(30, 300), of="import_id"
     ),
     "import": JobSpec("jobs.transfer.run_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"),
+    "undo_import": JobSpec(
+        "jobs.transfer.undo_import", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="import_id"
+    ),
     "learn": JobSpec("jobs.transfer.learn", Queue.BATCH, timeout=300, retries=(60, 600), model_calls=5, of="import_id"),
     "export": JobSpec("jobs.transfer.make_export", Queue.INDEX, timeout=3_600, retries=(30, 300), of="export_id"),
     "delete_account": JobSpec(

@@ -24,7 +24,7 @@ from webapp.queueing import enqueue_owed
 from webapp.retrieval.owing import notice_model, owed_users
 from webapp.spaces.documents import owed_documents
 from webapp.summaries.service import owed as owed_summaries
-from webapp.transfer import exporting, importing, learning
+from webapp.transfer import exporting, importing, learning, undoing
 from webapp.webhooks import delivering
 from webapp.webhooks import service as webhooks
 
@@ -47,6 +47,7 @@ def sweep() -> dict[str, int]:
         "journey_report": owed_reports(),
         "look_at_import": importing.owed("reading"),
         "import": importing.owed("running"),
+        "undo_import": undoing.owed(),
         "export": exporting.owed(),
         "learn": learning.owed(),
         "delete_account": closing.owed(),

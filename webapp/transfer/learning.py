@@ -77,7 +77,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     """Start to learn, or go on after a pause, up to some tokens or dollars. Raises NotFound, Conflict, TooMany."""
     row = get_import(user_id, import_id, lock=True)
     known = dict(row.learning or {})
-    if row.status not in ("done", "cancelled"):
+    if row.stage not in ("done", "cancelled"):
         raise Conflict("Nothing is learned from an import before it is taken in, or after it was undone.")
     if row.learn_status == "running":
         raise Conflict("That is being done already.")

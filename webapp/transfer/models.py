@@ -42,8 +42,15 @@ class Import(Base):
     # Learning from its conversations, where that is wanted: how it stands; its limits, its place and what it took.
     learn_status: Mapped[str | None] = mapped_column(Key(10), index=True)
     learning: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    # `running` while a job takes it back; how far that is stands in the options, as `undone`.
+    undo_status: Mapped[str | None] = mapped_column(Key(10), index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+    @property
+    def stage(self) -> str:
+        """The status as it is shown: `undoing` while a job takes it back."""
+        return "undoing" if self.undo_status == "running" else self.status
 
 
 class ImportItem(Base):

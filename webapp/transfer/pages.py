@@ -168,7 +168,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
 
 def _learning(row: Import) -> dict[str, Any]:
     """What the part about learning shows; nothing where there is nothing to learn from."""
-    if row.status not in ("done", "cancelled") or (row.options or {}).get("restore"):
+    if row.stage not in ("done", "cancelled") or (row.options or {}).get("restore"):
         return {"learnable": False, "estimate": None}
     if row.learn_status in _BEGUN:  # what it takes is told before, and measures every message
         return {"learnable": True, "estimate": None}
@@ -192,7 +192,8 @@ def undo(import_id: int) -> ViewResult:
     """Take back what an import brought."""
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
-    flash(_(row.error) if row.error else _("Everything this import brought is gone again."), "message")
+    if row.stage == "undone":
+        flash(_(row.error) if row.error else _("Everything this import brought is gone again."), "message")
     return redirect(url_for(".show_import", import_id=import_id), 303)
 
 

@@ -79,7 +79,7 @@ class ImportOut(BaseModel):
     preview: dict[str, Any] | None = Field(description="Counts, dates and a sample of what is in the file.")
     options: dict[str, Any] | None
     counts: dict[str, int]
-    position: int = Field(description="Parts that are done.")
+    position: int = Field(description="Parts that are done; while it is being undone, parts that are taken back.")
     total: int | None
     learn_status: str | None = Field(description="running, paused, stopped or done; null where it was not asked for.")
     error: str | None
@@ -88,17 +88,18 @@ class ImportOut(BaseModel):
 
     @classmethod
     def of(cls, row: Import) -> ImportOut:
+        undone = (row.options or {}).get("undone") or {"parts": 0, "of": None}
         return cls(
             import_id=row.import_id,
-            status=row.status,
+            status=row.stage,
             format=row.format,
             filename=row.filename,
             size=row.size,
             preview=row.preview,
             options=row.options,
             counts=row.counts,
-            position=row.position,
-            total=(row.preview or {}).get("total"),
+            position=undone["parts"] if row.stage == "undoing" else row.position,
+            total=undone["of"] if row.stage == "undoing" else (row.preview or {}).get("total"),
             learn_status=row.learn_status,
             error=row.error,
             created_at=row.created_at,

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, select
 from werkzeug.datastructures import FileStorage
 
 from webapp.accounts.service import get_user
 from webapp.accounts.signals import account_deleted
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
-from webapp.conversations.models import Conversation, Message
-from webapp.conversations.signals import conversation_shown, messages_changed
+from webapp.conversations.models import Conversation
 from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound, TooLarge
 from webapp.extensions import app_settings
 from webapp.languages.marks import say
-from webapp.memories import change_sets
 from webapp.queueing import enqueue_after_commit
 from webapp.spaces.service import require_member
-from webapp.transfer import assets, storage
-from webapp.transfer.models import Export, Import, ImportedMessage, ImportItem
+from webapp.transfer import storage, undoing
+from webapp.transfer.models import Export, Import, ImportItem
 from webapp.transfer.readers import READERS
 from webapp.transfer.restoring import running as restoring
-from webapp.transfer.restoring import undoing as restore_undoing
 from webapp.transfer.schemas import ItemQuery, PastedImport, StartImport
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -155,76 +151,16 @@ def cancel(user_id: int, import_id: int) -> Import:
 def undo(user_id: int, import_id: int) -> Import:
     """Take everything back that an import brought: conversations, messages and proposals; spaces stay.
 
-    What was gone on with since stays, too. Raises NotFound, Conflict.
+    What was gone on with since stays, too. A large one is taken back by a job. Raises NotFound, Conflict.
     """
     row = get_import(user_id, import_id, lock=True)
     if row.status in ("reading", "ready", "running"):
         raise Conflict("Cancel the import first.")
     if row.status == "undone":
         raise Conflict("This import is undone already.")
-    if (row.options or {}).get("restore"):
-        return _undone(row, restore_undoing.undo(row))
-    touched = db.session.scalars(
-        select(ImportedMessage.conversation_id).where(ImportedMessage.import_id == import_id).distinct()
-    ).all()
-    kept = 0
-    for conversation_id in sorted(touched):
-        kept += _take_back(user_id, conversation_id, import_id)
-    for change_set_id in reversed(row.change_set_ids):
-        try:
-            with db.session.begin_nested():
-                change_sets.undo(user_id, change_set_id)
-        except (Conflict, NotFound):  # some of it was changed since, and stays
-            kept += 1
-    assets.take_back(user_id, import_id)
-    return _undone(row, kept)
-
-
-def _undone(row: Import, kept: int) -> Import:
-    row.status, row.updated_at = "undone", now()
-    row.error = f"{kept} parts were changed since, and stayed." if kept else None
-    db.session.flush()
-    return row
-
-
-def _take_back(user_id: int, conversation_id: int, import_id: int) -> int:
-    """Remove what an import brought into one conversation; 1 if it was gone on with here and stays."""
-    conversation = db.session.scalar(
-        select(Conversation)
-        .where(Conversation.conversation_id == conversation_id, Conversation.user_id == user_id)
-        .with_for_update()
-    )
-    if conversation is None:
-        return 0
-    rows = db.session.execute(
-        select(Message.message_id, ImportedMessage.import_id)
-        .outerjoin(ImportedMessage, ImportedMessage.message_id == Message.message_id)
-        .where(Message.conversation_id == conversation_id)
-        .order_by(Message.message_id)
-    ).all()
-    mine = [message_id for message_id, by in rows if by == import_id]
-    if any(by is None for _, by in rows) or not mine:
-        return 1
-    if len(mine) == len(rows):
-        conversation_shown.send(None, conversation=conversation)
-        db.session.execute(delete(Conversation).where(Conversation.conversation_id == conversation_id))
-        return 0
-    _remove(conversation, mine)
-    return 0
-
-
-def _remove(conversation: Conversation, message_ids: Sequence[int]) -> None:
-    db.session.execute(update(Message).where(Message.superseded_by_id.in_(message_ids)).values(superseded_by_id=None))
-    db.session.execute(delete(Message).where(Message.message_id.in_(message_ids)))
-    there = select(Message.message_id, Message.created_at).where(
-        Message.conversation_id == conversation.conversation_id, Message.superseded_by_id.is_(None)
-    )
-    left = db.session.execute(there.order_by(Message.message_id)).all()
-    conversation.message_count = len(left)
-    if left:
-        conversation.updated_at = left[-1].created_at
-    messages_changed.send(None, conversation=conversation, first_id=min(message_ids))
-    db.session.flush()
+    if row.undo_status == "running":
+        raise Conflict("This import is being undone.")
+    return undoing.begin(row)
 
 
 def _check(user_id: int, wish: str | None) -> None:

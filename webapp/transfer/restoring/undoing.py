@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, delete, func, select
@@ -10,7 +12,7 @@ from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Folder, Message
 from webapp.conversations.signals import conversation_shown
 from webapp.database import db
-from webapp.files.models import MessageFile
+from webapp.files.models import File, MessageFile
 from webapp.files.service import delete_file
 from webapp.journeys.models import Journey, PointMemory
 from webapp.library.models import SavedPrompt
@@ -20,7 +22,7 @@ from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.spaces.models import Space, SpaceDocument, SpaceMember
 from webapp.spaces.service import end_space
-from webapp.transfer.models import Import, RestoredRow
+from webapp.transfer.models import RestoredRow
 
 BATCH = 200
 CONVERSATIONS = 20
@@ -28,98 +30,101 @@ CONVERSATIONS = 20
 ROWS = 5_000
 
 
-def undo(row: Import) -> int:
-    """Remove what a restore brought, in the present transaction; how many parts were changed since, and stay."""
-    user_id = row.user_id
-    kept = _conversations(user_id, row.import_id)
-    versions.hold(user_id)
-    kept += _memories(user_id, row.import_id)
-    for ids in _batches(row.import_id, "point_memory"):
-        db.session.execute(
-            delete(PointMemory).where(PointMemory.user_id == user_id, PointMemory.point_memory_id.in_(ids))
-        )
-    for ids in _batches(row.import_id, "journey"):
-        used = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(used))
-        db.session.execute(delete(Journey).where(Journey.owner_id == user_id, Journey.journey_id.in_(unused)))
-    for ids in _batches(row.import_id, "file"):
-        used = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
-        for file_id in sorted(set(ids) - set(db.session.scalars(used))):
-            delete_file(user_id, file_id)
-    kept += _prompts(row)
-    for ids in _batches(row.import_id, "folder"):
-        used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
-        unused = set(ids) - set(db.session.scalars(used))
-        db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
-    for ids in _batches(row.import_id, "space"):
-        kept += sum(not _end(user_id, space_id, row.import_id) for space_id in ids)
-    before = (row.options or {}).get("before")
-    if before:
-        user = db.session.get_one(User, user_id)
-        user.name, user.settings = before["name"], before["settings"]
-    changes.note(user_id, Change("memories"))
-    _forget(row.import_id)
-    db.session.flush()
-    return kept
+def steps(user_id: int, import_id: int, since: datetime, before: Mapping[str, Any] | None) -> Iterator[tuple[int, int]]:
+    """Remove what a restore of that moment brought, step by step: how many parts a step looked at, and how many of them
+    were changed since, and stay. Each step may be a transaction of its own; to begin again comes to the same.
 
-
-def _conversations(user_id: int, import_id: int) -> int:
-    kept = 0
-    for ids in _batches(import_id, "conversation"):
-        mine = db.session.scalars(
-            select(Conversation)
-            .where(Conversation.conversation_id.in_(ids), Conversation.user_id == user_id)
-            .order_by(Conversation.conversation_id)
-            .with_for_update()
-        ).all()
-        gone_on = set(
-            db.session.scalars(
-                select(Message.conversation_id)
-                .where(Message.conversation_id.in_(ids), Message.message_id.not_in(_ids(import_id, "message")))
-                .distinct()
-            )
-        )
-        for conversation in mine:
-            if conversation.conversation_id not in gone_on:
-                conversation_shown.send(None, conversation=conversation)
-        going = [row.conversation_id for row in mine if row.conversation_id not in gone_on]
-        for at in range(0, len(going), CONVERSATIONS):
-            some = going[at : at + CONVERSATIONS]
-            db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(some)))
-        kept += len(mine) - len(going)
-    return kept
-
-
-def _memories(user_id: int, import_id: int) -> int:
-    kept = 0
+    `before`: the name and the settings that the account had.
+    """
+    for ids in _batches(import_id, "conversation", CONVERSATIONS):
+        staying = _conversations(user_id, import_id, ids)
+        _pass_over(import_id, "conversation", ids, staying)
+        yield len(ids), len(staying)
     for ids in _batches(import_id, "memory"):
-        mine = set(
-            db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id))
-        )
-        changed = set(
-            db.session.scalars(
-                select(MemoryRevision.memory_id)
-                .where(
-                    MemoryRevision.memory_id.in_(mine), MemoryRevision.revision_id.not_in(_ids(import_id, "revision"))
-                )
-                .distinct()
-            )
-        )
-        db.session.execute(delete(Memory).where(Memory.memory_id.in_(mine - changed)))
-        kept += len(changed)
+        versions.hold(user_id)
+        staying = _memories(user_id, import_id, ids)
+        _pass_over(import_id, "memory", ids, staying)
+        yield len(ids), len(staying)
     for ids in _batches(import_id, "change_set"):
         db.session.execute(
             delete(MemoryChangeSet).where(MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id.in_(ids))
         )
-    return kept
+        yield 0, 0
+    for ids in _batches(import_id, "point_memory"):
+        db.session.execute(
+            delete(PointMemory).where(PointMemory.user_id == user_id, PointMemory.point_memory_id.in_(ids))
+        )
+    for ids in _batches(import_id, "journey"):
+        used = select(Conversation.journey_id).where(Conversation.journey_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(used))
+        db.session.execute(delete(Journey).where(Journey.owner_id == user_id, Journey.journey_id.in_(unused)))
+    for ids in _batches(import_id, "file"):
+        used = select(MessageFile.file_id).where(MessageFile.file_id.in_(ids))
+        there = db.session.scalars(select(File.file_id).where(File.file_id.in_(ids), File.user_id == user_id))
+        for file_id in sorted(set(there) - set(db.session.scalars(used))):
+            delete_file(user_id, file_id)
+        _pass_over(import_id, "file", ids, ())
+        yield len(ids), 0
+    yield 0, _prompts(user_id, import_id, since)
+    for ids in _batches(import_id, "folder"):
+        used = select(Conversation.folder_id).where(Conversation.folder_id.in_(ids))
+        unused = set(ids) - set(db.session.scalars(used))
+        db.session.execute(delete(Folder).where(Folder.user_id == user_id, Folder.folder_id.in_(unused)))
+    for ids in _batches(import_id, "space"):
+        yield 0, sum(not _end(user_id, space_id, import_id) for space_id in ids)
+    if before:
+        user = db.session.get_one(User, user_id)
+        user.name, user.settings = before["name"], before["settings"]
+    versions.hold(user_id)
+    changes.note(user_id, Change("memories"))
+    _forget(import_id)
+    yield 0, 0
 
 
-def _prompts(row: Import) -> int:
+def _conversations(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
+    """Delete conversations that nobody has gone on with; those that stay."""
+    mine = db.session.scalars(
+        select(Conversation)
+        .where(Conversation.conversation_id.in_(ids), Conversation.user_id == user_id)
+        .order_by(Conversation.conversation_id)
+        .with_for_update()
+    ).all()
+    gone_on = set(
+        db.session.scalars(
+            select(Message.conversation_id)
+            .where(Message.conversation_id.in_(ids), Message.message_id.not_in(_ids(import_id, "message")))
+            .distinct()
+        )
+    )
+    for conversation in mine:
+        if conversation.conversation_id not in gone_on:
+            conversation_shown.send(None, conversation=conversation)
+    going = [row.conversation_id for row in mine if row.conversation_id not in gone_on]
+    if going:
+        db.session.execute(delete(Conversation).where(Conversation.conversation_id.in_(going)))
+    return gone_on & {row.conversation_id for row in mine}
+
+
+def _memories(user_id: int, import_id: int, ids: Collection[int]) -> set[int]:
+    """Delete memories that nobody has changed; those that stay."""
+    mine = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), Memory.user_id == user_id)))
+    changed = set(
+        db.session.scalars(
+            select(MemoryRevision.memory_id)
+            .where(MemoryRevision.memory_id.in_(mine), MemoryRevision.revision_id.not_in(_ids(import_id, "revision")))
+            .distinct()
+        )
+    )
+    db.session.execute(delete(Memory).where(Memory.memory_id.in_(mine - changed)))
+    return changed
+
+
+def _prompts(user_id: int, import_id: int, since: datetime) -> int:
     """Delete saved prompts that nobody has changed since; how many stay."""
     kept = 0
-    for ids in _batches(row.import_id, "prompt"):
-        mine = SavedPrompt.user_id == row.user_id, SavedPrompt.saved_prompt_id.in_(ids)
-        db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < row.created_at))
+    for ids in _batches(import_id, "prompt"):
+        mine = SavedPrompt.user_id == user_id, SavedPrompt.saved_prompt_id.in_(ids)
+        db.session.execute(delete(SavedPrompt).where(*mine, SavedPrompt.updated_at < since))
         kept += db.session.scalar(select(func.count()).select_from(SavedPrompt).where(*mine)) or 0
     return kept
 
@@ -160,6 +165,18 @@ def _ids(import_id: int, kind: str) -> Select[int]:
     return select(RestoredRow.new_id).where(RestoredRow.import_id == import_id, RestoredRow.kind == kind)
 
 
-def _batches(import_id: int, kind: str) -> list[list[int]]:
-    ids = sorted(db.session.scalars(_ids(import_id, kind)))
-    return [ids[at : at + BATCH] for at in range(0, len(ids), BATCH)]
+def _pass_over(import_id: int, kind: str, batch: Mapping[int, int], staying: Collection[int]) -> None:
+    """Forget what is dealt with, so that who begins again does not look at it once more."""
+    old = [old_id for new_id, old_id in batch.items() if new_id not in staying]
+    if old:
+        mine = RestoredRow.import_id == import_id, RestoredRow.kind == kind
+        db.session.execute(delete(RestoredRow).where(*mine, RestoredRow.old_id.in_(old)))
+
+
+def _batches(import_id: int, kind: str, size: int = BATCH) -> list[dict[int, int]]:
+    """The rows of a kind that came, some at a time: their ids here, with those in the export."""
+    mine = select(RestoredRow.new_id, RestoredRow.old_id).where(
+        RestoredRow.import_id == import_id, RestoredRow.kind == kind
+    )
+    rows = sorted((new_id, old_id) for new_id, old_id in db.session.execute(mine))
+    return [dict(rows[at : at + size]) for at in range(0, len(rows), size)]
