@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from webapp.validation import Line
 
 EFFORTS = ("none", "minimal", "low", "medium", "high")
+
+
+def _not_a_truth(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("Write a number.")
+    return value
+
+
+Amount = Annotated[float, BeforeValidator(_not_a_truth)]
+Count = Annotated[int, BeforeValidator(_not_a_truth)]
 
 
 class Parameters(BaseModel):
@@ -16,9 +26,9 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: float | None = Field(None, gt=0, le=1, allow_inf_nan=False)
-    max_tokens: int | None = Field(None, ge=16, le=1_000_000)
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     system: Line | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
 

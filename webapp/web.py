@@ -119,6 +119,22 @@ class Problem(BaseModel):
     errors: list[dict[str, Any]] | None = None
 
 
+USUAL_PROBLEMS = {
+    400: "Malformed request",
+    401: "No valid token or session",
+    403: "Not allowed",
+    404: "Unknown, or somebody else's",
+    405: "Method not allowed",
+    409: "Conflict",
+    413: "Too large",
+    415: "Not JSON",
+    422: "Validation failed",
+    429: "Too many requests",
+    503: "A dependency is away",
+}
+"""What any endpoint may answer, as far as its kind allows (webapp/openapi/document.py)."""
+
+
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
     """A JSON blueprint with the responses every endpoint can give."""
     problems: Responses = {
@@ -126,19 +142,7 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
             "description": text,
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
-        for status, text in (
-            (400, "Malformed request"),
-            (401, "No valid token or session"),
-            (403, "Not allowed"),
-            (404, "Unknown, or somebody else's"),
-            (405, "Method not allowed"),
-            (409, "Conflict"),
-            (413, "Too large"),
-            (415, "Not JSON"),
-            (422, "Validation failed"),
-            (429, "Too many requests"),
-            (503, "A dependency is away"),
-        )
+        for status, text in USUAL_PROBLEMS.items()
     }
     return APIBlueprint(
         name,

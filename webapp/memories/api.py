@@ -25,6 +25,7 @@ from webapp.memories.presenting import (
     Extracted,
     ExtractionQueued,
     ForgetReport,
+    ForgottenOrArchived,
     History,
     MemoryList,
     MemoryOut,
@@ -100,7 +101,7 @@ def update_memory(path: MemoryPath, body: MemoryChanges) -> ViewResult:
     return answer
 
 
-@blueprint.delete("/memories/<int:memory_id>", responses={200: ForgetReport})
+@blueprint.delete("/memories/<int:memory_id>", responses={200: ForgottenOrArchived})
 @signed_in
 def forget_memory(path: MemoryPath, query: ForgetQuery) -> ViewResult:
     """Forget a memory for good and say what was removed. With `archive`, only set it aside."""

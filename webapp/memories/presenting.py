@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, RootModel
 
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
 from webapp.validation import Instant
@@ -214,6 +214,10 @@ class ForgetReport(BaseModel):
     quoted_by_others: int = Field(0, description="Messages in which other members repeat it themselves; these stay.")
     still_said_in: list[int] = Field(description="Messages of yours that hold the words.")
     change_set_id: int | None = None
+
+
+class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
+    """The report; or, where it was only set aside, the memory."""
 
 
 class ProfileOut(BaseModel):

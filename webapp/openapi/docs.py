@@ -11,7 +11,7 @@ from flask_openapi3 import APIBlueprint, OpenAPI
 
 from webapp.accounts.auth import public
 from webapp.openapi.document import METHODS, ViewFacts, refine
-from webapp.web import ViewResult
+from webapp.web import USUAL_PROBLEMS, ViewResult
 
 blueprint = Blueprint("openapi", __name__)
 
@@ -58,7 +58,7 @@ def _merge_paths(app: OpenAPI) -> None:
                     setattr(app.paths[path], method, operation)
 
 
-def _facts(app: Flask) -> dict[tuple[str, str], ViewFacts]:
+def _facts(app: OpenAPI) -> dict[tuple[str, str], ViewFacts]:
     found = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
@@ -68,5 +68,13 @@ def _facts(app: Flask) -> dict[tuple[str, str], ViewFacts]:
                 access=getattr(view, "access", "user"),
                 services=getattr(view, "services", False),
                 idempotent=getattr(view, "idempotent", False),
+                problems=_described(app.api_doc["paths"].get(path, {}).get(method.lower(), {})),
             )
     return found
+
+
+def _described(operation: dict[str, Any]) -> frozenset[str]:
+    """The problems that a view describes itself, not as its blueprint does for all."""
+    answers = {status: answer.get("description") for status, answer in operation.get("responses", {}).items()}
+    usual = {str(status): text for status, text in USUAL_PROBLEMS.items()}
+    return frozenset(status for status, text in answers.items() if text != usual.get(status, text))

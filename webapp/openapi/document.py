@@ -80,11 +80,13 @@ _REF = "#/components/schemas/"
 
 @dataclass(frozen=True)
 class ViewFacts:
-    """What a view says of itself: its access rule, whether service tokens may use it, whether it is idempotent."""
+    """What a view says of itself: its access rule, whether service tokens may use it, whether it is idempotent, and
+    the statuses of problems that it describes in words of its own."""
 
     access: str = "user"
     services: bool = False
     idempotent: bool = False
+    problems: frozenset[str] = frozenset()
 
 
 def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFacts]) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def _refine(path: str, method: str, operation: dict[str, Any], facts: ViewFacts)
     streams = any("text/event-stream" in answer.get("content", {}) for answer in answers.values())
     if streams and method == "get":
         parameters.append(_LAST_EVENT_ID)
-    possible = _possible(method, operation)
+    possible = _possible(method, operation) | facts.problems
     kept = {status: answer for status, answer in answers.items() if status.startswith("2")}
     for status, answer in kept.items():
         if "text/event-stream" in answer.get("content", {}):

@@ -32,7 +32,7 @@ from webapp.transfer.schemas import (
     PastedImport,
     StartImport,
 )
-from webapp.web import PageQuery, Problem, accepts_files, api_blueprint
+from webapp.web import PageQuery, accepts_files, api_blueprint
 
 blueprint = api_blueprint("transfer_api", __name__, tag="Import and export")
 
@@ -163,7 +163,7 @@ def get_export(path: ExportPath) -> dict[str, Any]:
 
 @blueprint.get(
     "/exports/<int:export_id>/download",
-    responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: Problem},
+    responses={200: {"description": "The file", "content": {"*/*": {}}}, 409: {"description": "Not made yet"}},
 )
 @signed_in(writes=True)
 def download_export(path: ExportPath) -> Any:
