@@ -11,14 +11,13 @@ from webapp.validation import Line
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
-def _not_a_truth(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("Write a number.")
-    return value
+def _no_truth(value: object) -> object:
+    """True and false are no numbers; pydantic would take them for 1 and 0."""
+    return str(value) if isinstance(value, bool) else value
 
 
-Amount = Annotated[float, BeforeValidator(_not_a_truth)]
-Count = Annotated[int, BeforeValidator(_not_a_truth)]
+Amount = Annotated[float, BeforeValidator(_no_truth)]
+Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
 class Parameters(BaseModel):
