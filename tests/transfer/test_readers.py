@@ -187,6 +187,14 @@ def test_open_webui(read):
     assert HIDDEN not in str(parts)
 
 
+def test_librechats_errors_are_no_replies(read):
+    conversation = exports.librechat_conversation()
+    conversation["messagesTree"][0]["children"][0] |= {"error": True, "content": [], "text": "Quota exceeded"}
+    _, (talk,) = read(conversation, "talk.json")
+    assert _said(talk) == [("user", "Question")]
+    assert talk.left_out == 1
+
+
 def test_librechat(read):
     name, parts = read(exports.librechat_conversation(), "talk.json")
     (talk,) = _only(parts, ReadConversation)

@@ -83,7 +83,7 @@ def _conversation(item: dict[str, Any]) -> ReadConversation:
 
 def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
     text = text_or_none(row.get("text")) or "\n\n".join(_parts(row.get("content"))).strip()
-    if not text:
+    if not text or row.get("error"):  # what stands in a reply's place when the model failed
         return None
     is_user = row.get("isCreatedByUser") or row.get("sender") == "User"
     model = None if is_user else text_or_none(row.get("model")) or text_or_none(row.get("sender"))
