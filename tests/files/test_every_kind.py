@@ -229,8 +229,10 @@ def _done(tmp_path: Path, module: str, name: str, data: bytes, *more: str) -> di
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
     answer = run_bounded(module, str(path), kind, *more)
     assert time.monotonic() - start < 120
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150 * 1024  # kilobytes
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_100 * 1024
+    here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert here - before < 150 * 1024  # kilobytes
+    # A child counts as at least as large as the process it was forked from, which after all other tests is large.
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(1_100 * 1024, here)
     assert sorted(found.name for found in tmp_path.iterdir()) == ["content"]
     assert SECRET not in str(answer)
     return answer
