@@ -57,7 +57,12 @@ SHARED_ROOMS = {
 }
 
 # The only reasons for which a test may be skipped: set-up installs every program that a test needs.
-SKIPS = {"about MySQL", "about SQLite's plans and its one writer", "the database is not ours to stop"}
+SKIPS = {
+    "about MySQL",
+    "no terminals without /dev/pts",
+    "about SQLite's plans and its one writer",
+    "the database is not ours to stop",
+}
 
 # What decides is tried without a server: no web framework, no database. A module that is missing here may be pure too,
 # but nobody relies on it.

@@ -288,7 +288,10 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
 
 def in_terminal(shell: Shell, *words: str, typed: list[str]) -> tuple[str, int]:
     """Run the command in a terminal; each line is typed once the prompt is there. What was shown, and the exit code."""
-    pid, terminal = pty.fork()
+    try:
+        pid, terminal = pty.fork()
+    except OSError:  # a root into which only /dev is bound, as by bare-machine
+        pytest.skip("no terminals without /dev/pts")
     if pid == 0:
         os.execvpe(COMMAND[0], [*COMMAND, *words], shell.environment)
     shown, lines = b"", list(typed)
