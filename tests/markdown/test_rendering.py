@@ -221,6 +221,8 @@ def hostile(part: int) -> dict[str, str]:
         "entities": "&" * many(100_000),
         "addresses": "http://a." * many(10_000),
         "bare schemes": "https://" * many(12_000),
+        "ends of entities": "http://a" + "&" * many(50_000) + ";" * many(50_000),
+        "entities behind an address": "www.a.b" + "&a" * many(40_000) + ";" * many(20_000),
         "open fences": "```\n" * many(10_001),
         "one open fence": "```python\n" + "x = 1\n" * many(16_000),
         "one long line of code": "```js\n" + "a(" * many(50_000),

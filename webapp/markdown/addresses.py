@@ -15,6 +15,8 @@ _MAIL = r"(?<![\w.+:/@-])(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)+
 _ADDRESS = re.compile(f"(?P<web>{_WEB})|{_MAIL}", re.IGNORECASE | re.ASCII)
 _HOST = re.compile(r"(?:https?://)?([^/?#:]*)", re.IGNORECASE)
 _ENTITY = re.compile(r"&[a-z0-9]+;$", re.IGNORECASE)
+_LONGEST_ENTITY = 33
+"""`&CounterClockwiseContourIntegral;`: looked for further back, the end of an address would cost its square."""
 _TRAILING = ".,:;!?'*_~"
 
 
@@ -56,7 +58,7 @@ def _trimmed(address: str) -> str:
     surplus = address.count(")") - address.count("(")
     end = len(address)
     while end:
-        entity = _ENTITY.search(address, 0, end) if address[end - 1] == ";" else None
+        entity = _ENTITY.search(address, max(0, end - _LONGEST_ENTITY), end) if address[end - 1] == ";" else None
         if entity:
             end = entity.start()
             continue
