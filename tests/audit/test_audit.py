@@ -91,6 +91,16 @@ def test_what_repeats_is_recorded_once_in_a_while(app, user):
     assert sorted(rows) == [1, 2]
 
 
+def test_what_was_rolled_back_is_recorded_the_next_time(app, user):
+    """A request that lost against another one is begun again (webapp/conflicts.py): its look is still a look."""
+    with app.app_context():
+        actor = Actor("user", user.user_id, "Ada", None)
+        for end in (db.session.rollback, db.session.commit, db.session.commit):
+            service.record(user.user_id, Action.MEMORIES_READ, actor=actor, once_in=600)
+            end()
+        assert len(db.session.scalars(select(AuditEvent).where(AuditEvent.action == "memories_read")).all()) == 1
+
+
 def test_it_is_only_added_to(app, user):
     with app.app_context():
         with write_transaction():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +13,7 @@ from sqlalchemy import delete, select
 
 from webapp.audit.actors import Actor, current_actor
 from webapp.audit.models import AuditEvent
-from webapp.database import db, now, rows_changed
+from webapp.database import after_commit, db, now, rows_changed, waiting_for_commit
 from webapp.errors import Invalid
 from webapp.extensions import redis
 from webapp.web import Cursor, Page, PageQuery
@@ -36,8 +38,11 @@ def record(
     that reads all day.
     """
     by = actor or current_actor()
-    if once_in and not _is_due(user_id, action, what, by, once_in):
-        return
+    if once_in:
+        noted = _noted(user_id, action, what, by, once_in)
+        if noted.is_known():
+            return
+        after_commit(noted)
     db.session.add(
         AuditEvent(
             user_id=user_id,
@@ -87,11 +92,27 @@ def _page(query: PageQuery, user_id: int | None) -> Page[AuditEvent]:
     return Page.of(db.session.scalars(statement).all(), query.limit, lambda event: (event.event_id,))
 
 
-def _is_due(user_id: int, action: str, what: str, by: Actor, seconds: int) -> bool:
-    """Whether this was not recorded lately; always while Redis is away."""
+@dataclass(frozen=True)
+class _Noted:
+    """That something is recorded, told to all processes once it is committed: what is rolled back is due again."""
+
+    key: str
+    seconds: int
+
+    def is_known(self) -> bool:
+        """Whether it was recorded lately, or is about to be; while Redis is away only the latter."""
+        if self in waiting_for_commit(db.session()):
+            return True
+        try:
+            return bool(redis().exists(self.key))
+        except RedisError:
+            return False
+
+    def __call__(self) -> None:
+        with suppress(RedisError):  # it is recorded once more then
+            redis().set(self.key, b"1", ex=self.seconds)
+
+
+def _noted(user_id: int, action: str, what: str, by: Actor, seconds: int) -> _Noted:
     parts = repr((user_id, str(action), what, by.kind, by.user_id, by.token_id))
-    key = f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}"
-    try:
-        return bool(redis().set(key, b"1", nx=True, ex=seconds))
-    except RedisError:
-        return True
+    return _Noted(f"audit:{hashlib.sha256(parts.encode()).hexdigest()[:32]}", seconds)
