@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ from webapp.llm.events import ToolCall
 MAX_ARGUMENTS = 8_000
 DEEPEST = 20
 """Levels of a record; MariaDB takes no JSON with more than about thirty."""
+_ZERO = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""A zero character in JSON; after one more backslash it is only spelled out, as in the source of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,8 @@ def recorded(call: ToolCall, given: dict[str, Any], output: dict[str, Any], **mo
 
 def storable(record: dict[str, Any]) -> dict[str, Any]:
     """A JSON object without NUL and halves of surrogate pairs."""
-    text = json.dumps(record, ensure_ascii=False).replace("\\u0000", "").encode("utf-8", "replace").decode()
-    found: dict[str, Any] = json.loads(text)
+    text = _ZERO.sub(r"\1", json.dumps(record, ensure_ascii=False))
+    found: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
     return found
 
 
