@@ -92,7 +92,8 @@ _BARE_PASSWORD = re.compile(
 )
 _PASSWORD_AFTER = re.compile(
     r"(?<!\S)[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})[\"'`”’]?,?\s+(?:(?:is|as|for|ist|als|es|est)\s+)?(?:my|the|our|mein|das|unser|mi|la|mon|le)\s+"
-    r"(?:[\w-]+\s+){0,2}?(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe)(?!\w)",
+    r"(?:[\w-]+\s+){0,2}?(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe)"
+    r"(?!\w|[\s-]+(?:manager|safe|vault|app|tool|generator|keeper|store|protected|free))",  # 1Password is no password
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
@@ -107,7 +108,8 @@ _LOCK_CODE = re.compile(
     r"(?<!\w)(?:(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|keypad|entry|garage|unlock|phone|access|one-time|verification|"
     r"confirmation|2fa|login|tür|tresor|zugangs)[\s-]?(?:code|combination|combo)|otp|(?:code|combination|combo)\s+(?:to|for|of)\s+"
     r"(?:the|my|our)\s+(?:\w+\s+)?(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|garage|phone|house|office|building))"
-    r"(?:\s+(?:is|was|ist)\b|['’]s|\s*[:=])?\s*#?\d(?:[ -]?\d){2,}",
+    r"(?:\s+(?:is|was|ist)\b|['’]s|\s*[:=])?\s*#?\d(?:[ -]?\d){2,}"
+    r"(?![ -]?\d|\s*(?:%|mg|ml|lines?|loc|words|pages|times|people|years|zeilen|euros?|dollars?|calories)(?!\w))",
     re.IGNORECASE,
 )
 
