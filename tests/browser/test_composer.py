@@ -25,6 +25,17 @@ def test_empty_it_is_one_row(tab, open_tab, user):
         assert page.locator(".composer-box").bounding_box()["height"] > 80
 
 
+def test_the_panel_of_parameters_is_in_sight_on_a_phone(open_tab, user):
+    page = open_tab(user, PHONE).page
+    page.locator(".parameters > summary").click()
+    panel = page.locator(".parameters > .menu-items")
+    expect(panel).to_be_visible()
+    box = panel.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert box["y"] >= 0
+    assert not scrolls_sideways(page)
+
+
 def test_a_message_waits_for_the_reply_before_it(tab, model):
     model.script(reply=["word "] * 40, match="first", **SLOW)
     model.script(reply="The second reply.", match="second")
