@@ -81,8 +81,11 @@ def _is_a_mixed_screen(item: pytest.Item) -> bool:
 
 
 def _is_about_pages(item: pytest.Item) -> bool:
-    """Whether a test is of the HTML: pages ask the services that the API asks, whose tests run on both databases."""
-    return "pages" in item.path.stem
+    """Whether a test is of the HTML: pages ask the services that the API asks, whose tests run on both databases.
+
+    Statements of lists and panels are the pages' own, and each database plans them its way; sixty pages are a PDF's.
+    """
+    return "pages" in item.path.stem and item.path.stem not in ("test_hot_pages", "test_sixty_pages")
 
 
 def _leave_out(config: pytest.Config, items: list[pytest.Item], those: list[pytest.Item]) -> None:
