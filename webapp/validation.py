@@ -27,7 +27,8 @@ def parse_id(text: str | None) -> int | None:
     return number if 1 <= number <= MAX_ID else None
 
 
-def _encodable(value: str) -> str:
+def encodable(value: str) -> str:
+    """A text as it is. Raises ValueError for one that the database cannot hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -92,14 +93,14 @@ def _utc(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(_encodable)]
+Line = Annotated[str, BeforeValidator(_stripped), AfterValidator(encodable)]
 """One line of text, stripped."""
 
-SearchText = Annotated[str, AfterValidator(_encodable)]
+SearchText = Annotated[str, AfterValidator(encodable)]
 """What is typed into a search box, as it is: a space at its end says that the last word is finished."""
 
 MessageText = Annotated[
-    str, Field(min_length=1), AfterValidator(_encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
+    str, Field(min_length=1), AfterValidator(encodable), AfterValidator(_not_blank), AfterValidator(_fits_text_column)
 ]
 """What a person says in one message: not blank, at most MAX_TEXT_BYTES long."""
 

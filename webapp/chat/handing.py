@@ -16,17 +16,17 @@ from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import handed_over
 from webapp.database import db, now
 from webapp.errors import Conflict
-from webapp.tools.of_clients import CLIENT, WAITING, result_of
+from webapp.tools.of_clients import CLIENT, result_of
 from webapp.usage import service as usage
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a reply that was written elsewhere: its text, the calls in it as records, and by their ids the texts
-    that they came to."""
+    """A part of a reply that was written elsewhere: its text, the calls in it as records that wait, and by their ids
+    the texts that they came to."""
 
     text: str
-    calls: Sequence[Mapping[str, Any]]
+    calls: Sequence[dict[str, Any]]
     results: Mapping[str, str]
 
 
@@ -59,7 +59,7 @@ def parts_from_elsewhere(started: Started, parts: Sequence[Part]) -> Started:
     reply = started.reply
     for part in parts:
         reply.status, reply.content = "complete", part.text
-        reply.tool_calls = [{**call, "output": dict(WAITING), "by": CLIENT} for call in part.calls] or None
+        reply.tool_calls = list(part.calls)
         _take(reply, part.results)
         reply = add_part(started.conversation, reply)
     db.session.flush()

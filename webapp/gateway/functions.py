@@ -116,6 +116,10 @@ def _definition(tool: Any, param: str) -> dict[str, Any]:
     if problem:
         raise Unsupported(f"{param}.function.parameters", f"Invalid schema for function '{name}': {problem}")
     kept = {field: function[field] for field in _FIELDS if function.get(field) is not None}
+    try:
+        json.dumps(kept, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise Unsupported(f"{param}.function", "A tool may not hold NaN, Infinity or half a surrogate pair.") from None
     if len(json.dumps(kept)) > MOST_DEFINITION:
         raise Unsupported(f"{param}.function", f"A tool may take {MOST_DEFINITION:,} characters.")
     return {"type": "function", "function": kept}

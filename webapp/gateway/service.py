@@ -25,7 +25,7 @@ from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.models.catalogue import HOME_ID
 from webapp.models.choosing import choices
-from webapp.tools.calls import parsed
+from webapp.tools.of_clients import waiting
 from webapp.usage.models import UsageRecord
 from webapp.usage.service import require_room
 
@@ -216,10 +216,8 @@ def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, 
 
 def _part(one: Round, yard: Graveyard) -> handing.Part:
     """A round as a part of the reply, without what the person had forgotten."""
-    calls = [
-        {"tool_name": call.name[:64], "input": parsed(call.arguments), "call_id": call.id[:200]} for call in one.calls
-    ]
-    results = {call_id[:200]: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
+    calls = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
+    results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
     return handing.Part(yard.without_forgotten(one.text, GONE), calls, results)
 
 

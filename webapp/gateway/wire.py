@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
 from webapp.tools.of_clients import ClientTools, arguments_of
-from webapp.validation import Line, SearchText
+from webapp.validation import Line, SearchText, encodable
 
 MOST_MESSAGES = 1_000
 MOST_INSTRUCTIONS = 8_000
@@ -284,4 +284,7 @@ def _text(message: WireMessage, *, seen: int = 0) -> str:
                 found.append(IMAGE)
         else:
             raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
-    return "\n".join(found).strip()
+    try:
+        return encodable("\n".join(found).strip())
+    except ValueError as error:
+        raise Unsupported("messages", f"A part of a message {error}.") from None

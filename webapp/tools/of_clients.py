@@ -82,17 +82,22 @@ def _renamed(choice: str | dict[str, Any], names: Mapping[str, str]) -> str | di
 
 
 def handed(call: ToolCall, tool: Tool, turn_id: int, number: int) -> ToolRun:
-    """The record of a call that is handed to the client, under an id of ours: those of servers repeat.
+    """The record of a call that is handed to the client, under an id of ours: those of servers repeat."""
+    return ToolRun(waiting(tool.title, call.arguments, call_id(turn_id, number)))
+
+
+def waiting(name: str, arguments: str, own_id: str) -> dict[str, Any]:
+    """The record of a call that waits for the client's answer.
 
     `arguments` is kept beside `input` only where what the model wrote is no JSON object.
     """
-    raw = call.arguments[:_ARGUMENTS] or "{}"
+    raw = arguments[:_ARGUMENTS] or "{}"
     given = parsed(raw, most=_ARGUMENTS)
-    record: dict[str, Any] = {"tool_name": tool.title, "input": given, "output": dict(WAITING)}
-    record |= {"by": CLIENT, "call_id": call_id(turn_id, number)}
+    record: dict[str, Any] = {"tool_name": name, "input": given, "output": dict(WAITING)}
+    record |= {"by": CLIENT, "call_id": own_id}
     if not given and raw.strip() != "{}":
         record["arguments"] = raw
-    return ToolRun(storable(record))
+    return storable(record)
 
 
 def call_id(turn_id: int, number: int) -> str:
