@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import os
@@ -267,6 +268,57 @@ def test_what_is_deleted_while_the_bucket_is_away_goes_with_the_next_sweep(
         assert sweep_storage() == 1 and sweep_storage() == 0
     assert len(stored.held()) == 1
     assert client.get(f"/api/files/{kept}/content").data == b"kept"
+
+
+def test_a_sweep_leaves_alone_what_else_is_in_the_bucket(
+    app: Flask, server: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.empty()
+    monkeypatch.setattr("webapp.files.sweeping.YOUNG_SECONDS", -5)
+    with stored_in(app, server.settings | {"s3_prefix": ""}, tmp_path), app.app_context():
+        server.client.put_object(Bucket="files", Key="backups/commonplace.zip", Body=b"dear")
+        upload = server.client.create_multipart_upload(Bucket="files", Key="backups/next.zip")
+        file_storage().write(KEY, b"of nobody")
+        assert sweep_storage() == 1
+        assert server.held() == ["backups/commonplace.zip"]
+        assert server.client.list_multipart_uploads(Bucket="files")["Uploads"][0]["UploadId"] == upload["UploadId"]
+    server.client.abort_multipart_upload(Bucket="files", Key="backups/next.zip", UploadId=upload["UploadId"])
+    server.empty()
+
+
+def test_a_sweep_spares_what_is_taken_in_while_it_deletes(
+    app: Flask, client: ApiClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.files.sweeping.YOUNG_SECONDS", -5)
+    with stored_in(app, {}, tmp_path), app.app_context():
+        storage = file_storage()
+        first, second = sorted((hashlib.sha256(words).hexdigest(), words) for words in (b"some words", b"other words"))
+        for digest, words in (first, second):
+            storage.write(key_of(digest), words)
+        delete, taken = storage.delete, []
+
+        def slow(key: str) -> None:
+            if not taken:
+                other = first if key == key_of(second[0]) else second
+                taken.append(_send(client, other[1], "a.txt").get_json()["file_id"])
+            delete(key)
+
+        monkeypatch.setattr(storage, "delete", slow)
+        assert sweep_storage() == 1
+        assert client.get(f"/api/files/{taken[0]}/content").data in (b"some words", b"other words")
+
+
+def test_a_content_is_deleted_before_its_pictures(
+    stored: BucketServer, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with app.app_context():
+        storage = file_storage()
+        for key in (KEY, f"{KEY}.pictures/0-320.jpg"):
+            storage.write(key, b"bytes")
+        client, deleted = storage._client(), []
+        monkeypatch.setattr(client, "delete_object", lambda **named: deleted.append(named["Key"]))
+        storage.delete(KEY)
+    assert deleted == [f"commonplace/{KEY}", f"commonplace/{KEY}.pictures/0-320.jpg"]
 
 
 def test_an_account_is_not_gone_before_its_files_are(

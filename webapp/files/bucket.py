@@ -32,6 +32,7 @@ from botocore.exceptions import (
 
 from webapp.config import Settings
 from webapp.errors import Unavailable
+from webapp.files.keys import digest_of
 from webapp.languages.marks import N_
 
 log = logging.getLogger(__name__)
@@ -106,10 +107,10 @@ class Bucket:
         return int(found["ContentLength"])
 
     def delete(self, key: str) -> None:
-        """Delete it, and its pictures first, so that what breaks off is found again by its content."""
-        below = [] if key.endswith(".jpg") else [found for found, _ in self.kept(f"{key}.pictures/")]
-        for one in (*below, key):
-            self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + one))
+        """Delete it, then its pictures: those take a while, in which the same content may be taken in again."""
+        self._delete(key)
+        for below in [] if key.endswith(".jpg") else [found for found, _ in self.kept(f"{key}.pictures/")]:
+            self._delete(below)
 
     def kept(self, prefix: str = "") -> Iterator[tuple[str, float]]:
         """The keys that begin so, a thousand a request, with the time at which each was written."""
@@ -127,7 +128,7 @@ class Bucket:
         dropped = 0
         named: dict[str, Any] = {"Bucket": self._name, "Prefix": self._prefix}
         for row in self._ask(lambda client: client.list_multipart_uploads(**named)).get("Uploads", ()):
-            if row["Initiated"].timestamp() < before:
+            if row["Initiated"].timestamp() < before and digest_of(row["Key"].removeprefix(self._prefix)):
                 which = {"Bucket": self._name, "Key": row["Key"], "UploadId": row["UploadId"]}
                 self._ask(methodcaller("abort_multipart_upload", **which))
                 dropped += 1
@@ -151,6 +152,9 @@ class Bucket:
         except (Unavailable, FileNotFoundError):  # not every server knows this
             return False
         return bool(found.get("Status") == "Enabled")
+
+    def _delete(self, key: str) -> None:
+        self._ask(methodcaller("delete_object", Bucket=self._name, Key=self._prefix + key))
 
     def _ask(self, work: Callable[[Any], T]) -> T:
         """What a call answers, tried twice unless it took too long. Raises FileNotFoundError, Unavailable."""

@@ -8,8 +8,10 @@ from itertools import islice
 from sqlalchemy import select
 
 from webapp.database import db
+from webapp.files.keys import digest_of
 from webapp.files.models import File
 from webapp.files.storing import file_storage
+from webapp.files.taking import is_named
 
 YOUNG_SECONDS = 3_600
 """What was written a moment ago may belong to a row that is not committed yet."""
@@ -19,16 +21,24 @@ AT_A_TIME = 500
 def sweep_storage() -> int:
     """Delete what no file names and what was left of broken-off writing; how many. Safe to run at any time, and twice.
 
-    No connection is held while the storage is asked. Raises Unavailable.
+    What lies there under other names is left alone. No connection is held while the storage is asked. Raises
+    Unavailable.
     """
     storage, before = file_storage(), time.time() - YOUNG_SECONDS
     dropped = storage.drop_parts(before)
-    old = (key for key, written in storage.kept() if written < before)
+    old = ((key, digest) for key, written in storage.kept() if written < before and (digest := digest_of(key)))
     while keys := list(islice(old, AT_A_TIME)):
-        named = set(db.session.scalars(select(File.digest).where(File.digest.in_([key[3:67] for key in keys]))))
+        named = set(db.session.scalars(select(File.digest).where(File.digest.in_({digest for _, digest in keys}))))
         db.session.rollback()
-        for key in keys:
-            if key[3:67] not in named:
+        for key, digest in keys:
+            if digest not in named and not _is_named_now(digest):
                 storage.delete(key)
                 dropped += 1
     return dropped
+
+
+def _is_named_now(digest: str) -> bool:
+    """Whether the content was taken in again while others were deleted."""
+    found = is_named(digest)
+    db.session.rollback()
+    return found

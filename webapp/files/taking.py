@@ -43,12 +43,12 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
         raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
     digest = _digest(data)
-    is_named = _is_named(digest)
+    was_named = is_named(digest)
     db.session.rollback()
     seen = 0
     pages: list[str] = []
     # What no row names is written anew: it may be about to be swept away.
-    is_there = is_named and file_storage().size(key_of(digest)) is not None
+    is_there = was_named and file_storage().size(key_of(digest)) is not None
     with file_storage().on_disk(key_of(digest)) if is_there else file_storage().take(key_of(digest), data) as path:
         if media_type.startswith("image/"):
             reason, seen = _look(path, digest, media_type)
@@ -82,8 +82,13 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
 
 def drop_unnamed(digest: str) -> None:
     """Delete the bytes after the commit if no file names them."""
-    if not _is_named(digest):
+    if not is_named(digest):
         after_commit(lambda: _drop(digest))
+
+
+def is_named(digest: str) -> bool:
+    """Whether a file has this content."""
+    return db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
 
 
 def _digest(data: BinaryIO) -> str:
@@ -92,10 +97,6 @@ def _digest(data: BinaryIO) -> str:
     while piece := data.read(PIECE):
         found.update(piece)
     return found.hexdigest()
-
-
-def _is_named(digest: str) -> bool:
-    return db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
 
 
 def _look(path: Path, digest: str, media_type: str) -> tuple[str | None, int]:

@@ -19,7 +19,8 @@ from webapp.database import Base, db, now, rows_changed, write_transaction
 from webapp.extensions import redis
 from webapp.files.models import File
 from webapp.files.service import delete_file
-from webapp.files.storing import file_storage, key_of
+from webapp.files.storing import file_storage, key_of, picture_key
+from webapp.files.taking import is_named
 from webapp.journeys.models import JourneyVersion
 from webapp.memories.keeping.forgetting import drop_streams
 from webapp.memories.models import Memory
@@ -131,8 +132,10 @@ def _files(contents: set[str], user_id: int) -> int:
     rows = db.session.execute(
         select(File.file_id, File.digest).where(File.user_id == user_id).limit(CONVERSATIONS)
     ).all()
+    db.session.rollback()  # nothing is held while the storage is asked
+    for _, digest in rows:
+        file_storage().size(key_of(digest))
     for file_id, digest in rows:
-        _is_kept(digest)
         delete_file(user_id, file_id)
         contents.add(digest)
     return len(rows)
@@ -140,8 +143,10 @@ def _files(contents: set[str], user_id: int) -> int:
 
 def _is_kept(digest: str) -> bool:
     """Whether there are bytes that nobody names."""
-    is_named = db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
-    return file_storage().size(key_of(digest)) is not None and not is_named
+    found = is_named(digest)
+    db.session.rollback()
+    storage = file_storage()
+    return not found and (storage.size(key_of(digest)) is not None or any(storage.kept(picture_key(digest))))
 
 
 def _rows_of(table: Table) -> Callable[[int], int]:
