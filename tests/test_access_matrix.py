@@ -28,7 +28,8 @@ from webapp.spaces.documents import add_document
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
 
-pytestmark = pytest.mark.once  # about who may, which views decide before anything is asked of the database
+once = pytest.mark.once
+"""About who may at all, which is decided before a view asks the database; what is whose, the database answers."""
 
 MARKER = "zanzibarquokka"
 ADMINS_MAY_SEE = ("/admin", "/api/users", "/api/tasks/", "/api/internal/", "/api/prompts/render")
@@ -144,6 +145,7 @@ def signed_in(login: Callable[[Person], FlaskClient], person: Person) -> tuple[F
     return browser, {"X-CSRFToken": csrf_token(browser.get("/settings").text)}
 
 
+@once
 def test_nobody_gets_past_the_door(app: Flask, world: World, anonymous: FlaskClient) -> None:
     wrong = []
     for rule, method, path in routes(app, world.ids):
@@ -181,6 +183,7 @@ def test_others_neither_see_nor_change_what_is_the_owners(
     assert rows_of(app, world.owner.user_id) == before
 
 
+@once
 def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[Person], FlaskClient]) -> None:
     browser, headers = signed_in(login, world.owner)
     wrong = []
@@ -192,6 +195,7 @@ def test_admins_pages_are_for_admins(app: Flask, world: World, login: Callable[[
     assert not wrong
 
 
+@once
 def test_unsafe_requests_of_a_session_need_the_csrf_token(
     app: Flask, world: World, login: Callable[[Person], FlaskClient]
 ) -> None:
@@ -215,6 +219,7 @@ def token_of(app: Flask, person: Person, **wishes: Any) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}", "Accept": "application/json"}
 
 
+@once
 @pytest.mark.parametrize("scope", scopes.SCOPES)
 def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: scopes.Scope) -> None:
     headers = token_of(app, world.admin, scopes=[scope])
@@ -232,6 +237,7 @@ def test_a_token_does_what_its_scope_says(app: Flask, world: World, scope: scope
     assert not wrong
 
 
+@once
 def test_what_takes_a_session_no_token_may_do(app: Flask, world: World) -> None:
     headers = token_of(app, world.admin)
     caller = app.test_client(use_cookies=False)
@@ -244,6 +250,7 @@ def test_what_takes_a_session_no_token_may_do(app: Flask, world: World) -> None:
     assert {send(caller, method, path, headers).status_code for method, path in only} == {403}
 
 
+@once
 def test_a_service_token_is_for_services(app: Flask, world: World) -> None:
     headers = token_of(app, world.admin, is_service=True)
     caller = app.test_client(use_cookies=False)
