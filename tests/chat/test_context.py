@@ -57,7 +57,7 @@ def found(draw: st.DrawFn, number: int) -> Retrieved:
         start=start,
         end=start + len(said),
         length=start + len(said) + more,
-        core=core,
+        core=lambda: core,
         group=draw(st.integers(1, 2)),
         speaker=draw(st.sampled_from(["user", "you"])),
     )

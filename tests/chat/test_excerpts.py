@@ -1,10 +1,13 @@
 """Excerpts of what was found: small pieces by rank, those of one conversation together, nothing twice."""
 
 from dataclasses import replace
+from functools import partial
+
+import pytest
 
 from webapp.chat.context import build_context
 from webapp.chat.context_types import ContextInput, Known, Message, Retrieved
-from webapp.chat.excerpts import pack
+from webapp.chat.excerpts import LEAST, NO_ROOM, pack
 from webapp.text.tokens import estimate_tokens
 
 QUESTION = [Message(900, "user", "What did I say about the harbour?")]
@@ -50,7 +53,7 @@ def test_what_is_in_the_prompt_is_not_repeated() -> None:
 
 def test_more_small_pieces_come_before_a_few_large_ones() -> None:
     text = "The harbour is calm at night. " * 25
-    found = [said(n, text, group=n, core=(0, 29)) for n in range(1, 11)]
+    found = [said(n, text, group=n, core=lambda: (0, 29)) for n in range(1, 11)]
     found = [replace(item, content=item.content.replace("calm", f"calm{item.id}")) for item in found]
     packed = pack(found, 700, (), estimate_tokens)
     assert len(packed.excerpts) > 4
@@ -60,7 +63,7 @@ def test_more_small_pieces_come_before_a_few_large_ones() -> None:
 
 def test_room_that_is_left_goes_to_whole_pieces() -> None:
     text = "The harbour is calm at night. " * 10
-    found = [said(n, f"{n} {text}", group=n, core=(0, 29)) for n in range(1, 5)]
+    found = [said(n, f"{n} {text}", group=n, core=lambda: (0, 29)) for n in range(1, 5)]
     assert all(len(item.content) > 200 for item in pack(found, 2_000, (), estimate_tokens).shown)
 
 
@@ -69,3 +72,9 @@ def test_the_receipt_names_the_places() -> None:
     item = said(7, whole[100:200], start=100, end=200, length=400)
     context = build_context(ContextInput(prompt="P", messages=QUESTION, retrieved=[item, said(8, "All of it.")]))
     assert [(line.id, line.from_char, line.to_char) for line in context.receipt] == [(7, 100, 200), (8, None, None)]
+
+
+def test_where_nothing_fits_no_core_is_looked_for() -> None:
+    found = [said(n, f"Reply {n}. " * 40, group=n, core=partial(pytest.fail, "looked for")) for n in range(1, 9)]
+    packed = pack([said(0, "Yes."), *found], LEAST - 1, (), estimate_tokens)
+    assert not packed.excerpts and set(packed.reasons) == {NO_ROOM}

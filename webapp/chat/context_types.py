@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -72,8 +72,8 @@ class Fact:
 class Retrieved:
     """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
 
-    Of a message, `content` is its piece from `start` to `end` of `length` characters, `core` the range within the
-    piece that tells most, `group` its conversation and `speaker` who said it.
+    Of a message, `content` is its piece from `start` to `end` of `length` characters, `core` finds the range within
+    the piece that tells most, `group` is its conversation and `speaker` who said it.
     """
 
     kind: str
@@ -86,7 +86,7 @@ class Retrieved:
     start: int = 0
     end: int = 0
     length: int = 0
-    core: tuple[int, int] | None = None
+    core: Callable[[], tuple[int, int] | None] | None = field(default=None, compare=False)
     group: int = 0
     speaker: str = ""
 
@@ -98,9 +98,10 @@ class Retrieved:
     @property
     def by_core(self) -> Retrieved:
         """It alone with what tells most of it."""
-        if self.core is None:
+        core = self.core() if self.core else None
+        if core is None:
             return self
-        first, last = self.core
+        first, last = core
         return replace(
             self, content=self.content[first:last], start=self.start + first, end=self.start + last, core=None
         )

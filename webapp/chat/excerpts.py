@@ -69,7 +69,7 @@ def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, i
     said: set[str] = set()
     for rank, item in enumerate(found):
         words = " ".join(item.content.split()).casefold()
-        shown = item if rank < IN_FULL else item.by_core
+        shown = item if rank < IN_FULL or left < LEAST else item.by_core
         excerpt = by_group.get((item.kind, item.group)) if item.group else None
         price = _price(excerpt, shown, count) if left >= LEAST else left + 1
         is_present = (item.kind, item.id) in there or words in said

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from webapp.chat.context_types import Retrieved
 from webapp.chat.space_context import Place
 from webapp.memories.always import NEW
+from webapp.retrieval.focus import core_of
 from webapp.retrieval.service import Result
 
 _SPEAKERS = {"user": "user", "assistant": "you"}
@@ -41,7 +44,7 @@ def retrieved(found: Result) -> list[Retrieved]:
             start=item.start,
             end=item.start + len(item.content),
             length=item.length,
-            core=item.core,
+            core=partial(core_of, item.content, found.asked) if item.kind == "message" else None,
             # What was said in one conversation on one day stands together.
             group=(item.conversation_id or 0) * 1_000_000 + item.at.toordinal() if item.kind == "message" else 0,
             speaker=_SPEAKERS.get(item.role or "", ""),

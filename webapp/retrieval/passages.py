@@ -102,8 +102,7 @@ class Hit:
 class Found:
     """A passage as it is now. `role`, `title` and the conversation's and message's ids are there where it has them.
 
-    Of a piece, `content` is what it says, `start` where it begins, `length` that of the whole, and `core`
-    the range in it that tells most.
+    Of a piece, `content` is what it says, `start` where it begins and `length` that of the whole.
     """
 
     kind: str
@@ -120,7 +119,6 @@ class Found:
     hit: Hit | None = None
     start: int = 0
     length: int = 0
-    core: tuple[int, int] | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
     @property

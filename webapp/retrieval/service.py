@@ -15,7 +15,6 @@ from webapp.retrieval import changes
 from webapp.retrieval.cache import Entry, index_cache
 from webapp.retrieval.embedding import query_vectors
 from webapp.retrieval.facts import by_words, exact_facts
-from webapp.retrieval.focus import core_of
 from webapp.retrieval.fusion import spread
 from webapp.retrieval.hydration import load_found
 from webapp.retrieval.offering import fit_to_offer
@@ -57,9 +56,10 @@ class Question:
 class Result:
     """What was found, best first. `with_meaning` is False when keywords alone decided, `is_away` where that is because
     the embedder did not answer, `indexed` False while an index was not ready; `took` in milliseconds by step;
-    `memory_version` is that of the user's memory before anything was read."""
+    `memory_version` is that of the user's memory before anything was read, `asked` the question's words, stemmed."""
 
     items: list[Found] = field(default_factory=list)
+    asked: frozenset[str] = frozenset()
     memory_version: int | None = None
     with_meaning: bool = False
     is_away: bool = False
@@ -95,7 +95,7 @@ def retrieve(question: Question, wait: float) -> Result:
     if question.before and len(terms_of(text)) < FEW_TERMS:
         text = f"{question.before}\n{text}"
     asked = terms_of(text)
-    result = Result()
+    result = Result(asked=asked)
     if not asked:
         return result
     clock = _Clock(result.took)
@@ -131,7 +131,7 @@ def retrieve(question: Question, wait: float) -> Result:
         found = spread([(item, item.key, item.score) for item in fit_to_offer(loaded, text, asked)])
         clock.lap("load")
     known = {item.key for item in facts}
-    result.items = [*facts, *(_with_core(item, asked) for item in found if item.key not in known)]
+    result.items = [*facts, *(item for item in found if item.key not in known)]
     note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
     return result
 
@@ -227,13 +227,10 @@ def _with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Foun
     """What was found, with more of a score for what has the question's words side by side as it does."""
     share = phrases_of(text)
     shares = [share(item.content) for item in found]
-    return [replace(item, score=item.score + weight * held) for item, held in zip(found, shares, strict=True)]
-
-
-def _with_core(item: Found, asked: frozenset[str]) -> Found:
-    """A piece of a message with the part of it that tells most."""
-    core = core_of(item.content, asked) if item.kind == "message" else None
-    return replace(item, core=core) if core else item
+    return [
+        replace(item, score=item.score + weight * held) if held else item
+        for item, held in zip(found, shares, strict=True)
+    ]
 
 
 def _filter(question: Question, scope: Scope) -> Filter:
