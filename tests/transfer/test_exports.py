@@ -14,8 +14,9 @@ from jsonschema import validate
 from tests.support.people import post_form
 from webapp.accounts.service import delete_user
 from webapp.conversations.models import Conversation, Message
-from webapp.database import db, now, write_transaction
-from webapp.transfer import exporting, storage
+from webapp.database import db, now, write_transaction, writing
+from webapp.files.storing import file_storage
+from webapp.transfer import account, exporting, storage
 from webapp.transfer.models import Export
 
 
@@ -258,3 +259,24 @@ def test_the_page_makes_and_offers_exports(login, user, run_jobs):
     place = text.split('class="button" href="')[1].split('"')[0]
     with browser.get(place) as file:
         assert file.status_code == 200
+
+
+def test_nobody_waits_while_an_export_is_written(app, client, run_jobs, monkeypatch):
+    """On SQLite a transaction that may write keeps every other writer out; bytes may come from far away."""
+    client.post("/api/files", data={"file": (io.BytesIO(b"Bees dance."), "bees.txt")})
+    read, pieces, seen = account.lines, file_storage.of(app).pieces, []
+
+    def lines(*wanted):
+        seen.append(("may write", writing.get()))
+        return read(*wanted)
+
+    def bytes_of(*wanted):
+        seen.append(("in a transaction", db.session().in_transaction()))
+        return pieces(*wanted)
+
+    monkeypatch.setattr(account, "lines", lines)
+    monkeypatch.setattr(file_storage.of(app), "pieces", bytes_of)
+    _, file = _export(client, run_jobs, what="account")
+    assert set(seen) == {("may write", False), ("in a transaction", False)}
+    members = zipfile.ZipFile(io.BytesIO(file.data))
+    assert [members.read(name) for name in members.namelist() if name.startswith("files/")] == [b"Bees dance."]

@@ -53,12 +53,13 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
 
 
 def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The bytes of the user's files: their names in the export and what they hold, in pieces; each content once."""
-    seen: set[str] = set()
-    for digest in db.session.scalars(select(File.digest).where(File.user_id == user_id).order_by(File.file_id)).all():
-        if digest in seen:
-            continue
-        seen.add(digest)
+    """The bytes of the user's files: their names in the export and what they hold, in pieces; each content once.
+
+    No connection is held while they come.
+    """
+    digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).order_by(File.file_id)).all()
+    db.session.rollback()
+    for digest in dict.fromkeys(digests):
         with suppress(FileNotFoundError):
             yield f"files/{digest}", file_storage().pieces(key_of(digest))
 

@@ -13,7 +13,7 @@ from webapp.audit import service as audit
 from webapp.audit.actions import Action
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation
-from webapp.database import db, now, write_transaction
+from webapp.database import db, now, reads_only, write_transaction
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone
@@ -114,26 +114,27 @@ def download(user_id: int, export_id: int) -> Export:
 
 def make(export_id: int) -> str:
     """Write the file of an export; its status afterwards. Safe to run twice: only one result is kept."""
-    row = db.session.get(Export, export_id)
-    if row is None or row.status != "waiting":
-        return row.status if row else "gone"
-    user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
     name, error = None, None
     stem, size = "", 0
-    try:
-        if what == "account":
-            name, size = _account(user_id)
-            stem = f"commonplace-{now():%Y-%m-%d}"
-        else:
-            stem, data = (
-                _conversation(user_id, conversation_id or 0, form)
-                if what == "conversation"
-                else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
-            )
-            with storage.writing() as (name, file):
-                size = file.write(data)
-    except NotFound:
-        error = "The conversation was deleted."
+    with reads_only():
+        row = db.session.get(Export, export_id)
+        if row is None or row.status != "waiting":
+            return row.status if row else "gone"
+        user_id, what, form, conversation_id = row.user_id, row.what, row.format, row.conversation_id
+        try:
+            if what == "account":
+                name, size = _account(user_id)
+                stem = f"commonplace-{now():%Y-%m-%d}"
+            else:
+                stem, data = (
+                    _conversation(user_id, conversation_id or 0, form)
+                    if what == "conversation"
+                    else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
+                )
+                with storage.writing() as (name, file):
+                    size = file.write(data)
+        except NotFound:
+            error = "The conversation was deleted."
     with write_transaction():
         kept = db.session.get(Export, export_id, with_for_update=True)
         if kept is None or kept.status != "waiting":
