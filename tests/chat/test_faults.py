@@ -15,7 +15,7 @@ from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
 from tests.support.servers import Servers
-from webapp.chat import finish, recovery, service, turnlog
+from webapp.chat import finish, recovery, service, turn, turnlog
 from webapp.chat.finish import Outcome
 from webapp.conversations.models import Message
 from webapp.database import db, now, write_transaction
@@ -209,8 +209,11 @@ def test_recovery_keeps_what_tools_did(app: Flask, client: ApiClient, monkeypatc
     assert calls[2] == done
 
 
-def test_a_viewer_hears_the_end_that_somebody_else_wrote(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+def test_a_viewer_hears_the_end_that_somebody_else_wrote(
+    app: Flask, client: ApiClient, model: ServerHandle, monkeypatch: Any
+) -> None:
     """Its writer lost the lease, goes on, and finds the row finished."""
+    monkeypatch.setattr(turn, "FIRST_SAVE", 60.0)  # what stores the text on its way would notice first, and stop it
     model.script(reply=[f"w{n} " for n in range(20)], token_delay=0.05)
     response = client.post("/api/chat/stream", json={"message": "Hello"})
     seen: list[Event] = []
