@@ -28,7 +28,8 @@ from webapp.languages import LANGUAGES
 from webapp.llm.offline.testing import ServerHandle
 from webapp.upkeep import purge, sweep
 
-pytestmark = pytest.mark.once  # about how a report is written and printed
+once = pytest.mark.once
+"""About how a report is written and printed; what is stored of it, and owed, is asked of both databases."""
 
 AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
 DAY = date(2026, 11, 21)
@@ -61,6 +62,7 @@ def complete(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Cal
     return conversation_id
 
 
+@once
 def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClient, tmp_path: Path) -> None:
     base = f"/memory/conversation/{complete}/summary"
     status = client.get(f"{base}/status/").json
@@ -87,6 +89,7 @@ def test_it_is_made_when_all_points_are_addressed(complete: int, client: ApiClie
         assert words in text
 
 
+@once
 def test_the_turn_is_told(garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable) -> None:
     conversation_id = begin(client)
     found = extraction(assessment(1, PLACE), assessment(2, WISH))
@@ -100,6 +103,7 @@ def test_the_turn_is_told(garden: Path, client: ApiClient, model: ServerHandle, 
     assert '"summary_triggered":true' in stream
 
 
+@once
 def test_a_summary_in_between_is_made_when_asked_for(
     garden: Path, client: ApiClient, model: ServerHandle, run_jobs: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +121,7 @@ def test_a_summary_in_between_is_made_when_asked_for(
     assert client.get(f"{path}/download/").data.startswith(b"%PDF-")
 
 
+@once
 def test_it_follows_what_changes(
     complete: int,
     client: ApiClient,
@@ -157,6 +162,7 @@ def test_it_is_not_made_twice(app: Flask, complete: int, client: ApiClient, run_
     assert client.get(f"/memory/conversation/{complete}/summary/status/").json["created_at"] == first
 
 
+@once
 def test_the_same_as_markdown_json_and_a_page(complete: int, client: ApiClient, user: Person, login: Callable) -> None:
     base = f"/memory/conversation/{complete}/summary/download/"
     text = client.get(f"{base}?format=md")
@@ -170,6 +176,7 @@ def test_the_same_as_markdown_json_and_a_page(complete: int, client: ApiClient, 
     assert "data-print" in page and PLACE in page
 
 
+@once
 def test_what_a_memory_says_is_not_printed_as_the_persons_words(
     garden: Path, client: ApiClient, user: Person, run_jobs: Callable
 ) -> None:
@@ -211,6 +218,7 @@ def test_a_summary_that_is_owed_is_found_by_the_sweep(app: Flask, complete: int,
         assert db.session.get_one(JourneyGuide, complete).report_due is False
 
 
+@once
 def test_a_correction_has_it_made_anew(
     complete: int, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path
 ) -> None:
@@ -264,6 +272,7 @@ def test_names_and_quotes_in_many_scripts(tmp_path: Path) -> None:
         assert words in text
 
 
+@once
 def test_it_speaks_the_language_of_its_person(
     complete: int, client: ApiClient, run_jobs: Callable, tmp_path: Path
 ) -> None:
@@ -278,6 +287,7 @@ def test_it_speaks_the_language_of_its_person(
     assert "2 von 2" in markdown and "You," not in markdown
 
 
+@once
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_has_words_that_can_be_printed(app: Flask, code: str, tmp_path: Path) -> None:
     answer = Answer("One", "", ["A statement"], [Quotation("Said", AT)], [("Size", "6 m²")], unclear=["6 / 7"])
