@@ -316,8 +316,13 @@ def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt
     page = "/transfer"
     made = post_form(browser, "/imports", page=page, file=(io.BytesIO(chatgpt), "chatgpt.zip"))
     assert made.status_code == 303
-    run_jobs()
     place = made.location
+    asked = {"path": f"{place}?part=progress", "headers": {"HX-Request": "true", "HX-Request-Type": "partial"}}
+    moving = browser.get(**asked)
+    assert "hx-get" in moving.text and "HX-Refresh" not in moving.headers
+    run_jobs()
+    done = browser.get(**asked)  # the page that asked is read anew, with what to do next
+    assert "hx-get" not in done.text and done.headers["HX-Refresh"] == "true"
     assert "Take it in" in browser.get(place).text
     assert post_form(browser, f"{place}/start", page=place, take=["conversations", "memories"]).status_code == 303
     run_jobs()

@@ -52,6 +52,11 @@ class Import(Base):
         """The status as it is shown: `undoing` while a job takes it back."""
         return "undoing" if self.undo_status == "running" else self.status
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether a job works on it: its page asks again until not."""
+        return self.stage in ("reading", "running", "undoing")
+
 
 class ImportItem(Base):
     """What became of one part of an import."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
 
 from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
@@ -111,7 +111,10 @@ def show_import(import_id: int) -> ViewResult:
     }
     part = request.args.get("part")
     if wants_partial() and part == "progress":
-        return render_template("transfer/_progress.html", **shown)
+        answer = make_response(render_template("transfer/_progress.html", **shown))
+        if not row.is_moving:  # a page that saw it moving is due the rest: what to take, or what became of it
+            answer.headers["HX-Refresh"] = "true"
+        return answer
     if wants_partial() and query.cursor:
         return render_template("transfer/_items.html", **shown)
     return render_template("transfer/import.html", **shown)
