@@ -9,7 +9,11 @@ import numpy as np
 from tests.support.dialogue import START, write_dialogue
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction
-from webapp.retrieval import indexing
+from webapp.memories import service
+from webapp.memories.keeping.journal import Journal, statement_hash
+from webapp.memories.models import Memory, MemoryChangeSet
+from webapp.memories.schemas import NewMemory
+from webapp.retrieval import indexing, owing
 from webapp.retrieval.models import MessageEmbedding
 
 
@@ -64,3 +68,51 @@ def test_a_reply_still_being_written_keeps_nobody_busy(app_context, user, monkey
     assert indexing.index_user(user.user_id).messages == 2
     assert row_id not in embedded()
     assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+
+
+def remember(user_id: int, content: str) -> int:
+    with write_transaction():
+        return service.create_memory(user_id, NewMemory(memory_type="fact", content=content)).memory_id
+
+
+def made_by() -> set[str | None]:
+    return set(db.session.scalars(db.select(Memory.embedding_model)))
+
+
+def test_what_a_tool_adds_to_a_change_set_that_was_looked_at_gets_its_vector(app_context, user, monkeypatch) -> None:
+    monkeypatch.setattr(indexing, "embedder", lambda: Slow([]))
+    remember(user.user_id, "Plays the oboe.")
+    indexing.index_user(user.user_id)
+    with write_transaction():
+        first = db.session.scalars(db.select(MemoryChangeSet)).one()
+        said = "Sings in a choir."
+        late = Memory(user_id=user.user_id, memory_type="fact", content=said, statement_hash=statement_hash(said))
+        db.session.add(late)
+        db.session.flush()
+        journal = Journal(user.user_id, "tool", actor="tool", continued=first)
+        journal.created(late)
+        journal.close({"added": 1})
+    remember(user.user_id, "Lives in Leeds.")
+    assert indexing.index_user(user.user_id).memories == 2
+    assert made_by() == {"slow"}
+
+
+def test_a_model_that_is_chosen_while_another_works_is_still_owed_its_vectors(app_context, user, monkeypatch) -> None:
+    chosen = Slow([])
+    monkeypatch.setattr(indexing, "embedder", lambda: chosen)
+
+    def chooses() -> None:
+        nonlocal chosen
+        chosen = Slow([])
+        chosen.model = "new"
+        with write_transaction():
+            owing.owe_all()
+
+    for content in ("Plays the oboe.", "Sings in a choir."):
+        remember(user.user_id, content)
+        chosen._meanwhile = [chooses]
+        indexing.index_user(user.user_id)
+        assert made_by() - {"new"}
+        indexing.index_user(user.user_id)
+        assert made_by() == {"new"}
+        chosen.model = "old"

@@ -33,6 +33,8 @@ MANY_CHARS = 200_000
 """Of messages that are embedded together, the last one may go beyond."""
 FEW_CHANGES = 500
 """Up to here the memories that may be owed a vector are named one by one."""
+CONTINUED = 20
+"""Change sets before those that are looked at, too: what a tool does later in a turn goes into the one it began."""
 
 
 @dataclass(slots=True)
@@ -212,8 +214,8 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
             if rows:
                 few = [Change("memories", row.memory_id) for row in rows]
                 changes.note(user_id, *(few if done.memories < RUN // 4 else [Change("memories")]))
-            if complete:
-                _set_memories_through(user_id, newest)
+            if complete and embedder().model == client.model:
+                _set_memories_through(user_id, through, newest)
         done.memories += len(rows)
         if complete:
             return
@@ -225,9 +227,11 @@ def _index_memories(user_id: int, client: Embedder, done: Indexed) -> None:
 
 def _changed_memories(user_id: int, through: int) -> set[int] | None:
     """The memories that changed after a change set; None when they are many, and looking at all is no more work."""
-    sets = select(MemoryChangeSet.changes).where(
-        MemoryChangeSet.user_id == user_id, MemoryChangeSet.change_set_id > through
-    )
+    mine = MemoryChangeSet.user_id == user_id
+    before = select(MemoryChangeSet.change_set_id).where(mine, MemoryChangeSet.change_set_id <= through)
+    before = before.order_by(MemoryChangeSet.change_set_id.desc()).offset(CONTINUED).limit(1)
+    after = func.coalesce(before.scalar_subquery(), 0)
+    sets = select(MemoryChangeSet.changes).where(mine, MemoryChangeSet.change_set_id > after)
     changed: set[int] = set()
     for number, changes_of_set in enumerate(db.session.scalars(sets.limit(FEW_CHANGES + 1))):
         changed |= {entry["memory_id"] for entry in changes_of_set}
@@ -236,9 +240,12 @@ def _changed_memories(user_id: int, through: int) -> set[int] | None:
     return changed
 
 
-def _set_memories_through(user_id: int, change_set_id: int) -> None:
+def _set_memories_through(user_id: int, before: int | None, change_set_id: int) -> None:
+    """Move the mark on, unless vectors by another model have been owed since it was read."""
     moved = rows_changed(
-        update(PassageVersion).where(PassageVersion.user_id == user_id).values(memories_through=change_set_id)
+        update(PassageVersion)
+        .where(PassageVersion.user_id == user_id, PassageVersion.memories_through.is_not_distinct_from(before))
+        .values(memories_through=change_set_id)
     )
     if not moved and db.session.get(PassageVersion, user_id) is None:
         db.session.execute(insert(PassageVersion).values(user_id=user_id, version=0, memories_through=change_set_id))
