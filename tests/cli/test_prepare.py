@@ -95,6 +95,16 @@ def test_an_index_with_files_of_its_own_is_used_without_hashes(
     assert [text for _, text in pip][1] == packages.pin_of("mysqlclient")
 
 
+@pytest.mark.parametrize("hashes", ["1", "0"])
+def test_the_client_of_a_bucket_comes_with_what_it_needs(
+    pip: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, hashes: str
+) -> None:
+    monkeypatch.setenv("REQUIRE_HASHES", hashes)
+    packages._install_boto3()
+    assert [text.partition("==")[0] for _, text in pip] == ["jmespath", "s3transfer", "botocore", "boto3"]
+    assert all("--no-deps" in command and ("--hash=" in text) is (hashes == "1") for command, text in pip)
+
+
 def test_mysqlclient_is_left_out_where_it_cannot_be_compiled(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,9 +79,9 @@ def _pip_one(package: str, *options: str) -> bool:
 
 
 def pin_of(package: str) -> str:
-    """What requirements.txt pins a package to (`name==version`), without its conditions."""
-    lines = RUNTIME.read_text().splitlines()
-    return next(line.partition(";")[0].strip() for line in lines if line.startswith(package))
+    """What a package is pinned to (`name==version`), without its conditions."""
+    lines = [*RUNTIME.read_text().splitlines(), *CONSTRAINTS.read_text().splitlines()]
+    return next(line.partition(";")[0].strip() for line in lines if line.startswith(f"{package}=="))
 
 
 def wants_mysql() -> bool:
@@ -119,11 +119,7 @@ def _install_boto3() -> None:
         return
     say(f"installing {pin}, for the bucket")
     for name in reversed(BUCKET):
-        if wants_hashes() and (block := locked().get(name)):
-            done = _pip_file(block, "--require-hashes", "--no-deps")
-        else:
-            done = _pip_file(f"{name}\n", "-c", str(CONSTRAINTS), "-c", str(RUNTIME), "--no-deps")
-        if not done:
+        if not _pip_one(name):
             raise SetupError(f"{name} could not be installed; pip's output is above.")
 
 
