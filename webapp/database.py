@@ -11,18 +11,7 @@ from typing import Any, TypeVar, cast
 
 from flask import Flask
 from flask_sqlalchemy import SQLAlchemy
-from sqlalchemy import (
-    CursorResult,
-    DateTime,
-    Dialect,
-    Enum,
-    Executable,
-    MetaData,
-    String,
-    Table,
-    Text,
-    event,
-)
+from sqlalchemy import CursorResult, DateTime, Dialect, Enum, Executable, MetaData, String, Table, Text, event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -195,11 +184,11 @@ def reads_only() -> Iterator[None]:
         writing.reset(token)
 
 
-_ACTIONS, _MARKS = "after_commit", "after_commit_marks"
+_ACTIONS, _DUE, _MARKS = "after_commit", "after_commit_due", "after_commit_marks"
 
 
 def after_commit(action: Callable[[], object]) -> None:
-    """Call this once the present transaction is committed, in the order of the asking.
+    """Call this once the present transaction is committed and its connection given back, in the order of the asking.
 
     Never when the transaction, or the SAVEPOINT in which it was asked for, is rolled back. An action that fails is
     logged: what was committed stays, and nobody is told otherwise.
@@ -217,6 +206,7 @@ def init_after_commit() -> None:
     if event.contains(db.session, "after_commit", _committed):
         return
     event.listen(db.session, "after_commit", _committed)
+    event.listen(db.session, "after_transaction_end", _ended)
     event.listen(db.session, "after_rollback", _rolled_back)
     event.listen(db.session, "after_transaction_create", _begun)
 
@@ -225,7 +215,14 @@ def _committed(session: Session) -> None:
     if session.in_nested_transaction():  # a released SAVEPOINT is not a commit
         return
     session.info.pop(_MARKS, None)
-    for action in session.info.pop(_ACTIONS, ()):
+    session.info[_DUE] = session.info.pop(_ACTIONS, ())
+
+
+def _ended(session: Session, transaction: SessionTransaction) -> None:
+    """Carry out what is due, now that the connection is given back: some of it asks servers far away."""
+    if transaction.parent is not None:
+        return
+    for action in session.info.pop(_DUE, ()):
         try:
             action()
         except Exception:

@@ -358,6 +358,29 @@ def test_a_content_that_goes_while_it_is_taken_in_again_is_not_lost(
     assert client.get(f"/api/files/{number}/content").data == b"same words"
 
 
+def test_nothing_is_held_while_the_storage_is_asked(
+    app: Flask, client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage, held = file_storage.of(app), []
+
+    def watched(name: str) -> None:
+        asked = getattr(storage, name)
+
+        def ask(*wanted: Any) -> Any:
+            held.append((name, db.session().in_transaction()))
+            return asked(*wanted)
+
+        monkeypatch.setattr(storage, name, ask)
+
+    for name in ("take", "size", "pieces", "delete"):
+        watched(name)
+    number = _send(client, b"read without a connection", "a.txt").get_json()["file_id"]
+    client.get(f"/api/files/{number}/content").close()
+    client.delete(f"/api/files/{number}")
+    assert {name for name, _ in held} == {"take", "size", "pieces", "delete"}
+    assert [name for name, is_held in held if is_held] == []
+
+
 def test_backups_and_exports_hold_what_is_in_the_bucket(
     app: Flask, stored: BucketServer, client: ApiClient, run_jobs: Callable[[], Any], tmp_path: Path
 ) -> None:
