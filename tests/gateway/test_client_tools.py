@@ -13,6 +13,7 @@ from flask import Flask
 from tests.gateway.test_completions import ask, official, said, talks  # noqa: F401
 from tests.support.people import ApiClient, Person
 from webapp.conversations.models import Message
+from webapp.conversations.service import hide_conversation
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle
 from webapp.memories.models import Memory
@@ -139,6 +140,19 @@ def test_an_edited_question_forks(app: Flask, client: ApiClient, model: ServerHa
     assert said(app, conversation) == [("user", QUESTION["content"]), ("assistant", "")]
     sent = bodies(model)[-1]["messages"]
     assert sent[-1]["content"] == "Sunny, 24 °C."
+
+
+def test_answers_go_on_elsewhere_once_the_conversation_was_deleted(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    call_tool(model, city="Porto")
+    first, conversation = send(client, QUESTION)
+    with app.app_context():
+        hide_conversation(client.person.user_id, conversation)  # as on the page, where it can be brought back
+        db.session.commit()
+    model.script(reply="Well.", times=1)
+    choice, other = send(client, QUESTION, *answered(first))
+    assert (choice["message"]["content"], other != conversation) == ("Well.", True)
 
 
 def test_a_history_from_elsewhere_is_gone_on_with(app: Flask, client: ApiClient, model: ServerHandle) -> None:

@@ -60,7 +60,9 @@ def _candidates(user_id: int, mark: str) -> Sequence[Message]:
     replies = (
         select(Message)
         .join(GatewayThread, GatewayThread.message_id == Message.message_id)
+        .join(Conversation, Conversation.conversation_id == Message.conversation_id)
         .where(GatewayThread.user_id == user_id, GatewayThread.fingerprint == mark, Message.superseded_by_id.is_(None))
+        .where(Conversation.deleted_at.is_(None))
         .order_by(GatewayThread.thread_id.desc())
         .limit(CANDIDATES)
     )
