@@ -10,6 +10,7 @@ from flask import Flask
 
 from tests.support.people import Person
 from webapp.database import db
+from webapp.usage import counting
 from webapp.usage.counting import USUAL, Weights, fitted, weights_of
 from webapp.usage.models import UsageRecord
 
@@ -53,3 +54,19 @@ def test_who_has_no_replies_yet_is_told_by_everybodys(app_context: Flask, make_u
         assert found.estimate == pytest.approx(expected.estimate) and found.character == pytest.approx(
             expected.character
         )
+
+
+def test_what_was_counted_is_looked_for_among_the_newest_only(
+    app_context: Flask, make_user: Callable[..., Person], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that reports nothing leaves a table of estimates; no page goes through all of it."""
+    monkeypatch.setattr(counting, "LOOKED_AT", 3)
+    mine = make_user()
+    told = {"kind": "chat", "input_tokens": 60, "estimated_tokens": 100, "characters": 320}
+    db.session.add(UsageRecord(user_id=mine.user_id, **told))
+    db.session.flush()
+    assert weights_of(mine.user_id) != Weights()
+    for _ in range(3):
+        db.session.add(UsageRecord(user_id=mine.user_id, is_estimated=True, **told))
+        db.session.flush()
+    assert weights_of(mine.user_id) == Weights()

@@ -11,6 +11,8 @@ from webapp.database import db
 from webapp.usage.models import UsageRecord
 
 LAST = 40
+LOOKED_AT = 1_000
+"""Of the newest records; where no server reports anything there would be no end to looking."""
 USUAL = 0.8
 """Estimates err upwards, of English by about this much; what is taken before a model has told."""
 DOUBT = 5e-4
@@ -48,18 +50,20 @@ def fitted(seen: Sequence[tuple[int, int, int]]) -> Weights:
 
 def weights_of(user_id: int) -> Weights:
     """What was learned of a person's last replies; of everybody's where there are none."""
-    counted = select(UsageRecord.input_tokens, UsageRecord.estimated_tokens, UsageRecord.characters).where(
-        UsageRecord.kind == "chat",
-        UsageRecord.is_estimated.is_(False),
-        UsageRecord.estimated_tokens > 0,
-        UsageRecord.characters > 0,
-        UsageRecord.input_tokens > 0,
-    )
-    for found in (
-        counted.where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
-        counted.order_by(UsageRecord.usage_id.desc()),
+    for newest in (
+        select(UsageRecord).where(UsageRecord.user_id == user_id).order_by(UsageRecord.created_at.desc()),
+        select(UsageRecord).order_by(UsageRecord.usage_id.desc()),
     ):
-        rows = [(given, told or 0, length or 0) for given, told, length in db.session.execute(found.limit(LAST))]
+        seen = newest.limit(LOOKED_AT).subquery().c
+        counted = select(seen.input_tokens, seen.estimated_tokens, seen.characters).where(
+            seen.kind == "chat",
+            seen.is_estimated.is_(False),
+            seen.estimated_tokens > 0,
+            seen.characters > 0,
+            seen.input_tokens > 0,
+        )
+        found = db.session.execute(counted.order_by(seen.usage_id.desc()).limit(LAST))
+        rows = [(given, told or 0, length or 0) for given, told, length in found]
         if rows:
             return fitted(rows)
     return Weights()
