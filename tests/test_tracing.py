@@ -160,6 +160,13 @@ def test_a_strangers_trace_is_not_believed(app: Flask, traced_app: Flask, kept: 
         assert span.name == "GET /login" and span.parent_id == "" and span.trace_id != PARENT[3:35]
 
 
+def test_a_request_that_is_begun_again_is_one_span(traced_app: Flask, kept: Kept) -> None:
+    with traced_app.test_request_context("/login"):
+        for _ in range(2):  # as webapp/conflicts.py does
+            traced_app.preprocess_request()
+    assert kept.named("GET /login").parent_id == ""
+
+
 def test_machines_that_ask_how_it_is_are_not_traced(traced_app: Flask, kept: Kept, anonymous: FlaskClient) -> None:
     for path in ("/healthz", "/readyz", "/metrics"):
         anonymous.get(path)

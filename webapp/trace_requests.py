@@ -35,7 +35,7 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
 
     @app.before_request
     def _begin() -> None:
-        if request.endpoint in QUIET:
+        if request.endpoint in QUIET or "span" in g:  # it is begun again (webapp/conflicts.py)
             return
         given = request.headers.get("traceparent") if believes else None
         rule = request.url_rule.rule if request.url_rule else None
