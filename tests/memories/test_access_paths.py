@@ -19,7 +19,7 @@ from webapp.database import db, write_transaction
 from webapp.memories import service
 from webapp.memories.always import context_memories
 from webapp.memories.keeping import store
-from webapp.memories.learning import extraction
+from webapp.memories.learning import extraction, reviewed
 from webapp.memories.schemas import NewMemory
 from webapp.memories.standing import standing_instructions
 from webapp.model_clients import embedder
@@ -152,6 +152,18 @@ def test_memory_that_changed_since_is_looked_through_again(
         extraction.extract(second)
     assert (undisturbed, len(scans)) == (2, 3)
     assert "Has a parrot called Coco." in current(app, user.user_id)
+
+
+def test_what_an_import_brought_is_compared_before_anything_is_written(
+    app: Flask, user: Person, talk: int, model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers(model, PET)
+    with app.app_context():
+        step = reviewed.ask_about(talk, 0)
+        assert step is not None
+        monkeypatch.setattr(store, "nearest", lambda *_given: pytest.fail("scanned in a transaction that writes"))
+        with write_transaction():
+            assert reviewed.write(step).proposed == 1
 
 
 def test_only_what_changed_is_looked_at_for_vectors(app: Flask, user: Person, run_jobs: Callable[..., Any]) -> None:

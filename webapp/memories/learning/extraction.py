@@ -104,7 +104,7 @@ def _step(batch: Reading) -> Result:
             if batch.wants_title and (not error.retryable or isinstance(error, MalformedOutput)):
                 _title(batch, None)  # a conversation must not stay without one because its memories cannot be read
             raise
-    nearby = _look_around(batch, answer) if answer is not None else None
+    nearby = look_around(batch, answer) if answer is not None else None
     db.session.remove()
     try:
         result = _write(batch, answer, nearby)
@@ -133,7 +133,8 @@ def _title(batch: Reading, proposed: str | None) -> str | None:
         return title if set_automatic_title(batch.conversation_id, title) else None
 
 
-def _look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
+def look_around(batch: Reading, answer: Answer) -> store.Nearby | None:
+    """What is near to what was found, before the transaction that stores it; None without vectors."""
     if not answer.vectors or not answer.embedding_model:
         return None
     vectors = list(answer.vectors.values())
@@ -217,7 +218,7 @@ def state_of(batch: Reading, answer: Answer, nearby: store.Nearby | None = None)
     ids = set(batch.call.numbered.values())
     ids |= store.candidates(batch.user_id, batch.space_id, operations, message_ids)
     if nearby is None or nearby.version + 1 != versions.current_version(batch.user_id):  # holding it raised it by one
-        nearby = _look_around(batch, answer)
+        nearby = look_around(batch, answer)
     ids |= nearby.ids if nearby else frozenset()
     return State(
         messages=batch.call.sources,

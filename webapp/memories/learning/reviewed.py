@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import select
 
 from webapp.conversations.models import Conversation
-from webapp.database import db
+from webapp.database import db, reads_only
 from webapp.llm.errors import CutOff
 from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.proposals import for_review
@@ -43,6 +43,7 @@ class Step:
     answer: Answer | None
     most: int | None = None
     tokens: tuple[int, int] = field(default=(0, 0))
+    nearby: store.Nearby | None = None
 
 
 def ask_about(conversation_id: int, after: int) -> Step | None:
@@ -50,6 +51,11 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
 
     Raises ModelError.
     """
+    with reads_only():
+        return _ask_about(conversation_id, after)
+
+
+def _ask_about(conversation_id: int, after: int) -> Step | None:
     most = None
     while True:
         found = reading.read(conversation_id, after, most)
@@ -68,7 +74,8 @@ def ask_about(conversation_id: int, after: int) -> Step | None:
             most = count // 2
             continue
         sent = sum(len(str(message)) for message in found.call.messages) // 3
-        return Step(found, answer, most, (answer.prompt_tokens or sent, answer.completion_tokens or 0))
+        tokens = (answer.prompt_tokens or sent, answer.completion_tokens or 0)
+        return Step(found, answer, most, tokens, extraction.look_around(found, answer))
 
 
 def write(step: Step) -> Learned:
@@ -85,7 +92,7 @@ def write(step: Step) -> Learned:
     if answer is None or conversation is None or not extracts(conversation, reading.owner_of(conversation)):
         return result
     versions.hold(found.user_id)
-    state = extraction.state_of(found, answer)
+    state = extraction.state_of(found, answer, step.nearby)
     plan = decide(answer.extraction.operations, state)
     waiting = {memory.ref for memory in state.memories if memory.needs_review and memory.origin == "import"}
     effects = for_review(plan.effects, waiting)
