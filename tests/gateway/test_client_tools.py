@@ -187,6 +187,31 @@ def test_a_call_from_elsewhere_keeps_its_arguments(client: ApiClient, model: Ser
     assert sent == (r'{"text": ""}' if "u0000" in arguments else arguments or "{}")
 
 
+@pytest.mark.parametrize(
+    "written", ['{"note": {"lines": ["Allergic to penicillin"]}}', '{"note": "Allergic to penicillin']
+)
+def test_what_was_forgotten_does_not_come_back_in_a_call(
+    app: Flask, client: ApiClient, model: ServerHandle, written: str
+) -> None:
+    """Neither in arguments, in what they hold, nor in those that are no JSON."""
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Allergic to penicillin"}).get_json()
+    assert client.delete(f"/api/memories/{made['memory_id']}").status_code in (200, 204)
+    call = {"id": "call_1", "type": "function", "function": {"name": "write_file", "arguments": written}}
+    model.script(reply="Written.", times=1)
+    send(
+        client,
+        {"role": "user", "content": "Write it down."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "Done: Allergic to penicillin."},
+    )
+    with app.app_context():
+        (calls,) = db.session.scalars(db.select(Message.tool_calls).where(Message.tool_calls.is_not(None)))
+    kept = json.dumps([calls, bodies(model)[-1]["messages"]])
+    assert "write_file" in kept
+    assert "forgotten" in kept
+    assert "penicillin" not in kept
+
+
 @pytest.mark.parametrize("role", ["system", "user", "tool"])
 def test_broken_text_in_a_part_is_refused(app: Flask, client: ApiClient, role: str) -> None:
     call = {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}

@@ -216,9 +216,21 @@ def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, 
 
 def _part(one: Round, yard: Graveyard) -> handing.Part:
     """A round as a part of the reply, without what the person had forgotten."""
-    calls = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
+    records = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
+    calls = [
+        record | {name: _without_forgotten(record[name], yard) for name in ("input", "arguments") if name in record}
+        for record in records
+    ]
     results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
     return handing.Part(yard.without_forgotten(one.text, GONE), calls, results)
+
+
+def _without_forgotten(value: Any, yard: Graveyard) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_forgotten(part, yard) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_without_forgotten(part, yard) for part in value]
+    return yard.without_forgotten(value, GONE) if isinstance(value, str) else value
 
 
 def usage_of(conversation_id: int, turn_id: int) -> dict[str, Any]:
