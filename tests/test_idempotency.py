@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from tests.chat.helpers import parse, wait_for_end
-from tests.support.people import ApiClient
+from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
 from webapp import upkeep
 from webapp.accounts.models import IdempotencyKey
@@ -57,6 +57,23 @@ def test_a_failed_request_stores_nothing(app: Flask, client: ApiClient) -> None:
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\tb"])
 def test_keys_that_are_none(client: ApiClient, key: str) -> None:
     assert _send(client, key, title="x").status_code == 422
+
+
+def test_words_sent_again_from_a_page_that_was_loaded_again_are_the_same(
+    app: Flask, user: Person, login: Callable, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(app.config, "WTF_CSRF_ENABLED", False)  # a page's token differs by the second it was made in
+    model.script(reply="once")
+    browser = login(user)
+
+    def send(words: str, token: str) -> Any:
+        form = {"content": words, "csrf_token": token}
+        return browser.post("/conversations", data=form, headers={"Idempotency-Key": "k", "HX-Request": "true"})
+
+    assert send("Hello", "of the first page").status_code == 200
+    assert send("Hello", "of the second page").status_code == 200
+    assert send("Goodbye", "of the second page").status_code == 409
+    assert _rows(app, Message) == 2
 
 
 def test_keys_differ_by_every_byte(app: Flask, client: ApiClient) -> None:

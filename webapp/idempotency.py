@@ -18,6 +18,8 @@ from webapp.errors import Conflict, Invalid
 from webapp.languages.marks import say
 
 HEADER = "Idempotency-Key"
+CSRF_FIELD = "csrf_token"
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 @overload
@@ -65,13 +67,17 @@ def commit(payload: Any, status: int) -> Any:
 
 
 def _fingerprint() -> str:
-    """What tells one request from another: its address and body; files are read in pieces, for they may be large."""
+    """What tells one request from another: its address and body; files are read in pieces, for they may be large.
+
+    A form's token is no part of it: words that are sent again from a page that was loaded again are the same words.
+    """
     digest = hashlib.sha256(request.path.encode() + b"\n")
-    if request.mimetype != "multipart/form-data":
+    if request.mimetype not in FORMS:
         digest.update(request.get_data())
         return digest.hexdigest()
     for name, value in sorted(request.form.items(multi=True)):
-        digest.update(f"{name}={value}\n".encode("utf-8", "replace"))
+        if name != CSRF_FIELD:
+            digest.update(f"{name}={value}\n".encode("utf-8", "replace"))
     for name, file in sorted(request.files.items(multi=True), key=lambda item: item[0]):
         digest.update(f"{name}={file.filename}\n".encode("utf-8", "replace"))
         while piece := file.stream.read(1_048_576):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from webapp.accounts import sessions
+from webapp.database import write_transaction
+
 from .conftest import DESKTOP, PHONE, replies, scrolls_sideways, send, serious_findings, sign_in, until
 
 KEPT = """async () => {
@@ -108,11 +111,12 @@ def test_closing_the_account_leaves_nothing(open_tab, user, model):
     _kept(page, 0)
 
 
-def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model):
+def test_a_session_that_ended_elsewhere_leaves_nothing_either(open_tab, user, model, app):
     model.script(reply="Yes.")
     tab = open_tab(user, worker=True)
     page = _read(tab)
-    page.context.clear_cookies()
+    with app.app_context(), write_transaction():
+        sessions.end_others(user.user_id, but=None)
     tab.go("/settings")
     expect(page.get_by_label("E-mail address")).to_be_visible()
     _kept(page, 0)

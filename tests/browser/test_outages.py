@@ -22,9 +22,11 @@ def test_the_database_goes_away_and_comes_back(tab, live_server, model):
     expect(notice).to_contain_text("Nothing was changed")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Words that must not be lost")
     first = notice.element_handle()
-    page.get_by_role("button", name="Send").click()
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.get_by_role("button", name="Send").click()
     page.wait_for_function("notice => !notice.isConnected", arg=first)
     expect(notice).to_have_count(1)  # what is said again is not said twice
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Words that must not be lost")
     assert page.context.request.get(page.url).status == 503
     page.reload()
     expect(page.get_by_role("heading", name="Temporarily unavailable")).to_be_visible()

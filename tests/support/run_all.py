@@ -1,7 +1,8 @@
 """What `make test` runs after the set-up: lint, then the suite in parts, two at a time, and how much they cover.
 
 The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
-part is a pytest process with servers of its own, whose output is shown when it has ended. Arguments are pytest's:
+part is a pytest process with servers of its own, whose output is shown when it has ended. A few tests that failed are
+tried once more when nothing else runs: what fails again fails, and what passes then is named. Arguments are pytest's:
 `--slow` runs what is left out otherwise. Standard library only.
 """
 
@@ -21,8 +22,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 AT_ONCE = 2
-NO_TESTS = 5
-"""pytest's exit code when nothing was left to run, as when -k chooses tests of other parts."""
+TESTS_FAILED, NO_TESTS = 1, 5
+"""pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
+FEW = 5
+"""How many tests of a part may have failed for them to be tried again: more than that is broken, not unsteady."""
 MEASURED, LEAST_COVERED = "webapp,jobs", 90
 """What the tests are to cover, and how much of its lines and branches, in per cent."""
 
@@ -43,6 +46,13 @@ class Part:
     output: str = ""
     code: int = 0
     seconds: float = field(default=0.0)
+    unsteady: list[str] = field(default_factory=list)
+    """Tests that failed beside the others and passed alone."""
+
+    @property
+    def folder(self) -> str:
+        """A name for what is kept about it."""
+        return "".join(letter if letter.isalnum() else "-" for letter in self.name)
 
 
 def parts() -> list[Part]:
@@ -59,42 +69,71 @@ def parts() -> list[Part]:
     ]
 
 
-def run_part(part: Part, arguments: list[str], coverage_file: Path) -> None:
-    """Run it to its end; an interrupt ends it too."""
-    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *part.paths, *arguments]
-    # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
-    is_measured = not part.sqlite and "tests/browser" not in part.paths
-    measuring = ["-m", "slipcover", "--branch", f"--source={MEASURED}", "--json", f"--out={coverage_file}"]
-    # Slipcover is loaded before pytest, which would have rewritten its asserts.
-    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
-    command = [sys.executable, *(measuring if is_measured else []), *tests, *(quiet if is_measured else [])]
+def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:
+    """The arguments of Python that run its tests, and note in `data` which have failed."""
+    return ["-m", "pytest", "-q", "-o", f"cache_dir={data / part.folder}", *part.paths, *arguments]
+
+
+def _environment(part: Part) -> dict[str, str]:
     environment = dict(os.environ)
     environment.pop("TEST_DB", None)
     if part.sqlite:
         environment["TEST_DB"] = "sqlite"
+    return environment
+
+
+def run_part(part: Part, arguments: list[str], data: Path) -> None:
+    """Run it to its end; an interrupt ends it too."""
+    # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
+    is_measured = not part.sqlite and "tests/browser" not in part.paths
+    coverage = data / f"coverage.{part.folder}"
+    measuring = ["-m", "slipcover", "--branch", f"--source={MEASURED}", "--json", f"--out={coverage}"]
+    # Slipcover is loaded before pytest, which would have rewritten its asserts.
+    quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    tests = _pytest(part, arguments, data)
+    command = [sys.executable, *(measuring if is_measured else []), *tests, *(quiet if is_measured else [])]
     began = time.monotonic()
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        cwd=ROOT,
+        env=_environment(part),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     part.output, part.code, part.seconds = done.stdout, done.returncode, time.monotonic() - began
 
 
+def try_again(part: Part, arguments: list[str], data: Path) -> None:
+    """Run what failed once more, with the machine to itself; only what fails again has failed."""
+    noted = data / part.folder / "v" / "cache" / "lastfailed"
+    failed = sorted(json.loads(noted.read_text())) if noted.exists() else []
+    if part.code != TESTS_FAILED or not 0 < len(failed) <= FEW:
+        return
+    print(f"\n== {part.name}: once more, alone: {', '.join(failed)}", flush=True)
+    command = [sys.executable, *_pytest(part, ["--last-failed", *arguments], data)]
+    part.code = subprocess.run(command, cwd=ROOT, env=_environment(part), check=False).returncode
+    again = set(json.loads(noted.read_text())) if noted.exists() else set()
+    part.unsteady = [test for test in failed if test not in again]
+
+
 def run_tests(arguments: list[str], data: Path) -> list[Part]:
     """Run all parts, two at a time, and show each as it ends."""
-    todo: queue.SimpleQueue[tuple[int, Part]] = queue.SimpleQueue()
+    todo: queue.SimpleQueue[Part] = queue.SimpleQueue()
     every = parts()
-    for item in enumerate(every):
-        todo.put(item)
+    for each in every:
+        todo.put(each)
     shown = threading.Lock()
 
     def work() -> None:
         while True:
             try:
-                number, part = todo.get_nowait()
+                part = todo.get_nowait()
             except queue.Empty:
                 return
             print(f"== {part.name}: begun", flush=True)
-            run_part(part, arguments, data / f"coverage.{number}")
+            run_part(part, arguments, data)
             with shown:
                 print(f"\n== {part.name} ({part.seconds:.0f} s)\n{part.output}", flush=True)
 
@@ -108,6 +147,8 @@ def run_tests(arguments: list[str], data: Path) -> list[Part]:
         while not todo.empty():
             todo.get_nowait()
         raise
+    for part in every:
+        try_again(part, arguments, data)
     return every
 
 
@@ -145,6 +186,8 @@ def main() -> int:
         covered = report_coverage(Path(folder), enforced=whole)
     tests = ", ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
     print(f"== lint {linted:.0f} s; {tests}; {time.monotonic() - began:.0f} s in all", flush=True)
+    for test in [test for part in ran for test in part.unsteady]:
+        print(f"== UNSTEADY: {test} failed beside the others and passed alone; mend it", flush=True)
     if not codes:
         return NO_TESTS
     return next((code for code in codes if code), covered)

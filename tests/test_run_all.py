@@ -1,0 +1,54 @@
+"""What `make test` makes of a test that fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import run_all
+
+SHAKY = """
+from pathlib import Path
+def test_first_time(): assert True
+def test_second_time():
+    mark = Path(__file__).with_name("mark")
+    tried, _ = mark.exists(), mark.touch()
+    assert tried
+"""
+BROKEN = "def test_never(): assert False\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """`run(source)`: a part with these tests, after its first and, where it gets one, second run."""
+    monkeypatch.setattr(run_all, "ROOT", tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # none is needed, and each costs
+
+    def once(source: str) -> run_all.Part:
+        (tmp_path / "test_it.py").write_text(source)
+        part = run_all.Part("SQLite: one file", ["test_it.py"], sqlite=True)
+        run_all.run_part(part, [], tmp_path)
+        assert part.code == run_all.TESTS_FAILED
+        run_all.try_again(part, [], tmp_path)
+        return part
+
+    return once
+
+
+def test_what_passes_alone_is_named_and_refuses_nothing(run):
+    part = run(SHAKY)
+    assert part.code == 0
+    assert part.unsteady == ["test_it.py::test_second_time"]
+
+
+def test_what_fails_again_has_failed(run):
+    part = run(SHAKY + BROKEN)
+    assert part.code == run_all.TESTS_FAILED
+    assert part.unsteady == ["test_it.py::test_second_time"]
+
+
+def test_many_failures_are_not_tried_again(run):
+    part = run("\n".join(BROKEN.replace("never", f"never_{n}") for n in range(run_all.FEW)) + SHAKY)
+    assert part.code == run_all.TESTS_FAILED
+    assert part.unsteady == []
