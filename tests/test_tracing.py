@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -165,6 +166,17 @@ def test_a_request_that_is_begun_again_is_one_span(traced_app: Flask, kept: Kept
         for _ in range(2):  # as webapp/conflicts.py does
             traced_app.preprocess_request()
     assert kept.named("GET /login").parent_id == ""
+
+
+def test_a_request_ends_where_its_answer_begins(traced_app: Flask, kept: Kept) -> None:
+    """The stream of a reply keeps its request for as long as the reply takes."""
+    with traced_app.test_request_context("/login"):
+        traced_app.preprocess_request()
+        traced_app.process_response(traced_app.response_class())
+        answered = time.time_ns()
+        while time.time_ns() == answered:
+            pass
+    assert kept.named("GET /login").ended_ns <= answered
 
 
 def test_machines_that_ask_how_it_is_are_not_traced(traced_app: Flask, kept: Kept, anonymous: FlaskClient) -> None:

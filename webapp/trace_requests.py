@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from flask import Flask, Response, g, request
 
 from webapp import tracing
@@ -46,6 +48,7 @@ def trace_requests(app: Flask, *, believes: bool) -> None:
     @app.after_request
     def _answered(response: Response) -> Response:
         if span := g.get("span"):
+            span.ended_ns = time.time_ns()  # what is streamed keeps the request until the end of that
             number = g.get("request_id")
             span.set({"http.response.status_code": response.status_code, "commonplace.request_id": number})
             if response.status_code >= 500:

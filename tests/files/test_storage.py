@@ -381,6 +381,31 @@ def test_nothing_is_held_while_the_storage_is_asked(
     assert [name for name, is_held in held if is_held] == []
 
 
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_a_content_that_is_deleted_while_it_is_read_is_read_to_its_end(
+    request: pytest.FixtureRequest,
+    app: Flask,
+    client: ApiClient,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+) -> None:
+    if place == "bucket":
+        request.getfixturevalue("stored")
+    with stored_in(app, {} if place == "folder" else app_settings.of(app).model_dump(), tmp_path):
+        first = _send(client, b"same words", "a.txt").get_json()["file_id"]
+        read = taking._read
+
+        def work(path: Path, media_type: str) -> Any:
+            assert client.delete(f"/api/files/{first}").status_code == 204
+            return read(path, media_type)
+
+        monkeypatch.setattr(taking, "_read", work)
+        second = _send(client, b"same words", "b.txt").get_json()
+        assert (second["status"], second["pages"]) == ("ready", 1)
+        assert client.get(f"/api/files/{second['file_id']}/content").data == b"same words"
+
+
 def test_backups_and_exports_hold_what_is_in_the_bucket(
     app: Flask, stored: BucketServer, client: ApiClient, run_jobs: Callable[[], Any], tmp_path: Path
 ) -> None:

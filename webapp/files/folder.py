@@ -23,12 +23,15 @@ class Folder:
 
     @contextmanager
     def take(self, key: str, data: BinaryIO) -> Iterator[Path]:
-        """Keep what a file holds; it appears under its name once it is whole."""
-        yield self._put(key, data)
+        """Keep what a file holds; it appears under its name once it is whole; the path can be read to its end."""
+        with self._part(data) as part, self._another(part) as whole:
+            self._put(key, whole)
+            yield part
 
     def write(self, key: str, data: bytes) -> None:
         """Keep a little."""
-        self._put(key, BytesIO(data))
+        with self._part(BytesIO(data)) as part:
+            self._put(key, part)
 
     def read(self, key: str) -> bytes:
         """All of it. Raises FileNotFoundError."""
@@ -94,19 +97,36 @@ class Folder:
         """Where something lies, whether or not it is there."""
         return self.root / key
 
-    def _put(self, key: str, data: BinaryIO) -> Path:
-        path, parts = self.path(key), self.root / PARTS
-        for folder in (path.parent, parts):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    def _put(self, key: str, part: Path) -> None:
+        path = self.path(key)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.replace(path)
+
+    @contextmanager
+    def _part(self, data: BinaryIO) -> Iterator[Path]:
+        parts = self.root / PARTS
+        parts.mkdir(mode=0o700, parents=True, exist_ok=True)
         part = parts / f"{os.getpid()}-{os.urandom(8).hex()}"
         try:
             with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 data.seek(0)
                 shutil.copyfileobj(data, file, PIECE)
-            part.replace(path)
+            yield part
         finally:
             part.unlink(missing_ok=True)
-        return path
+
+    @contextmanager
+    def _another(self, part: Path) -> Iterator[Path]:
+        """The same bytes under a second name; a copy where the file system knows no links."""
+        other = part.with_name(f"{part.name}-2")
+        try:
+            try:
+                os.link(part, other)
+            except OSError:
+                shutil.copy(part, other)
+            yield other
+        finally:
+            other.unlink(missing_ok=True)
 
 
 def _pieces(file: BinaryIO, length: int | None) -> Iterator[bytes]:

@@ -42,14 +42,12 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
         raise Invalid.field("file", str(refusal)) from None
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
         raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
-    digest = _digest(data)
-    was_named = is_named(digest)
     db.session.rollback()
+    digest = _digest(data)
     seen = 0
     pages: list[str] = []
-    # What no row names is written anew: it may be about to be swept away.
-    is_there = was_named and file_storage().size(key_of(digest)) is not None
-    with file_storage().on_disk(key_of(digest)) if is_there else file_storage().take(key_of(digest), data) as path:
+    # Written anew though it may be there: it might just be deleted, with its last file or by the sweep.
+    with file_storage().take(key_of(digest), data) as path:
         if media_type.startswith("image/"):
             reason, seen = _look(path, digest, media_type)
         else:

@@ -20,11 +20,12 @@ def phrases_of(question: str) -> Callable[[str], float]:
     """
     terms = stems(words(question[:2_000]))
     pairs = list(dict.fromkeys(zip(terms, terms[1:], strict=False)))[:_MOST]
+    paired = {term for pair in pairs for term in pair}
 
     def share(text: str) -> float:
         whole = folded(text)
         # A stem is how a word begins, in most languages.
-        there = {term for term in {term for pair in pairs for term in pair} if term in whole}
+        there = {term for term in paired if term in whole}
         return sum(one in there and two in there and _side_by_side(whole, one, two) for one, two in pairs) / len(terms)
 
     return share if pairs else lambda text: 0.0
