@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,12 @@ def decide(browser: FlaskClient, number: int, decision: str, page: str = "/memor
     """Send the form of a group; what is shown afterwards."""
     form = {"decision": decision, "csrf_token": csrf_token(browser.get(page).text)}
     return browser.post(f"/imports/{number}/proposals", data=form, follow_redirects=True)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine, a request has time for a whole group."""
+    monkeypatch.setattr(proposal_pages, "SECONDS", math.inf)
 
 
 @pytest.fixture
