@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, current_app, g, json, render_template, request
+from flask import Flask, Response, current_app, g, json, redirect, render_template, request
 from pydantic import ValidationError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from werkzeug.exceptions import HTTPException, NotFound
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound
+from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.addresses import page_meant
 from webapp.conflicts import forget_session
 from webapp.database import database_is_away, database_is_full, db
 from webapp.errors import DomainError, Unavailable
@@ -96,6 +98,12 @@ def present(
     return response
 
 
+def _opened() -> bool:
+    """Whether a browser opens the address as a page: typed, followed, or loaded again after a form that failed."""
+    asked = request.method == "GET" and "text/html" in request.accept_mimetypes.values()
+    return asked and not wants_json() and not wants_partial()
+
+
 def init_retry_after(app: Flask) -> None:
     """Keep the limiter, which tells everybody when its window ends, from saying when to try again after a failure."""
 
@@ -122,9 +130,12 @@ def init_errors(app: Flask) -> None:
         return present(422, "Not acceptable", "", errors=field_errors(error))
 
     @app.errorhandler(HTTPException)
-    def _http(error: HTTPException) -> Response | HTTPException:
+    def _http(error: HTTPException) -> AnyResponse | HTTPException:
         if error.response is not None or (error.code or 500) < 400:
             return error
+        adapter = current_app.create_url_adapter(request)
+        if isinstance(error, MethodNotAllowed) and adapter and _opened():
+            return redirect(page_meant(adapter, request.path))
         status = error.code or 500
         retry_after = getattr(error, "retry_after", None)
         response = present(

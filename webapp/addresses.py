@@ -1,0 +1,41 @@
+"""Which page somebody means who opens an address that only forms send to: typed, or reloaded after a failed form."""
+
+from __future__ import annotations
+
+import re
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import MapAdapter, RequestRedirect
+
+_MEANT = {
+    "/memories": "/memory",
+    "/facts": "/memory",
+    "/imports": "/transfer",
+    "/exports": "/transfer",
+    "/conversations": "/organise",
+    "/folders": "/organise",
+}
+"""Where the word in the address is not the word of the page."""
+_TURN = re.compile(r"/turns/(\d+)\Z")
+
+
+def page_meant(adapter: MapAdapter, path: str) -> str:
+    """The nearest page above an address that answers no GET; the first page where there is none."""
+    while path:
+        if found := _page(adapter, path):
+            return found
+        path = path.rpartition("/")[0]
+    return "/"
+
+
+def _page(adapter: MapAdapter, path: str) -> str | None:
+    path = _TURN.sub(r"/messages/\1", path)
+    if path in _MEANT:
+        return _MEANT[path]
+    try:
+        adapter.match(path, method="GET")
+    except RequestRedirect:
+        return path
+    except HTTPException:
+        return None
+    return path
