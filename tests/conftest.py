@@ -40,8 +40,9 @@ hypothesis.settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--slow` runs what is left out otherwise."""
+    """`--slow` runs what is left out otherwise; `--throttle 6` plays an old phone to the tests in a browser."""
     parser.addoption("--slow", action="store_true", help="also run the tests that are marked slow")
+    parser.addoption("--throttle", type=float, default=1.0, help="how many times slower Chromium's pages are to run")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

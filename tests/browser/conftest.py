@@ -1,4 +1,8 @@
-"""A real Chromium on the live server; whatever a page reports as an error fails its test."""
+"""A real Chromium on the live server; whatever a page reports as an error fails its test.
+
+How long something takes decides nothing here: what is waited for is waited for half a minute, and a reply that
+something is done to while it is written is `held` until that is done. `--throttle 6` plays a slower processor.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.live import LiveServer
-from tests.support.people import Person
+from tests.support.people import Person, browser_client
 from webapp.cli.prepare.machine import find_chromium
+from webapp.llm.offline.script import Hold
 
 AXE = Path(__file__).resolve().parents[2] / "static" / "vendor" / "axe.js"
 DESKTOP = {"viewport": {"width": 1440, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 
-expect.set_options(timeout=10_000)
+PATIENCE = 30_000
+"""Milliseconds until what is waited for counts as never: longer than any machine takes, and passing costs nothing."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is about the browser."""
+    """Everything here is about the browser, and has time."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.fixture(scope="session")
@@ -66,10 +76,16 @@ class Tab:
 
 
 @pytest.fixture
-def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..., Tab]]:
-    """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own, signed in if a person is given."""
+def open_tab(
+    chromium: Browser, live_server: LiveServer, app: Flask, pytestconfig: pytest.Config
+) -> Iterator[Callable[..., Tab]]:
+    """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own; a person's is signed in, on `path`.
+
+    With `path=""` it shows nothing yet.
+    """
     contexts: list[BrowserContext] = []
     tabs: list[Tab] = []
+    rate = pytestconfig.getoption("--throttle")
 
     def open_one(
         person: Person | None = None,
@@ -79,6 +95,7 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
         colour: str = "light",
         scripts: bool = True,
         worker: bool = False,
+        path: str = "/",
     ) -> Tab:
         if beside is not None:
             context = beside.page.context
@@ -91,12 +108,16 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
                 reduced_motion="reduce",
                 service_workers="allow" if worker else "block",
             )
+            context.set_default_timeout(2 * PATIENCE)
             contexts.append(context)
         tab = Tab(context.new_page(), live_server)
         tabs.append(tab)
+        if rate != 1:
+            context.new_cdp_session(tab.page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
         if person is not None and beside is None:
-            sign_in(tab.go("/login"), person)
-            expect(tab.page.get_by_label("Message", exact=True)).to_be_visible()
+            context.add_cookies(session_cookies(app, person, live_server.url))
+            if path:
+                tab.go(path)
         return tab
 
     yield open_one
@@ -110,6 +131,12 @@ def open_tab(chromium: Browser, live_server: LiveServer) -> Iterator[Callable[..
 def tab(open_tab: Callable[..., Tab], user: Person) -> Tab:
     """A desktop tab of `user`."""
     return open_tab(user)
+
+
+def session_cookies(app: Flask, person: Person, url: str) -> list[Any]:
+    """What a browser holds after signing in: by the form, but without its two pages."""
+    jar = browser_client(app, person)._cookies or {}
+    return [{"name": cookie.key, "value": cookie.value, "url": url} for cookie in jar.values()]
 
 
 def sign_in(page: Page, person: Person) -> None:
@@ -134,10 +161,23 @@ def send(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
+def held(model: Any, after: int = 3, **rule: Any) -> Hold:
+    """Script a reply that waits after some of its pieces for `release()`, so that it is not done before the test is."""
+    hold = Hold(after)
+    model.script(**{"reply": ["word "] * (after + 3), **rule}, hold=hold)
+    return hold
+
+
 def script_title(model: Any, title: str) -> None:
     """The model's answer to whichever background call is to title the conversation."""
     for schema in ("conversation_title", "memory_operations"):
         model.script(match=schema, structured={"statements": [], "title": title})
+
+
+def expect_settled(page: Page) -> None:
+    """All the work after the last reply is done, and the page has been told."""
+    expect(page.locator("[data-turn]:not([hx-sse\\:connect])")).not_to_have_count(0)
+    expect(page.locator("[hx-sse\\:connect]")).to_have_count(0)
 
 
 def replies(page: Page) -> Any:
@@ -157,6 +197,18 @@ def serious_findings(page: Page) -> list[str]:
         if item["impact"] in ("serious", "critical")
         for node in item["nodes"]
     ]
+
+
+def resting(element: Any) -> int:
+    """How far an element is scrolled once it has come to rest: a wheel turns it in the course of some frames."""
+    places: list[int] = []
+
+    def rests() -> bool:
+        places.append(element.evaluate("e => e.scrollTop"))
+        return len(places) > 2 and len(set(places[-3:])) == 1
+
+    until(element.page, rests, "at rest")
+    return places[-1]
 
 
 def scrolls_sideways(page: Page) -> bool:

@@ -7,7 +7,18 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import DESKTOP, PHONE, replies, script_title, scrolls_sideways, send, serious_findings
+from .conftest import (
+    DESKTOP,
+    PHONE,
+    held,
+    replies,
+    resting,
+    script_title,
+    scrolls_sideways,
+    send,
+    serious_findings,
+    until,
+)
 
 RICH = """## A heading
 
@@ -40,7 +51,7 @@ def test_every_page_is_accessible(open_tab, make_user, model, device, colour):
     page.get_by_label("Message", exact=True).fill("Show me everything")
     page.get_by_role("button", name="Send").click()
     expect(replies(page)).to_have_count(1)
-    expect(page.locator(".title-text")).to_have_text("Everything at once", timeout=30_000)
+    expect(page.locator(".title-text")).to_have_text("Everything at once")
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
     for path in ("/settings", "/archive", "/find?q=everything", "/admin"):
@@ -72,7 +83,7 @@ PAGES = [
 @pytest.mark.parametrize("colour", ["light", "dark"])
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_pages_beside_the_conversation_are_accessible(open_tab, make_user, device, colour):
-    tab = open_tab(make_user(is_admin=True), device, colour=colour)
+    tab = open_tab(make_user(is_admin=True), device, colour=colour, path="")
     for path in PAGES:
         page = tab.go(path)
         assert serious_findings(page) == [], path
@@ -96,7 +107,7 @@ def test_pages_before_signing_in_are_accessible(open_tab, user, colour):
 
 
 def test_the_streaming_page_is_accessible_and_announces_sentences(tab, model):
-    model.script(reply=["One sentence. ", "Another ", "one. ", *["more "] * 200], token_delay=0.05)
+    hold = held(model, after=10, reply=["One sentence. ", "Another ", "one. ", *["more "] * 20])
     page = tab.page
     send(page, "Read it to me")
     expect(page.locator("#announcer")).to_contain_text("One sentence.")
@@ -105,25 +116,28 @@ def test_the_streaming_page_is_accessible_and_announces_sentences(tab, model):
     expect(page.locator("[data-streaming]")).to_have_attribute("aria-busy", "true")
     page.get_by_role("button", name="Stop the reply").click()
     expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+    hold.release()
 
 
 def test_scrolling_up_stops_following(tab, model):
-    model.script(reply=[f"Line {number}.\n\n" for number in range(160)], token_delay=0.02)
+    hold = held(model, after=60, reply=[f"Line {number}.\n\n" for number in range(90)])
     page = tab.page
     send(page, "Go on and on")
     expect(page.locator(".stream-done")).to_contain_text("Line 40.")
     thread = page.locator("#thread-scroll")
     at_end = "e => e.scrollHeight - e.scrollTop - e.clientHeight < 90"
-    assert thread.evaluate(at_end)
+    until(page, lambda: thread.evaluate(at_end), "at the end")
     thread.hover()
     page.mouse.wheel(0, -600)
     expect(page.get_by_role("button", name="Newest")).to_be_visible()
-    held = thread.evaluate("e => e.scrollTop")
-    expect(replies(page)).to_have_count(1, timeout=20_000)
-    assert thread.evaluate("e => e.scrollTop") == held
+    place = resting(thread)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
+    expect(replies(page)).to_contain_text("Line 89.")
+    assert thread.evaluate("e => e.scrollTop") == place
     page.get_by_role("button", name="Newest").click()
     expect(page.get_by_role("button", name="Newest")).to_be_hidden()
-    assert thread.evaluate(at_end)
+    until(page, lambda: thread.evaluate(at_end), "at the end again")
 
 
 def test_hostile_markdown_does_nothing(tab, model):

@@ -17,9 +17,14 @@ def other_model(live_server, make_user, model_server):
     models = [{"model": "other-chat", "label": "Other chat"}]
     body = {"name": "Other", "base_url": model_server.base_url, "api_key": "sk-x", "models": models}
     headers = {"Authorization": f"Bearer {make_user(is_admin=True).token}", "Content-Type": "application/json"}
-    asked = urllib.request.Request(f"{live_server.url}/api/connections", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(asked, timeout=20) as answer:
+    place = f"{live_server.url}/api/connections"
+    with urllib.request.urlopen(urllib.request.Request(place, json.dumps(body).encode(), headers)) as answer:
         assert answer.status == 201
+        added = json.load(answer)["connection_id"]
+    yield
+    # Told as well: the next test's composer has no picker of models.
+    with urllib.request.urlopen(urllib.request.Request(f"{place}/{added}", headers=headers, method="DELETE")) as answer:
+        assert answer.status == 204
 
 
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -7,22 +7,15 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings, until
-
-SLOW = {"first_delay": 0.05, "token_delay": 0.05}
+from .conftest import PHONE, held, replies, scrolls_sideways, send, serious_findings, until
 
 
 def test_empty_it_is_one_row(tab, open_tab, user):
     for page in (tab.page, open_tab(user, PHONE).page):
-
-        def is_one_row(page=page):
-            page.reload()
-            return page.locator(".composer-box").bounding_box()["height"] < 60
-
-        # The models that the test before offered are known for ten seconds more, and on a phone their picker is a row.
-        until(page, is_one_row, "one row")
+        box = page.locator(".composer-box")
+        assert box.bounding_box()["height"] < 60
         page.get_by_label("Message", exact=True).fill("one\ntwo\nthree")
-        assert page.locator(".composer-box").bounding_box()["height"] > 80
+        until(page, lambda box=box: box.bounding_box()["height"] > 80, "three rows")
 
 
 def test_the_panel_of_parameters_is_in_sight_on_a_phone(open_tab, user):
@@ -37,14 +30,15 @@ def test_the_panel_of_parameters_is_in_sight_on_a_phone(open_tab, user):
 
 
 def test_a_message_waits_for_the_reply_before_it(tab, model):
-    model.script(reply=["word "] * 40, match="first", **SLOW)
+    hold = held(model, match="first")
     model.script(reply="The second reply.", match="second")
     page = tab.page
     send(page, "The first")
     send(page, "The second")  # before the server has answered at all
     expect(page.locator("[data-queued-text]")).to_have_text("The second")
     page.get_by_label("Message", exact=True).fill("half a thought")
-    expect(replies(page)).to_have_count(2, timeout=20_000)
+    hold.release()
+    expect(replies(page)).to_have_count(2)
     expect(page.locator(".message-user .message-text")).to_have_text(["The first", "The second"])
     expect(page.locator("[data-queued]")).to_be_hidden()
     expect(page.get_by_label("Message", exact=True)).to_have_value("half a thought")
@@ -52,7 +46,7 @@ def test_a_message_waits_for_the_reply_before_it(tab, model):
 
 
 def test_what_waits_comes_back_when_the_reply_is_stopped(tab, model):
-    model.script(reply=["word "] * 400, **SLOW)
+    held(model)
     page = tab.page
     send(page, "The first")
     expect(page.locator(".stream-tail")).to_contain_text("word")
@@ -111,7 +105,7 @@ def test_the_first_screen_offers_ways_to_begin(open_tab, user, device):
 
 
 def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, user, model):
-    model.script(reply=["word "] * 60, first_delay=0.05, token_delay=0.25)  # it is left long before it ends
+    hold = held(model)
     page = tab.page
     other = open_tab(user, beside=tab).go("/")
     send(page, "A question of mine")
@@ -120,7 +114,8 @@ def test_the_list_says_what_is_written_and_unread_in_all_tabs(tab, open_tab, use
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
     page.mouse.move(800, 400)
-    expect(page.locator(".side-item[data-unread]")).to_have_count(1, timeout=20_000)
+    hold.release()
+    expect(page.locator(".side-item[data-unread]")).to_have_count(1)
     page.locator(".side-link").click()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".side-item[data-unread]")).to_have_count(0)

@@ -20,11 +20,11 @@ def test_a_picture_and_a_page_that_is_quoted(tab, model):
         ]
     )
     chips = page.locator("#composer-files .file-chip")
-    expect(chips).to_have_count(2, timeout=20_000)
+    expect(chips).to_have_count(2)
     expect(chips.first.locator("img")).to_have_js_property("naturalWidth", 320)
     expect(chips.last).to_contain_text("1 of 3 pages are pictures")
     send(page, "How do they talk?")
-    expect(replies(page)).to_have_count(1, timeout=20_000)
+    expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-seen img")).to_have_js_property("naturalWidth", 320)
     page.get_by_role("link", name="page 2").click()
     expect(page.locator(".file-picture")).to_have_js_property("complete", True)

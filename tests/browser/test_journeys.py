@@ -12,10 +12,9 @@ from playwright.sync_api import expect
 
 from tests.journeys.rows import assessment, extraction, load, write_fixture
 
-from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import PHONE, expect_settled, replies, scrolls_sideways, send, serious_findings
 
 PLACE, WISH = "a balcony of six square metres", "tomatoes and basil"
-LATE = {"timeout": 30_000}
 
 
 @pytest.fixture
@@ -48,11 +47,9 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     expect(field).to_be_focused()
     expect(bubble).to_have_count(0)
 
-    model.script(
-        match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")), times=1
-    )
+    model.script(match="memory_operations", structured=extraction(assessment(1, PLACE, says="A balcony of 6 m²")))
     send(page, f"It is {PLACE}.")
-    expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible(**LATE)
+    expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible()
     done = panel.locator("#point-place")
     expect(done.get_by_text("Talked through, 90 % sure")).to_be_visible()
     done.get_by_text("What is known").click()
@@ -65,13 +62,13 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     expect(replies(page).last).to_have_text(re.compile(re.escape("What do you want to grow?")))
     # A point without questions of its own offers the usual ones.
     expect(page.locator(".suggestion-bubble")).to_have_count(3)
-    model.script(match="memory_operations", structured=extraction(assessment(1, WISH, says="Wants tomatoes")), times=1)
+    model.script(match="memory_operations", structured=extraction(assessment(1, WISH, says="Wants tomatoes")))
     send(page, f"I want {WISH}.")
     expect(page.locator(".suggestion-bubble")).to_have_count(0)
-    expect(panel.get_by_text("Everything has been talked through.")).to_be_visible(**LATE)
+    expect(panel.get_by_text("Everything has been talked through.")).to_be_visible()
     expect(panel.get_by_text("2 of 2 points talked through")).to_be_visible()
 
-    with page.expect_download(**LATE) as waiting:
+    with page.expect_download() as waiting:
         panel.get_by_role("link", name="Summary as PDF").click()
     pdf = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(pdf)
@@ -89,7 +86,7 @@ def test_two_clicks_ask_once(garden, tab, model):
     button.dblclick()
     expect(replies(page)).to_have_text(re.compile(re.escape("How large is your garden?")))
     button.click()
-    page.wait_for_load_state("networkidle")
+    expect_settled(page)
     expect(page.locator(".message-assistant")).to_have_count(1)
 
 
@@ -165,7 +162,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     expect(page.get_by_text("A draft, not on offer yet.")).to_be_visible()
     model.script(match="Conversation Point: What went well", reply="What went well this week?")
     page.get_by_role("button", name="Save and try").click()
-    expect(page.get_by_text("What went well this week?")).to_be_visible(**LATE)
+    expect(page.get_by_text("What went well this week?")).to_be_visible()
     assert not scrolls_sideways(page)
     assert serious_findings(page) == []
     shoot(page, "editor")
@@ -187,7 +184,6 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     model.script(
         match="memory_operations",
         structured=extraction(assessment(1, "the talk on Thursday", says="The talk went well")),
-        times=1,
     )
     offered = (
         '{"values": ["Thank you", "Go on"], "actions": [{"label": "Say more", "type": "send", "value": "Say more"}]}'
@@ -195,9 +191,9 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     model.script(match="the talk on Thursday", reply=f"Good to hear.\n<suggestions>{offered}</suggestions>", times=1)
     send(page, "I liked the talk on Thursday.")
     offers = page.locator(".offers").last
-    expect(offers.get_by_role("link", name="Thank you")).to_be_visible(**LATE)
+    expect(offers.get_by_role("link", name="Thank you")).to_be_visible()
     assert "<suggestions>" not in page.content()
-    expect(page.locator("#panel-points").get_by_text("1 of 1 points talked through")).to_be_visible(**LATE)
+    expect(page.locator("#panel-points").get_by_text("1 of 1 points talked through")).to_be_visible()
     shoot(page, "conversation")
     offers.get_by_role("link", name="Thank you").press("Enter")
     expect(page.get_by_label("Message", exact=True)).to_have_value("Thank you")

@@ -11,7 +11,7 @@ from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import write_transaction
 
-from .conftest import PHONE, replies, send, until
+from .conftest import PHONE, held, replies, send, until
 
 
 @pytest.fixture
@@ -197,24 +197,24 @@ def test_the_drawer_closes_with_escape_and_gives_the_focus_back(open_tab, user):
 
 
 @pytest.fixture
-def held(tab):
+def waiting(tab):
     """Requests for the list that wait until the test lets them go on; filled while the page is used."""
-    waiting: list[Route] = []
+    lists: list[Route] = []
 
-    def hold(route: Route) -> None:
-        waiting.append(route)
+    def keep(route: Route) -> None:
+        lists.append(route)
 
-    tab.page.route(re.compile(r"/sidebar\?"), hold)
-    yield waiting
+    tab.page.route(re.compile(r"/sidebar\?"), keep)
+    yield lists
     tab.page.unroute_all(behavior="ignoreErrors")
 
 
-def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model, held):
+def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model, waiting):
     page = tab.page
     model.script(reply="Yes.")
     send(page, "Hello")
     expect(replies(page)).to_have_count(1)
-    until(page, lambda: bool(held), "a list asked for")
+    until(page, lambda: bool(waiting), "a list asked for")
     for _ in range(3):
         page.evaluate("document.dispatchEvent(new Event('conversations:changed'))")
     with page.expect_request(re.compile("/seen$")):
@@ -222,15 +222,15 @@ def test_a_reply_is_told_as_read_however_many_lists_are_on_their_way(tab, model,
         expect(replies(page)).to_have_count(2)
 
 
-def test_the_open_conversation_never_looks_unread(tab, model, held):
+def test_the_open_conversation_never_looks_unread(tab, model, waiting):
     """A list that was asked for before the page had its address, and comes while the reply is being written."""
     page = tab.page
-    model.script(reply=["word "] * 40 + ["end."], token_delay=0.05)
+    hold = held(model)
     send(page, "Hello")
     expect(page.locator(".stream-tail")).to_contain_text("word")
     page.locator("#side-list").hover()
-    until(page, lambda: bool(held), "a list asked for")
-    answer = held[0].fetch()
+    until(page, lambda: bool(waiting), "a list asked for")
+    answer = waiting[0].fetch()
     old = re.sub(r"(<li class=\"side-item\" id=\"side-\d+\"[^>]*?)( data-writing)?>", r"\1 data-unread>", answer.text())
     assert "data-unread" in old
     page.evaluate("""() => {
@@ -241,8 +241,10 @@ def test_the_open_conversation_never_looks_unread(tab, model, held):
       };
       look();
     }""")
-    held[0].fulfill(response=answer, body=old)
-    expect(replies(page)).to_have_count(1, timeout=20_000)
+    waiting[0].fulfill(response=answer, body=old)
+    expect(page.locator(".side-item")).to_have_count(1)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
     expect(page.locator(".side-item")).to_have_count(1)
     expect(page.locator("[data-unread]")).to_have_count(0)
     assert page.evaluate("window.marked") == 0

@@ -29,7 +29,7 @@ def learned(tab, model):
     answers(model, name("My name is Ada", "Ada", 1.0), operation("I prefer green tea", memory_type="preference"))
     page = tab.page
     send(page, "My name is Ada and I prefer green tea")
-    expect(cards(page)).to_have_count(2, timeout=30_000)
+    expect(cards(page)).to_have_count(2)
     return page
 
 
@@ -124,16 +124,23 @@ def test_forgetting_asks_once_and_reports(learned):
 
 def test_a_quotation_leads_to_the_words_also_from_another_conversation(learned):
     page = learned
+    # They are marked for some seconds only.
+    page.evaluate("""() => {
+      const set = CSS.highlights.set.bind(CSS.highlights);
+      CSS.highlights.set = (name, marks) => {
+        window.marked = [...marks].map((range) => range.toString()).join();
+        return set(name, marks);
+      };
+    }""")
     quote = cards(page).filter(has_text="green tea").locator("a.quote")
     quote.click()
-    marked = "[...CSS.highlights.get('said') ?? []].map(range => range.toString()).join()"
-    assert page.evaluate(marked) == "I prefer green tea"
+    assert page.evaluate("window.marked") == "I prefer green tea"
     page.get_by_role("link", name="New conversation").first.click()
     expect(page.get_by_role("heading", name=re.compile("Good "))).to_be_visible()
     cards(page).filter(has_text="Ada").locator("a.quote").click()
     expect(page.locator(".message-user")).to_be_focused()
     expect(page).to_have_url(re.compile(r"/c/\d+\?at=\d+&said=0-14"))
-    assert page.evaluate(marked) == "My name is Ada"
+    assert page.evaluate("window.marked") == "My name is Ada"
 
 
 def test_a_receipt_under_the_reply_and_its_answers(learned, model):
@@ -168,7 +175,7 @@ def test_a_contradiction_is_decided_with_both_quotes_in_sight(learned, tab, mode
     answers(model, operation("I do not prefer green tea", memory_type="preference", confidence=0.6))
     send(page, "Well, I do not prefer green tea")
     review = page.locator("#memory-review")
-    expect(review).to_contain_text("These two disagree", timeout=30_000)
+    expect(review).to_contain_text("These two disagree")
     sides = review.locator(".mem-side")
     expect(sides.nth(0).locator("q")).to_have_text("I prefer green tea")
     expect(sides.nth(1).locator("q")).to_have_text("I do not prefer green tea")
@@ -192,7 +199,7 @@ def test_what_is_doubtful_waits_and_can_be_called_wrong(learned, model):
     answers(model, operation("maybe I like jazz", "The user likes jazz.", memory_type="preference", confidence=0.5))
     send(page, "maybe I like jazz")
     review = page.locator("#memory-review")
-    expect(review).to_contain_text("Is this right?", timeout=30_000)
+    expect(review).to_contain_text("Is this right?")
     review.get_by_role("button", name="Wrong").click()
     expect(review.locator(".mem-gone")).to_contain_text("Forgotten")
     review.get_by_label("Close this report").click()
@@ -208,7 +215,7 @@ def test_a_temporary_conversation_leaves_nothing(tab, model):
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".temporary-tag")).to_be_visible()
     expect(page.locator("#memory-here")).to_contain_text("It uses no memory, leaves none")
-    expect(page.locator("[data-turn]:not([hx-sse\\:connect])")).to_have_count(1, timeout=30_000)  # all work is done
+    expect(page.locator("[data-turn]:not([hx-sse\\:connect])")).to_have_count(1)  # all work is done
     assert not [call for call in model.calls() if "memory_operations" in str(call)]
     page.reload()
     expect(replies(page)).to_have_count(1)  # it was gone for a moment, as if left, and is brought back
@@ -277,7 +284,7 @@ def test_a_closed_panel_loads_nothing_and_opens_on_the_conversation_shown(open_t
     answers(model, operation("I prefer green tea", memory_type="preference"))
     first = open_tab(user).page
     send(first, "I prefer green tea")
-    expect(cards(first)).to_have_count(1, timeout=30_000)
+    expect(cards(first)).to_have_count(1)
     page = open_tab(user, PHONE).page
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -298,7 +305,7 @@ def test_on_a_phone_the_panel_is_a_drawer(open_tab, user, model):
     page = open_tab(user, PHONE, colour="dark").page
     page.get_by_label("Message", exact=True).fill("I prefer green tea")
     page.get_by_role("button", name="Send").tap()
-    expect(trace(page, "Remembered:")).to_be_visible(timeout=30_000)
+    expect(trace(page, "Remembered:")).to_be_visible()
     page.get_by_label("Show the memory panel").tap()
     expect(page.locator("#panel")).to_be_in_viewport()
     expect(cards(page)).to_have_count(1)

@@ -7,9 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.support.people import api_client
 
-from .conftest import replies, send
+from .conftest import held, replies, resting, send
 
-SLOW = {"first_delay": 0.05, "token_delay": 0.04}
 MESSAGE = "Message"
 
 
@@ -31,14 +30,15 @@ def both(open_tab, tab, user, model) -> tuple[Page, Page]:
 
 def test_an_idle_tab_joins_a_reply_that_is_being_written(both, model):
     first, idle = both
-    model.script(reply=["word "] * 60 + ["end."], match="At length", **SLOW)
+    hold = held(model, reply=["word "] * 5 + ["end."], match="At length")
     idle.get_by_label(MESSAGE, exact=True).fill("half a thou")
     send(first, "At length please")
     expect(first.locator(".stream-tail")).to_contain_text("word word")
     look_at(idle)
     expect(idle.locator("[data-streaming]")).to_contain_text("word word")
     expect(idle.get_by_role("button", name="Stop the reply")).to_be_visible()
-    expect(replies(idle)).to_have_count(2, timeout=20_000)
+    hold.release()
+    expect(replies(idle)).to_have_count(2)
     expect(replies(idle).last).to_contain_text("end.")
     expect(idle.locator(".message-user")).to_have_count(2)
     expect(idle.get_by_label(MESSAGE, exact=True)).to_have_value("half a thou")
@@ -62,7 +62,7 @@ def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model)
     idle.clock.run_for(26_000)
     expect(idle.locator(".message-user").last).to_contain_text("By the API")
     idle.clock.resume()
-    expect(replies(idle).last).to_contain_text("Said elsewhere.", timeout=20_000)
+    expect(replies(idle).last).to_contain_text("Said elsewhere.")
     expect(idle.get_by_role("heading", level=1)).to_have_text("Named elsewhere")
     expect(idle).to_have_title("Named elsewhere · Commonplace")
 
@@ -112,7 +112,7 @@ def test_who_scrolled_up_stays_there(both, model):
     idle.locator("#thread-scroll").hover()
     idle.mouse.wheel(0, -400)
     expect(idle.get_by_role("button", name="Newest")).to_be_visible()
-    place = idle.evaluate("document.querySelector('#thread-scroll').scrollTop")
+    place = resting(idle.locator("#thread-scroll"))
     send(first, "Briefly please")
     expect(replies(first)).to_have_count(3)
     look_at(idle)

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .conftest import replies, send, serious_findings
+from .conftest import held, replies, send, serious_findings
 
 
 @pytest.mark.mysql_only
@@ -41,13 +41,13 @@ def test_the_database_goes_away_and_comes_back(tab, live_server, model):
 
 def test_the_web_dies_in_the_middle_of_a_reply(tab, live_server, model):
     live_server.restart_web(turn_lease_seconds=2)
-    model.script(reply=["word "] * 600, token_delay=0.05)
+    held(model)
     page = tab.page
     send(page, "Tell me at length")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     live_server.kill_web()
     live_server.start_web(turn_lease_seconds=2)
-    expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=40_000)
+    expect(page.get_by_text("This reply was interrupted; what had arrived is kept.")).to_be_visible(timeout=60_000)
     expect(replies(page)).to_contain_text("word word")
     model.reset()
     model.script(reply="In short.")

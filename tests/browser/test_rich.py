@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import PHONE, held, replies, scrolls_sideways, send, serious_findings, until
 
 FORMULAS = "Euler: \\( e^{i\\pi} = -1 \\) and $x_1$.\n\n\\[\n\\frac{a}{b}\n= c\n\\]\n\nPrices: $5 and $6."
 TABLE = (
@@ -76,9 +76,13 @@ def test_nothing_raw_is_seen_while_it_streams(tab, model):
     text = (
         f"Look at \\( a^2 \\):\n\n\\[\n\\frac{{a}}{{b}}\n= c\n\\]\n\n{TABLE}\n```python\nprint(1)\n```\n\nThat is all."
     )
-    ask(page, model, re.findall(r".{1,4}", text, re.DOTALL), first_delay=0.02, token_delay=0.02)
+    pieces = re.findall(r".{1,4}", text, re.DOTALL)
+    hold = held(model, after=len(pieces) - 2, reply=pieces, token_delay=0.01)
+    send(page, "Show me")
+    until(page, lambda: page.evaluate("window.seen.some(text => text.includes('Chickpeas'))"), "seen the table")
+    hold.release()
+    expect(replies(page)).to_have_count(1)
     seen = page.evaluate("window.seen")
-    assert any("Chickpeas" in frame for frame in seen)
     raw = [frame for frame in seen if re.search(r"\\\(|\\\[|\\frac|\|\s|:--|```", frame)]
     assert raw == []
 
@@ -145,7 +149,7 @@ def test_diagrams_are_pictures_that_run_nothing(tab, model):
     page = tab.page
     ask(page, model, DRAWN)
     pictures = page.locator("img.diagram")
-    expect(pictures).to_have_count(2, timeout=20_000)
+    expect(pictures).to_have_count(2)
     assert pictures.evaluate_all(
         "all => all.every(one => one.src.startsWith('data:image/svg+xml') && one.naturalWidth)"
     )
@@ -156,7 +160,7 @@ def test_diagrams_are_pictures_that_run_nothing(tab, model):
 
 def test_a_diagram_that_cannot_be_drawn_says_so(tab, model):
     ask(tab.page, model, "```mermaid\nflowchart LR\n  A[[[ -->\n```\n")
-    expect(tab.page.get_by_text("This diagram cannot be drawn")).to_be_visible(timeout=20_000)
+    expect(tab.page.get_by_text("This diagram cannot be drawn")).to_be_visible()
 
 
 def test_an_image_from_elsewhere_is_fetched_only_after_a_click(tab, model, live_server):

@@ -10,6 +10,8 @@ from tests.support.attacks import ATTACKS
 
 from .conftest import replies, send
 
+LONG = 120_000  # Mermaid draws two dozen diagrams, which takes a processor a while
+
 FORMULAS = r"""a^2+b^2=c^2
 \frac{1}{1+\frac{1}{x}}
 \sqrt[3]{x^2+1}
@@ -141,11 +143,11 @@ def test_every_formula_is_set_and_every_diagram_drawn_while_they_stream(tab, mod
     page.evaluate(WATCH)
     model.script(reply=_pieces(_reply()), first_delay=0.01, token_delay=0.002)
     send(page, "Show me")
-    expect(replies(page)).to_have_count(1, timeout=60_000)
+    expect(replies(page)).to_have_count(1, timeout=LONG)
     expect(page.locator(".math[data-set]")).to_have_count(len(FORMULAS))
     assert page.locator(".math-unread, .katex-error").all_text_contents() == []
     assert page.locator("span.katex").count() == len(FORMULAS)
-    expect(page.locator("img.diagram, .diagram-note")).to_have_count(len(DIAGRAMS), timeout=60_000)
+    expect(page.locator("img.diagram, .diagram-note")).to_have_count(len(DIAGRAMS), timeout=LONG)
     assert page.locator(".diagram-note").all_text_contents() == []
     assert page.locator("img.diagram").evaluate_all("all => all.every(one => one.naturalWidth > 20)")
     assert page.evaluate("window.read") > 0
@@ -171,13 +173,13 @@ def test_no_script_of_a_reply_runs(tab, model):
     ]
     model.script(reply=_pieces("\n\n".join(framed)), first_delay=0.01, token_delay=0.001)
     send(page, "Show me")
-    expect(replies(page)).to_have_count(1, timeout=60_000)
+    expect(replies(page)).to_have_count(1, timeout=LONG)
     diagrams = page.locator(".code:is([data-lang=svg], [data-lang=mermaid])").count()
     assert diagrams > 25
-    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=60_000)
+    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=LONG)
     for link in page.locator(".prose a").all():
         assert re.match("(https?|mailto):", link.get_attribute("href") or "")
     page.reload()
-    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=60_000)
+    expect(page.locator("img.diagram, .diagram-note")).to_have_count(diagrams, timeout=LONG)
     assert alerts == []
     assert [url for url in elsewhere if not url.startswith((tab.server.url, "data:", "blob:"))] == []

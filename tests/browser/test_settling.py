@@ -13,15 +13,14 @@ from tests.support.processes import wait_until
 from webapp.conversations.models import Conversation
 from webapp.database import db
 
-from .conftest import replies, script_title, send
+from .conftest import held, replies, script_title, send
 
-SLOW = {"first_delay": 0.05, "token_delay": 0.04}
 TITLE = "Boats and bridges"
 
 
 def expect_titled(page: Page, title: str = TITLE) -> None:
     """The window, the one heading of the page and the sidebar agree."""
-    expect(page.get_by_role("heading", level=1)).to_have_text(title, timeout=30_000)
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
     expect(page.locator(".side-link")).to_have_text(title)
     expect(page).to_have_title(f"{title} · Commonplace")
 
@@ -50,15 +49,16 @@ def answered(tab, model):
 
 
 def test_after_a_reload_in_the_middle_and_in_a_second_tab(open_tab, tab, user, model):
-    model.script(reply=["word "] * 80, **SLOW)
+    hold = held(model)
     script_title(model, TITLE)
     page = tab.page
     send(page, "Tell me of boats")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     page.reload()
     second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
+    hold.release()
     for shown in (page, second):
-        expect(replies(shown)).to_have_count(1, timeout=20_000)
+        expect(replies(shown)).to_have_count(1)
         expect_titled(shown)
 
 
@@ -101,7 +101,7 @@ def test_a_title_being_written_by_hand_is_left_alone(tab, model, without_worker)
     field = page.get_by_label("Title", exact=True)
     field.fill("My own")
     without_worker.start_worker()
-    expect(page.locator(".side-link")).to_have_text(TITLE, timeout=30_000)
+    expect(page.locator(".side-link")).to_have_text(TITLE)
     expect(field).to_have_value("My own")
     page.get_by_role("button", name="Save").click()
     expect_titled(page, "My own")

@@ -63,7 +63,7 @@ def test_a_document_shows_its_progress_and_is_ready_by_itself(open_tab, cast):
     page.get_by_label("Text", exact=True).fill(log)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".document")).to_contain_text("Log")
-    expect(page.locator(".document progress")).to_have_count(0, timeout=30_000)
+    expect(page.locator(".document progress")).to_have_count(0)
 
 
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])

@@ -6,9 +6,8 @@ import re
 
 from playwright.sync_api import expect
 
-from .conftest import PHONE, replies, script_title, send
+from .conftest import PHONE, held, replies, script_title, send
 
-SLOW = {"first_delay": 0.05, "token_delay": 0.04}
 TALE = "The **first** paragraph of it.\n\n```python\nprint('hello')\n```\n\n" + "And so it went on, word by word. " * 12
 
 
@@ -34,13 +33,14 @@ def test_register_ask_and_find_it_again(open_tab, model):
     expect(listed).to_have_count(1)
     expect(listed).to_have_attribute("aria-current", "page")
     # A worker found a title, and it came without a reload.
-    expect(listed).to_have_text("A first question", timeout=30_000)
+    expect(listed).to_have_text("A first question")
     expect(page.locator(".title-text")).to_have_text("A first question")
     expect(page).to_have_title("A first question · Commonplace")
 
 
 def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
-    model.script(reply=re.findall(r"\S+\s*", TALE), **SLOW)
+    pieces = re.findall(r"\S+\s*", TALE)
+    hold = held(model, after=40, reply=pieces)
     page = tab.page
     send(page, "Tell me a tale")
     expect(page.locator(".stream-done")).to_contain_text("paragraph of it.")
@@ -48,8 +48,9 @@ def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
     expect(page.locator(".stream-done")).to_contain_text("first")
     second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
     expect(second.locator("[data-streaming]")).to_contain_text("first")
+    hold.release()
     for shown in (page, second):
-        expect(replies(shown)).to_have_count(1, timeout=20_000)
+        expect(replies(shown)).to_have_count(1)
         assert replies(shown).locator(".prose").inner_text().count("paragraph of it.") == 1
         assert shown.locator("template[data-source]").evaluate("node => node.content.textContent") == TALE
         expect(replies(shown).locator(".code-lang")).to_have_text("python")
@@ -57,7 +58,7 @@ def test_reload_in_the_middle_and_a_second_tab(open_tab, tab, user, model):
 
 def test_a_slow_network_connects_a_reply_all_the_same(open_tab, tab, user, model):
     """htmx goes over the page as soon as it is there itself; what else is on its way must not be needed by then."""
-    model.script(reply=["word "] * 150 + ["end."], **SLOW)
+    hold = held(model)
     send(tab.page, "Tell me a tale")
     expect(tab.page.locator(".stream-done, .stream-tail").filter(has_text="word")).not_to_have_count(0)
     second = open_tab(user, beside=tab)
@@ -67,10 +68,12 @@ def test_a_slow_network_connects_a_reply_all_the_same(open_tab, tab, user, model
     )
     page = second.go(tab.page.url.removeprefix(tab.server.url))
     expect(page.locator("[data-streaming]")).to_contain_text("word")
+    hold.release()
+    expect(replies(page)).to_have_count(1)
 
 
 def test_stop_then_retry(tab, model):
-    model.script(reply=["word "] * 400, **SLOW)
+    held(model)
     page = tab.page
     send(page, "Count for me")
     expect(page.locator(".stream-tail")).to_contain_text("word word")
@@ -217,7 +220,7 @@ def test_without_scripts_the_page_waits_for_the_reply(open_tab, user, model):
 
 def test_what_a_model_thinks_is_folded_above_its_reply(tab, model):
     thought = "Tides follow the moon. " * 12
-    model.script(reply=["Twice ", "a ", "day."], reasoning=thought, **SLOW)
+    hold = held(model, after=20, reply=["Twice ", "a ", "day."], reasoning=thought)
     page = tab.page
     send(page, "How often is high tide?")
     fold = page.locator("details.thinking")
@@ -225,7 +228,8 @@ def test_what_a_model_thinks_is_folded_above_its_reply(tab, model):
     expect(fold.locator(".thinking-text")).to_be_hidden()
     fold.locator("summary").click()
     expect(fold.locator(".thinking-text")).to_contain_text("Tides follow the moon.")
-    expect(replies(page)).to_have_count(1, timeout=20_000)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
     # It was opened while the model thought, and stays open when the reply is done.
     expect(fold.locator("summary")).to_contain_text("Thought for")
     expect(fold.locator(".thinking-text")).to_have_text(thought.strip())

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from tests.llm.helpers import ASK, listen
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
+from webapp.llm.offline.script import Hold
 from webapp.llm.offline.tasks.fallback import minimal_instance
 from webapp.llm.offline.testing import serve_in_thread
 from webapp.llm.settings import ModelSettings
@@ -215,3 +216,16 @@ def test_the_process_starts_light_both_ways_and_stops_on_sigterm(entry):
     }
     assert "aiohttp" in modules
     assert not modules & {"flask", "sqlalchemy", "openai", "pydantic", "numpy", "onnxruntime", "redis"}
+
+
+def test_a_held_reply_waits_until_it_is_let_go_on():
+    hold = Hold(after=2)
+    with serve_in_thread() as server, openai.OpenAI(base_url=server.base_url, api_key="x", max_retries=0) as client:
+        server.script(reply=["one ", "two ", "three ", "four"], hold=hold)
+        with client.chat.completions.create(model="m", messages=ASK, stream=True) as stream:
+            words = (chunk.choices[0].delta.content for chunk in stream if chunk.choices[0].delta.content)
+            assert [next(words), next(words)] == ["one ", "two "]
+            assert server.calls()[0]["outcome"] == "open"
+            hold.release()
+            assert list(words) == ["three ", "four"]
+        server.wait_for(lambda calls: calls[0]["outcome"] == "complete" and calls[0]["sent"] == 5)

@@ -139,13 +139,19 @@ async def send_stream(
     transport = request.transport
     if transport is None:
         return response
-    flow = Flow(transport, frames, answer.token_delay)
+    hold = rule.hold if rule else None
+    at = len(frames) if hold is None else hold.after
+    flows = [Flow(transport, frames[:at], answer.token_delay)]
     try:
-        await pacer.send(flow, answer.first_delay)
+        await pacer.send(flows[0], answer.first_delay)
+        if hold is not None:
+            await hold.passed()
+            flows.append(Flow(transport, frames[at:], answer.token_delay))
+            await pacer.send(flows[1], 0.0)
         if fault.hang_after is not None:
             await asyncio.Event().wait()
     finally:
-        call["sent"] = flow.sent
+        call["sent"] = sum(flow.sent for flow in flows)
     if ends_early:
         transport.abort()
         return response

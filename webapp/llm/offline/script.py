@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
@@ -16,6 +17,24 @@ from .temperaments import EVEN, Temperament
 from .wire import Answer, text_of, tokens_of
 
 DEFAULT_TOKENS = 20
+_LOOK = 0.01  # seconds between two looks at whether a held reply may go on
+
+
+class Hold:
+    """A place in a streamed reply, after `after` of its pieces, where it waits until a test lets it go on."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+        self._released = threading.Event()
+
+    def release(self) -> None:
+        """Let the reply go on."""
+        self._released.set()
+
+    async def passed(self) -> None:
+        """Return once it may go on."""
+        while not self._released.is_set():  # noqa: ASYNC110 - set in another thread
+            await asyncio.sleep(_LOOK)
 
 
 @dataclass(slots=True)
@@ -41,6 +60,7 @@ class Rule:
     finish_reason: str = ""
     times: int | None = None
     fault: Fault = field(default_factory=Fault)
+    hold: Hold | None = None  # in a test's own process, too
     # In a test's own process: fields of the rule, worked out from the body of the request.
     respond: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
