@@ -73,7 +73,7 @@ PURE = {
     "webapp.chat": "blocks budget context context_types excerpts sections segments",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.files": "citing kinds picture plain",
-    "webapp.gateway": "wire",
+    "webapp.gateway": "functions items outgoing wire",
     "webapp.mcp": "protocol",
     "webapp.oauth": "clients",
     "webapp.webhooks": "signing",

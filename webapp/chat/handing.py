@@ -45,7 +45,7 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> Started:
         raise Conflict("The conversation went on without these answers.")
     if any(row.status == "streaming" for row in rest):
         raise Conflict("The reply to these answers is being written.")
-    _take(reply, results)
+    take(reply, results)
     following = add_part(conversation, reply)
     if rest:
         messages.supersede_from(conversation, rest[0].message_id, following)
@@ -60,7 +60,7 @@ def parts_from_elsewhere(started: Started, parts: Sequence[Part]) -> Started:
     for part in parts:
         reply.status, reply.content = "complete", part.text
         reply.tool_calls = list(part.calls)
-        _take(reply, part.results)
+        take(reply, part.results)
         reply = add_part(started.conversation, reply)
     db.session.flush()
     return Started(started.conversation, started.asked, reply, embedded=started.embedded)
@@ -91,7 +91,8 @@ def waits_for(reply: Message) -> set[str]:
     return {str(call["call_id"]) for call in handed_over(reply.tool_calls)}
 
 
-def _take(reply: Message, results: Mapping[str, str]) -> None:
+def take(reply: Message, results: Mapping[str, str]) -> None:
+    """Keep what the calls of a reply came to with them."""
     for call in reply.tool_calls or ():
         if call.get("by") == CLIENT and call.get("call_id") in results:
             call["output"] = result_of(results[str(call["call_id"])])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -43,6 +44,10 @@ class Wish:
     memory: str = "on"
     is_temporary: bool = False
     conversation_id: int | None = None
+    chosen: frozenset[str] = frozenset()
+    """The fields that the request named."""
+    note: dict[str, Any] | None = None
+    """What is to stand with the reply."""
 
     @property
     def seed(self) -> str:
@@ -90,10 +95,18 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
     require_room(user_id)
     if asked.rounds and (begun := _go_on_with_answers(user_id, asked, wish)) is not None:
         return begun
-    # Before anything is held: to look at a picture takes a while.
-    pictures = _take_in(user_id, asked.pictures)
+    begun = with_pictures(user_id, asked, partial(_begin, user_id, asked, wish))
+    return _noted(user_id, asked, wish, begun)
+
+
+def with_pictures(user_id: int, asked: Asked, begin: Callable[[Mapping[int, str]], Begun]) -> Begun:
+    """Take in the pictures of a question and begin with them; they do not stay where that fails.
+
+    They are taken in before anything is held: to look at one takes a while.
+    """
+    pictures = _take_in(user_id, asked)
     try:
-        begun = _begin(user_id, asked, wish, dict.fromkeys(pictures, "whole"))
+        begun = begin(dict.fromkeys(pictures, "whole"))
     except DomainError:
         db.session.rollback()
         _drop(user_id, pictures)
@@ -101,16 +114,22 @@ def begin(user_id: int, asked: Asked, wish: Wish) -> Begun:
         raise
     if not begun.is_new:  # the same question once more: its pictures are with it
         _drop(user_id, pictures)
-    return _noted(user_id, asked, wish, begun)
+    return begun
 
 
-def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:
+def prepare(begun: Begun, asked: Asked, wish: Wish) -> None:
+    """Give a turn what the request brought along for it."""
     if begun.started is not None:
         begun.started.attended = False  # these programs know of no question in the middle of a reply
         begun.started.client = asked.tools
-        if not wish.conversation_id or asked.tools or asked.rounds:
-            mark = fingerprint(wish.seed, asked.lines)
-            threads.note(user_id, mark, begun.conversation_id, begun.turn_id)
+        if wish.note:
+            begun.started.reply.custom_payload = {**(begun.started.reply.custom_payload or {}), **wish.note}
+
+
+def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:
+    prepare(begun, asked, wish)
+    if begun.started is not None and (not wish.conversation_id or asked.tools or asked.rounds):
+        threads.note(user_id, fingerprint(wish.seed, asked.lines), begun.conversation_id, begun.turn_id)
     return begun
 
 
@@ -130,20 +149,20 @@ def _go_on_with_answers(user_id: int, asked: Asked, wish: Wish) -> Begun | None:
     return _noted(user_id, asked, wish, Begun(started.turn_id, reply.conversation_id, started, is_new=False))
 
 
-def _take_in(user_id: int, images: Iterable[bytes]) -> list[int]:
-    """The ids of images as files of the user's; each is committed, as taking in the next drops what is open.
+def _take_in(user_id: int, asked: Asked) -> list[int]:
+    """A question's images as files of the user's, by id; each is committed, as taking in the next drops what is open.
 
     Raises Invalid for what is none, and what `take_in` raises; none of them stays then.
     """
     taken: list[int] = []
     try:
-        for number, data in enumerate(images, 1):
+        for number, data in enumerate(asked.pictures, 1):
             row = take_in(user_id, f"image-{number}", BytesIO(data))
             taken.append(row.file_id)
             problem = "" if row.is_picture else row.reason or "This is no image."
             db.session.commit()
             if problem:
-                raise Invalid.field("messages", problem)
+                raise Invalid.field(asked.place, problem)
     except DomainError:
         db.session.rollback()
         _drop(user_id, taken)
@@ -162,20 +181,20 @@ def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) 
         conversation_id = wish.conversation_id
         if not conversation_id and asked.history:
             conversation_id = threads.begin_with(user_id, wish.fields, asked.history).conversation_id
-        return _start(user_id, asked, wish, conversation_id, pictures)
+        return start(user_id, asked, wish, conversation_id, pictures)
     if wish.conversation_id or not asked.history:
-        return _start(user_id, asked, wish, wish.conversation_id, pictures)
+        return start(user_id, asked, wish, wish.conversation_id, pictures)
     found = threads.find(user_id, wish.seed, asked.history)
     if found is not None:
         conversation, reply_id = found
         again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
         if again is not None:
-            return _go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
+            return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
     conversation = threads.begin_with(user_id, wish.fields, asked.history)
-    return _start(user_id, asked, wish, conversation.conversation_id, pictures)
+    return start(user_id, asked, wish, conversation.conversation_id, pictures)
 
 
-def _go_on(
+def go_on(
     user_id: int,
     asked: Asked,
     wish: Wish,
@@ -184,8 +203,9 @@ def _go_on(
     reply_id: int,
     status: str,
 ) -> Begun:
+    """A question behind the last reply of a conversation, or the reply to it (`reply_id`, and its status) anew."""
     if not reply_id:
-        return _start(user_id, asked, wish, conversation_id, pictures)
+        return start(user_id, asked, wish, conversation_id, pictures)
     if status == "streaming":
         return Begun(reply_id, conversation_id, None, is_new=False)
     repeat = chat.regenerate if status == "complete" else chat.retry_turn
@@ -196,7 +216,8 @@ def _go_on(
     return Begun(started.turn_id, conversation_id, started, is_new=False)
 
 
-def _start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]) -> Begun:
+def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, pictures: Mapping[int, str]) -> Begun:
+    """A question behind all that is in a conversation; in a new one for None."""
     started = chat.start_turn(
         user_id,
         asked.question,

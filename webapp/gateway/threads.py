@@ -29,6 +29,16 @@ def note(user_id: int, mark: str, conversation_id: int, reply_id: int) -> None:
     db.session.flush()
 
 
+def mark_of(user_id: int, reply: Message) -> str | None:
+    """The fingerprint of what a reply answers; None for one that was not asked for here."""
+    query = select(GatewayThread.fingerprint).where(
+        GatewayThread.user_id == user_id,
+        GatewayThread.conversation_id == reply.conversation_id,
+        GatewayThread.message_id == reply.message_id,
+    )
+    return db.session.scalar(query.order_by(GatewayThread.thread_id.desc()).limit(1))
+
+
 def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversation, int] | None:
     """The conversation that a history comes from, held, and the reply it ends with; None for any other history."""
     if not history or history[-1][0] != "assistant":

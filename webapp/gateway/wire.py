@@ -83,6 +83,7 @@ class Asked:
     pictures: tuple[bytes, ...] = ()
     tools: ClientTools | None = None
     rounds: tuple[Round, ...] = ()
+    place: str = "messages"  # the field that said it
 
     @property
     def lines(self) -> list[TextLine]:
@@ -98,13 +99,13 @@ def read(request: Completion) -> Asked:
         raise Unsupported("response_format", "Only text can be answered here.")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
     rounds, spoken = _rounds(request.messages)
-    said = [(message.role, _text(message)) for message in spoken]
+    said = [(message.role, text_of(message)) for message in spoken]
     instructions = "\n\n".join(text for role, text in said if role in ("system", "developer") and text)
     lines: list[tuple[str, str]] = [(role, text) for role, text in said if role in ("user", "assistant") and text]
     if not spoken or spoken[-1].role != "user" or not lines or lines[-1][0] != "user" or not said[-1][1]:
         raise Unsupported("messages", "The last message has to be the user's, and to say something.")
     pictures = _pictures(spoken[-1])
-    question = _text(spoken[-1], seen=len(pictures)) or PICTURE
+    question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
     return Asked(question, lines[:-1], instructions[:MOST_INSTRUCTIONS], pictures, tools, rounds)
 
 
@@ -113,12 +114,15 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
 
     System messages may stand anywhere. Raises Unsupported.
     """
-    if messages[-1].role != "tool":
+    if not messages or messages[-1].role != "tool":
         return (), messages
     last = max((number for number, message in enumerate(messages) if message.role == "user"), default=-1)
     tail = [message for message in messages[last + 1 :] if message.role in ("assistant", "tool")]
     rounds = read_rounds(
-        [(message.role, _text(message), read_calls(message.tool_calls), message.tool_call_id or "") for message in tail]
+        [
+            (message.role, text_of(message), read_calls(message.tool_calls), message.tool_call_id or "")
+            for message in tail
+        ]
     )
     systems = [message for message in messages[: last + 1] if message.role in ("system", "developer")]
     later = [message for message in messages[last + 1 :] if message.role in ("system", "developer")]
@@ -160,9 +164,9 @@ def split_model(wish: str) -> tuple[str, dict[str, Any]]:
     return wish, chosen
 
 
-def fingerprint(seed: str, lines: Iterable[TextLine]) -> str:
-    """What names a history for good; `seed` is what else tells two conversations apart."""
-    digest = hashlib.sha256(seed.encode()).digest()
+def fingerprint(seed: str, lines: Iterable[TextLine], *, behind: str = "") -> str:
+    """What names a history for good; `seed` is what else tells two apart, `behind` names lines that come before."""
+    digest = bytes.fromhex(behind) if behind else hashlib.sha256(seed.encode()).digest()
     for role, text in lines:
         digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
     return digest.hex()
@@ -265,12 +269,18 @@ def error(message: str, status: int, *, param: str | None = None, code: str | No
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
+def finish_of(payload: Mapping[str, Any] | None) -> str:
+    """OpenAI's word for why a reply ended, by what its message keeps of that."""
+    payload = payload or {}
+    return "length" if payload.get("truncated") else "content_filter" if payload.get("filtered") else "stop"
+
+
 def status_of(code: str) -> int:
     """The HTTP status of a reply that failed, by the code it failed with."""
     return _STATUS_OF.get(code, 502)
 
 
-def _text(message: WireMessage, *, seen: int = 0) -> str:
+def text_of(message: WireMessage, *, seen: int = 0) -> str:
     """What a message says; of its images, so many of those that came along are not named, for they are seen."""
     if message.content is None or isinstance(message.content, str):
         return (message.content or "").strip()

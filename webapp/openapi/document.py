@@ -26,6 +26,10 @@ somebody else answers 404, like what does not exist.
 
 **Lists** take `limit` and `cursor`; `next_cursor` leads to the next page and is null on the last one.
 
+**OpenAI's clients** find models, chat completions and responses under `/v1`, in OpenAI's own format and not described
+here: point them at `/v1` with a token of the scope `chat`; `docs/gateway.md` says what they get. Programs of MCP
+find memory at `/mcp` (`docs/mcp.md`).
+
 **Idempotency.** Where an `Idempotency-Key` header is listed, the same key and body give the first answer again for a
 day, and a different body 409. It makes retries safe.
 

@@ -1,0 +1,365 @@
+"""`/v1/responses` over HTTP: histories, earlier responses by their id, tools, errors; and the real client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import openai
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.files.test_pictures import chat_calls, photo, seen
+from tests.gateway.test_client_tools import WEATHER, bodies, call_tool
+from tests.gateway.test_completions import official, picture, reply, said, talks  # noqa: F401
+from tests.support.people import ApiClient, Person
+from webapp.accounts import tokens
+from webapp.accounts.schemas import NewToken
+from webapp.conversations.models import Conversation, Message
+from webapp.database import db, write_transaction
+from webapp.files.models import File
+from webapp.llm.offline.testing import ServerHandle
+
+TOOL: dict[str, Any] = {"type": "function", **WEATHER["function"]}
+QUESTION = "What is the weather in Porto?"
+
+
+def send(client: FlaskClient, given: Any, headers: dict[str, str] | None = None, **fields: Any) -> Any:
+    return client.post("/v1/responses", json={"model": "default", "input": given, **fields}, headers=headers)
+
+
+def respond(client: FlaskClient, given: Any, headers: dict[str, str] | None = None, **fields: Any) -> tuple[Any, int]:
+    """A response, and the conversation that it is in."""
+    answer = send(client, given, headers, **fields)
+    assert answer.status_code == 200, answer.text
+    return answer.get_json(), int(answer.headers["X-Commonplace-Conversation"])
+
+
+def text(response: dict[str, Any]) -> str:
+    return "".join(part["text"] for item in response["output"] if item["type"] == "message" for part in item["content"])
+
+
+def output(response: dict[str, Any], answer: str = "Sunny, 24 °C.") -> list[dict[str, Any]]:
+    """What the calls of a response came to."""
+    calls = [item for item in response["output"] if item["type"] == "function_call"]
+    return [{"type": "function_call_output", "call_id": call["call_id"], "output": answer} for call in calls]
+
+
+def test_a_resent_history_is_continued_here_and_by_completions(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    model.script(reply="First.", times=1)
+    first, conversation = respond(client, "One", instructions="Be brief.", metadata={"trip": "7"})
+    assert (first["object"], first["status"], text(first)) == ("response", "completed", "First.")
+    assert (first["metadata"], first["instructions"], first["store"]) == ({"trip": "7"}, "Be brief.", True)
+    assert first["usage"]["total_tokens"] == first["usage"]["input_tokens"] + first["usage"]["output_tokens"] > 0
+    assert "Be brief." in bodies(model)[-1]["messages"][-1]["content"]
+    model.script(reply="Second.", times=1)
+    items = [{"role": "user", "content": "One"}, *first["output"], {"role": "user", "content": "Two"}]
+    _, again = respond(client, items)
+    model.script(reply="Third.", times=1)
+    lines = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second."), ("user", "Three")]
+    _, still = reply(client, *lines)
+    assert conversation == again == still
+    assert said(app, conversation) == [*lines, ("assistant", "Third.")]
+
+
+def test_an_earlier_response_is_gone_on_with(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="First.", times=1)
+    first, conversation = respond(client, "One")
+    model.script(reply="Second.", times=1)
+    second, again = respond(client, "Two", previous_response_id=first["id"])
+    assert second["previous_response_id"] == first["id"]
+    lines = [("user", "One"), ("assistant", "First."), ("user", "Two"), ("assistant", "Second.")]
+    assert (again, said(app, conversation)) == (conversation, lines)
+    # The history that another program has of it is known, too.
+    model.script(reply="Third.", times=1)
+    _, still = reply(client, *lines, ("user", "Three"))
+    assert still == conversation
+
+
+def test_the_same_request_again_takes_the_place_of_its_reply(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    first, conversation = respond(client, "One")
+    second, _ = respond(client, "Two", previous_response_id=first["id"])
+    model.script(reply="Better.", times=1)
+    _, again = respond(client, "Two", previous_response_id=first["id"])
+    assert again == conversation
+    assert talks(app) == [(conversation, 4)]
+    assert said(app, conversation)[-1] == ("assistant", "Better.")
+    answer = send(client, "Three", previous_response_id=second["id"])
+    assert (answer.status_code, set(answer.get_json())) == (409, {"error"})
+
+
+def test_another_way_on_from_a_response_is_a_branch(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="First.", times=1)
+    first, conversation = respond(client, "One", headers={"X-Commonplace-Memory": "read"})
+    respond(client, "Two", previous_response_id=first["id"])
+    model.script(reply="Otherwise.", times=1)
+    other, fork = respond(client, "Three", previous_response_id=first["id"])
+    assert fork != conversation
+    assert said(app, fork) == [("user", "One"), ("assistant", "First."), ("user", "Three"), ("assistant", "Otherwise.")]
+    assert len(said(app, conversation)) == 4
+    with app.app_context():
+        assert db.session.get(Conversation, fork).makes_memory is False
+    _, still = respond(client, "Four", previous_response_id=other["id"])
+    assert still == fork
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"model": "default:temporary"},
+        {"headers": {"X-Commonplace-Memory": "off"}},
+        {"headers": {"X-Commonplace-Space": "1"}},
+    ],
+)
+def test_what_was_chosen_first_stays_chosen(app: Flask, client: ApiClient, choice: dict[str, Any]) -> None:
+    """A conversation that is kept does not take what was meant for a temporary one."""
+    first, conversation = respond(client, "One")
+    answer = send(client, "Two", previous_response_id=first["id"], **choice)
+    assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "previous_response_id")
+    assert talks(app) == [(conversation, 2)]
+    off, _ = respond(client, "One", headers={"X-Commonplace-Memory": "off"})
+    respond(client, "Two", headers={"X-Commonplace-Memory": "off"}, previous_response_id=off["id"])
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_call_is_handed_over_and_its_output_goes_on(
+    app: Flask, client: ApiClient, model: ServerHandle, by_id: bool
+) -> None:
+    call_tool(model, city="Porto")
+    first, conversation = respond(client, QUESTION, tools=[TOOL])
+    (call,) = first["output"]
+    assert (call["type"], call["name"], json.loads(call["arguments"])) == (
+        "function_call",
+        "get_weather",
+        {"city": "Porto"},
+    )
+    assert first["tools"][0]["name"] == "get_weather"
+    model.script(reply="It is sunny in Porto.", times=1)
+    if by_id:
+        second, again = respond(client, output(first), tools=[TOOL], previous_response_id=first["id"])
+    else:
+        items = [{"role": "user", "content": QUESTION}, *first["output"], *output(first)]
+        second, again = respond(client, items, tools=[TOOL])
+    assert (text(second), again) == ("It is sunny in Porto.", conversation)
+    assert bodies(model)[-1]["messages"][-1] == {
+        "role": "tool",
+        "tool_call_id": call["call_id"],
+        "content": "Sunny, 24 °C.",
+    }
+    model.script(reply="Take a hat.", times=1)
+    third, still = respond(client, "And what do I wear?", previous_response_id=second["id"])
+    assert (text(third), still) == ("Take a hat.", conversation)
+    assert talks(app) == [(conversation, 5)]
+
+
+def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    call_tool(model, city="Porto")
+    first, conversation = respond(client, QUESTION, tools=[TOOL])
+    both = [*output(first), {"role": "user", "content": "And in Faro?"}]
+    model.script(reply="Rain there.", times=1)
+    _, again = respond(client, both, tools=[TOOL], previous_response_id=first["id"])
+    assert again == conversation
+    with app.app_context():
+        row = db.session.scalar(db.select(Message).where(Message.tool_calls.is_not(None)))
+        assert row.tool_calls[0]["output"] == {"text": "Sunny, 24 °C."}
+    model.script(reply="Snow, really.", times=1)
+    _, fork = respond(client, output(first, "Snow."), tools=[TOOL], previous_response_id=first["id"])
+    assert fork != conversation
+    assert said(app, fork) == [("user", QUESTION), ("assistant", ""), ("assistant", "Snow, really.")]
+    assert bodies(model)[-1]["messages"][-1]["content"] == "Snow."
+
+
+def test_outputs_have_to_fit_the_calls(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    call_tool(model, city="Porto")
+    first, _ = respond(client, QUESTION, tools=[TOOL])
+    strange = {"type": "function_call_output", "call_id": "other", "output": "x"}
+    for given in ("Never mind.", [strange], [*output(first), strange]):
+        answer = send(client, given, previous_response_id=first["id"])
+        assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "input")
+        assert "found for function call" in answer.get_json()["error"]["message"]
+    assert [count for _, count in talks(app)] == [2]
+
+
+def test_a_response_can_be_had_again(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="First.", times=1)
+    first, _ = respond(client, "One", metadata={"trip": "7"})
+    found = client.get(f"/v1/responses/{first['id']}").get_json()
+    same = ("id", "object", "status", "output", "usage", "metadata", "previous_response_id")
+    assert [found[name] for name in same] == [first[name] for name in same]
+    second, _ = respond(client, "Two", previous_response_id=first["id"])
+    assert client.get(f"/v1/responses/{second['id']}").get_json()["previous_response_id"] == first["id"]
+
+
+def test_one_that_is_not_stored_can_not(app: Flask, client: ApiClient) -> None:
+    first, conversation = respond(client, "One", store=False)
+    assert first["store"] is False
+    for answer in (client.get(f"/v1/responses/{first['id']}"), send(client, "Two", previous_response_id=first["id"])):
+        assert (answer.status_code, answer.get_json()["error"]["type"]) == (404, "not_found_error")
+    items = [{"role": "user", "content": "One"}, *first["output"], {"role": "user", "content": "Two"}]
+    assert respond(client, items)[1] == conversation
+
+
+def test_a_picture_is_shown_to_the_model(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    url = picture(photo(form="PNG"))["image_url"]["url"]
+    parts = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": url}]
+    first, conversation = respond(client, [{"role": "user", "content": parts}])
+    assert len(seen(chat_calls(model)[-1])) == 1
+    _, again = respond(client, [{"role": "user", "content": parts}], previous_response_id=first["id"])
+    assert again == conversation
+    broken = [{"role": "user", "content": [picture(b"\x89PNG\r\n\x1a\nbroken")]}]
+    answer = send(client, broken, previous_response_id=first["id"])
+    assert (answer.status_code, answer.get_json()["error"]["param"]) == (400, "input")
+    with app.app_context():
+        assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({}, "input"),
+        ({"input": 5}, "input"),
+        ({"input": "Hi", "metadata": {"x" * 65: "y"}}, None),
+        ({"input": "Hi", "metadata": {str(number): "y" for number in range(17)}}, "metadata"),
+        ({"input": "Hi", "tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"input": "Hi", "tool_choice": "required"}, "tool_choice"),
+        ({"input": [{"role": "user", "content": "half \ud800"}]}, "input[0].content"),
+        ({"input": "half \ud800"}, "input"),
+        ({"input": [5]}, "input"),
+        ({"input": [{"type": "function_call_output", "call_id": "x", "output": "y"}]}, "input"),
+    ],
+)
+def test_bad_requests_are_said_as_openai_says_them(
+    app: Flask, client: ApiClient, body: dict[str, Any], param: str | None
+) -> None:
+    answer = client.post("/v1/responses", json=body)
+    assert answer.status_code == 400
+    error = answer.get_json()["error"]
+    assert error["type"] == "invalid_request_error"
+    assert param is None or error["param"] == param
+    assert talks(app) == []
+
+
+def test_a_failed_response_is_an_error_that_clients_do_not_repeat(client: ApiClient, model: ServerHandle) -> None:
+    model.script(fault={"http_status": 401})
+    answer = send(client, "Hello")
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "false")
+    assert answer.get_json()["error"]["code"] == "unauthorized"
+
+
+def test_responses_are_their_owners(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    anonymous: FlaskClient,
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+) -> None:
+    first, conversation = respond(client, "One")
+    with app.app_context(), write_transaction():
+        row, revoked = tokens.create_token(user.user_id, NewToken(name="gone"))
+        tokens.revoke_token(user.user_id, row.token_id)
+        _, narrow = tokens.create_token(user.user_id, NewToken(name="narrow", scopes=["memory"]))
+        _, program = tokens.create_token(user.user_id, NewToken(name="program", scopes=["mcp"]))
+    refused = [("", 401), ("cmpl_nonsense", 401), (revoked, 401), (narrow, 403), (program, 403)]
+    others = [(api(make_user()), None, 404), (api(make_user(is_admin=True)), None, 404)]
+    for person, secret, status in [*((anonymous, secret, status) for secret, status in refused), *others]:
+        headers = {"Authorization": f"Bearer {secret}"} if secret else None
+        for answer in (
+            person.get(f"/v1/responses/{first['id']}", headers=headers),
+            send(person, "Two", headers, previous_response_id=first["id"]),
+            send(person, [{"type": "function_call_output", "call_id": "x", "output": "y"}], headers,
+                 previous_response_id=first["id"]),
+        ):  # fmt: skip
+            assert answer.status_code == status
+            assert set(answer.get_json()) == {"error"}
+            assert "One" not in answer.text
+    question = int(first["id"].removeprefix("resp_")) - 1
+    assert client.get(f"/v1/responses/resp_{question}").status_code == 404
+    assert talks(app) == [(conversation, 2)]
+    client.delete(f"/api/conversations/{conversation}")
+    assert client.get(f"/v1/responses/{first['id']}").status_code == 404
+    assert send(client, "Two", previous_response_id=first["id"]).status_code == 404
+
+
+def test_what_was_forgotten_does_not_come_back(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Allergic to penicillin"}).get_json()
+    client.delete(f"/api/memories/{made['memory_id']}")
+    call = {"type": "function_call", "call_id": "c1", "name": "note", "arguments": '{"a": "Allergic to penicillin"}'}
+    items = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Allergic to penicillin, I see."},
+        {"role": "user", "content": "Write it down."},
+        *(call, {"type": "function_call_output", "call_id": "c1", "output": "Allergic to penicillin"}),
+    ]
+    _, fork = respond(client, items)
+    with app.app_context():
+        rows = db.session.execute(db.select(Message.content, Message.tool_calls)).all()
+    assert len(said(app, fork)) == 5
+    assert "penicillin" not in json.dumps([list(row) for row in rows])
+    assert "penicillin" not in json.dumps(bodies(model)[-1]["messages"])
+
+
+# The real client
+
+
+def test_the_official_client_converses(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+    model.script(reply="Ebb and flow 🌊", times=1)
+    first = official.responses.create(model="default", input="What are tides?", metadata={"trip": "7"})
+    assert (first.output_text, first.status) == ("Ebb and flow 🌊", "completed")
+    assert first.usage is not None and first.usage.total_tokens > 0
+    assert official.responses.retrieve(first.id).output_text == "Ebb and flow 🌊"
+    model.script(reply="It pulls. " * 40, token_delay=0.005, times=1)
+    with official.responses.stream(model="default", input="And the moon?", previous_response_id=first.id) as stream:
+        pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        second = stream.get_final_response()
+    assert "".join(pieces).strip() == second.output_text.strip() == ("It pulls. " * 40).strip()
+    assert len(pieces) > 1
+    assert second.usage is not None and second.usage.output_tokens > 0
+    assert [count for _, count in talks(app)] == [4]
+    receipt = official.get(f"/../api/messages/{second.id.removeprefix('resp_')}/receipt", cast_to=object)
+    assert receipt["message_id"] == int(second.id.removeprefix("resp_"))  # type: ignore[index]
+
+
+def test_the_official_client_calls_its_tools(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+    tools: Any = [TOOL]
+    history: list[Any] = [{"role": "user", "content": QUESTION}]
+    model.script(
+        reply="Let me see.", tool_calls=[{"name": "get_weather", "arguments": {"city": "Porto " * 500}}], times=1
+    )
+    with official.responses.stream(model="default", input=history, tools=tools) as stream:
+        kinds = {event.type for event in stream}
+        first = stream.get_final_response()
+    assert {"response.function_call_arguments.delta", "response.function_call_arguments.done"} <= kinds
+    assert first.output_text == "Let me see."
+    call = first.output[1]
+    assert call.type == "function_call"
+    assert json.loads(call.arguments) == {"city": "Porto " * 500}
+    history += [item.model_dump(exclude_none=True, exclude={"parsed_arguments"}) for item in first.output]
+    history.append({"type": "function_call_output", "call_id": call.call_id, "output": "Sunny."})
+    model.script(reply="Sunny there.", times=1)
+    events = list(official.responses.create(model="default", input=history, tools=tools, stream=True))
+    assert events[-1].type == "response.completed"
+    assert events[-1].response.output_text == "Sunny there."
+    assert [count for _, count in talks(app)] == [3]
+
+
+def test_the_official_client_understands_our_errors(official: openai.OpenAI, model: ServerHandle) -> None:  # noqa: F811
+    with pytest.raises(openai.NotFoundError):
+        official.responses.create(model="gpt-nonsense", input="Hello")
+    with pytest.raises(openai.NotFoundError):
+        official.responses.create(model="default", input="Hello", previous_response_id="resp_999999")
+    with pytest.raises(openai.BadRequestError) as bad:
+        official.responses.create(model="default", input="Hello", tools=[{"type": "web_search"}])
+    assert bad.value.param == "tools[0].type"
+    model.script(fault={"http_status": 401})
+    last = list(official.responses.create(model="default", input="Hello", stream=True))[-1]
+    assert last.type == "response.failed"
+    assert last.response.error is not None and last.response.error.code == "server_error"

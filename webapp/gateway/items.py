@@ -1,0 +1,196 @@
+"""A request of OpenAI's Responses API, read as what `wire` reads a chat completion as; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
+
+from webapp.gateway import wire
+from webapp.gateway.functions import Call, Unsupported, read_tools
+from webapp.gateway.wire import MOST_MESSAGES, Asked, Completion, WireMessage
+from webapp.validation import Line, SearchText, encodable
+
+PREFIX = "resp_"
+MOST_METADATA = 16
+_ID = re.compile(r"resp_([1-9][0-9]{0,18})")
+_ROLES = ("user", "assistant", "system", "developer")
+_LEFT_OUT = ("reasoning", "compaction")
+"""Kinds of items that clients send back, and that say nothing here."""
+
+MetadataName = Annotated[Line, Field(max_length=64)]
+MetadataValue = Annotated[SearchText, Field(max_length=512)]
+
+
+def _text_or_items(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ValueError("input is a text or a list of items")
+    if len(value) > MOST_MESSAGES:
+        raise ValueError(f"input has no more than {MOST_MESSAGES:,} items")
+    return value
+
+
+Input = Annotated[str | list[dict[str, Any]], PlainValidator(_text_or_items)]
+
+
+class ResponseRequest(BaseModel):
+    """A request for a response. What is not named here is taken and has no effect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Line = Field("default", max_length=240)
+    input: Input
+    instructions: SearchText | None = None
+    previous_response_id: str | None = Field(None, max_length=200)
+    store: bool | None = None
+    stream: bool | None = False
+    metadata: Annotated[dict[MetadataName, MetadataValue], Field(max_length=MOST_METADATA)] | None = None
+    tools: list[Any] | None = None
+    tool_choice: Any = None
+    parallel_tool_calls: bool | None = None
+    text: dict[str, Any] | None = None
+    background: bool | None = None
+    conversation: Any = None
+    prompt: Any = None
+
+    @property
+    def previous(self) -> int | None:
+        """The id of the reply that it goes on from; 0 for an id that is none of ours."""
+        if not self.previous_response_id:
+            return None
+        return reply_id(self.previous_response_id)
+
+
+def reply_id(name: str) -> int:
+    """The reply that a response's id names; 0 for none."""
+    found = _ID.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def read(request: ResponseRequest) -> Asked:
+    """The question of a request that brings all that was said. Raises Unsupported."""
+    _check(request)
+    found = _messages(request)
+    _check_calls(found)
+    return _as_input(found, request)
+
+
+def read_next(request: ResponseRequest) -> tuple[Asked, Mapping[str, str]]:
+    """What follows an earlier response: a question, empty where there is none, and by their ids what its calls came
+    to. Raises Unsupported."""
+    _check(request)
+    found = _messages(request)
+    if any(message.role == "assistant" for message in found):
+        raise Unsupported("input", "Behind previous_response_id, input holds only what is new.")
+    results = {message.tool_call_id or "": wire.text_of(message) for message in found if message.role == "tool"}
+    rest = [message for message in found if message.role != "tool"]
+    if any(message.role == "user" for message in rest):
+        return _as_input(rest, request), results
+    if not results:
+        raise Unsupported("input", "There has to be a user's message, or what function calls came to.")
+    return replace(_as_input([*rest, WireMessage(role="user", content="-")], request), question=""), results
+
+
+def _check(request: ResponseRequest) -> None:
+    if request.background:
+        raise Unsupported("background", "Responses are not made in the background here; a stream can be left open.")
+    if request.conversation is not None:
+        raise Unsupported("conversation", "Name a conversation by the header X-Commonplace-Conversation.")
+    if request.prompt is not None:
+        raise Unsupported("prompt", "There are no stored prompts here.")
+    form = (request.text or {}).get("format")
+    if (form.get("type", "text") if isinstance(form, dict) else "text") != "text":
+        raise Unsupported("text.format", "Only text can be answered here.")
+
+
+def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Asked:
+    """The messages read as those of a completion; what is wrong is named by its place in this protocol."""
+    try:
+        tools = read_tools(
+            [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
+        )
+        asked = wire.read(Completion.model_construct(messages=list(messages), n=1, response_format=None))
+    except Unsupported as error:
+        raise Unsupported(error.param.replace("messages", "input").replace(".function", ""), str(error)) from None
+    return replace(asked, tools=tools, place="input")
+
+
+def _nested(tool: Any) -> Any:
+    """A tool as chat completions define it: its fields stand one level deeper there."""
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        return tool
+    return {"type": "function", "function": {name: value for name, value in tool.items() if name != "type"}}
+
+
+def _messages(request: ResponseRequest) -> list[WireMessage]:
+    """The items as messages: those of one side that follow one another are one."""
+    found: list[WireMessage] = []
+    if request.instructions:
+        found.append(WireMessage(role="system", content=request.instructions))
+    if isinstance(request.input, str):
+        return [*found, WireMessage(role="user", content=request.input)]
+    for number, item in enumerate(request.input):
+        try:
+            message = _message(item, f"input[{number}]")
+        except ValidationError as error:
+            where = ".".join(str(part) for part in error.errors()[0]["loc"][:1])
+            raise Unsupported(f"input[{number}].{where}", error.errors()[0]["msg"]) from None
+        if message is None:
+            continue
+        if found and found[-1].role == message.role and message.role in ("user", "assistant"):
+            message = _joined(found.pop(), message)
+        found.append(message)
+    return found
+
+
+def _message(item: Mapping[str, Any], param: str) -> WireMessage | None:
+    kind = item.get("type") or ("message" if "role" in item else None)
+    if kind == "message":
+        if item.get("role") not in _ROLES:
+            raise Unsupported(f"{param}.role", f"A role is one of {', '.join(_ROLES)}.")
+        return WireMessage.model_validate({"role": item["role"], "content": item.get("content")})
+    if kind == "function_call":
+        function = {"name": item.get("name"), "arguments": item.get("arguments")}
+        call = {"id": item.get("call_id"), "function": function}
+        if not (call["id"] and all(isinstance(part, str) for part in (call["id"], *function.values()))):
+            raise Unsupported(param, "A function_call has a call_id, a name and arguments.")
+        return WireMessage(role="assistant", content="", tool_calls=[call])
+    if kind == "function_call_output":
+        if not isinstance(item.get("call_id"), str) or not isinstance(item.get("output"), str | list):
+            raise Unsupported(param, "A function_call_output has a call_id and an output.")
+        return WireMessage.model_validate({"role": "tool", "tool_call_id": item["call_id"], "content": item["output"]})
+    if kind in _LEFT_OUT:
+        return None
+    raise Unsupported(f"{param}.type", f"Items of the type {str(kind)[:40]!r} cannot be read here.")
+
+
+def _joined(first: WireMessage, second: WireMessage) -> WireMessage:
+    calls = [*(first.tool_calls or ()), *(second.tool_calls or ())]
+    return WireMessage(role=first.role, content=[*_parts(first), *_parts(second)], tool_calls=calls or None)
+
+
+def _parts(message: WireMessage) -> list[dict[str, Any]]:
+    if isinstance(message.content, list):
+        return message.content
+    return [{"type": "input_text", "text": message.content}] if message.content else []
+
+
+def _check_calls(messages: Sequence[WireMessage]) -> None:
+    """Raise Unsupported for a call without what it came to, and the other way round."""
+    called = [call["id"] for message in messages for call in message.tool_calls or ()]
+    answered = [message.tool_call_id for message in messages if message.role == "tool"]
+    if missing := [name for name in called if name not in set(answered)]:
+        raise Unsupported("input", f"No tool output found for function call {missing[0][:200]}.")
+    if strange := [name for name in answered if name not in set(called)]:
+        raise Unsupported("input", f"No tool call found for function call output with call_id {strange[0]}.")
+
+
+def calls_of(records: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """Recorded calls as a client knows them."""
+    found = [wire.tool_call(record) for record in records]
+    return [Call(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in found]

@@ -1,0 +1,136 @@
+"""`/v1/responses`: OpenAI's Responses API, over the same turns as chat completions."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from flask import Blueprint, Response, jsonify
+
+from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import sse
+from webapp.chat.api import limit_turns
+from webapp.conversations.models import Message
+from webapp.conversations.tool_records import handed_over
+from webapp.errors import Invalid
+from webapp.extensions import this_app
+from webapp.gateway import continuing, edge, items, outgoing, service, wire
+from webapp.gateway.continuing import RESPONSE
+from webapp.gateway.edge import End
+from webapp.gateway.functions import Unsupported
+from webapp.gateway.outgoing import About
+from webapp.gateway.service import Begun, Wish
+from webapp.web import ViewResult
+
+blueprint = Blueprint("responses", __name__, url_prefix="/v1")
+
+_STATUSES = {"complete": "completed", "streaming": "in_progress", "stopped": "cancelled", "interrupted": "incomplete"}
+
+
+@blueprint.post("/responses")
+@signed_in
+@limit_turns
+def create() -> ViewResult:
+    """A response to the last message or to what function calls came to, streamed if asked for."""
+    body = edge.body_as(items.ResponseRequest)
+    user_id = current_user_id()
+    wish = replace(edge.wish(body.model), note=_note(body))
+    try:
+        begun = _begin(user_id, body, wish)
+    except Unsupported as error:
+        raise Invalid.field(error.param, str(error)) from None
+    edge.launch(begun)
+    about = About.of(begun.turn_id, int(time.time()), body)
+    answer = _streamed(user_id, begun, about) if body.stream else _whole(begun, about)
+    answer.headers[edge.CONVERSATION] = str(begun.conversation_id)
+    return answer
+
+
+@blueprint.get("/responses/<name>")
+@signed_in
+def retrieve(name: str) -> ViewResult:
+    """A response that was made before, as it stands now."""
+    reply = continuing.get_reply(current_user_id(), items.reply_id(name))
+    kept = (reply.custom_payload or {}).get(RESPONSE) or {}
+    about = About(
+        reply.message_id,
+        int(reply.created_at.timestamp()),
+        reply.model or "default",
+        previous=kept.get("previous"),
+        metadata=kept.get("metadata") or {},
+    )
+    return _stored(about, reply)
+
+
+def _begin(user_id: int, body: items.ResponseRequest, wish: Wish) -> Begun:
+    previous = body.previous
+    if previous is None:
+        return service.begin(user_id, items.read(body), wish)
+    asked, results = items.read_next(body)
+    return continuing.begin_after(user_id, previous, asked, results, wish)
+
+
+def _note(body: items.ResponseRequest) -> dict[str, Any] | None:
+    kept: dict[str, Any] = {}
+    if body.store is False:
+        kept["store"] = False
+    if body.metadata:
+        kept["metadata"] = body.metadata
+    if body.previous:
+        kept["previous"] = f"{items.PREFIX}{body.previous}"
+    return {RESPONSE: kept} if kept else None
+
+
+def _stored(about: About, reply: Message) -> dict[str, Any]:
+    if reply.status == "failed":
+        error = {"code": reply.error_code or "", "message": reply.error_detail or "The reply failed."}
+        return outgoing.response(about, "failed", error=error)
+    status = _STATUSES[reply.status]
+    if status == "in_progress":
+        return outgoing.response(about, status)
+    finish = wire.finish_of(reply.custom_payload)
+    output = outgoing.output_of(about.turn_id, reply.content, handed_over(reply.tool_calls), finish=finish)
+    usage = service.usage_of(reply.conversation_id, reply.message_id)
+    return outgoing.response(about, status, output, finish=finish, usage=usage)
+
+
+def _whole(begun: Begun, about: About) -> Response:
+    end = edge.wait_for(begun)
+    if not isinstance(end, End):
+        return end
+    output = outgoing.output_of(about.turn_id, end.content, end.calls, finish=end.finish)
+    usage = service.usage_of(begun.conversation_id, begun.turn_id)
+    return jsonify(outgoing.response(about, "completed", output, finish=end.finish, usage=usage))
+
+
+def _streamed(user_id: int, begun: Begun, about: About) -> Response:
+    app = this_app()
+    entries = edge.entries(begun, None)
+    stream = outgoing.Stream(about)
+
+    def events() -> Iterator[bytes]:
+        ended = False
+        try:
+            yield from stream.begin()
+            for piece in edge.pieces(entries):
+                if piece is None:
+                    yield b": waiting\n\n"
+                elif isinstance(piece, str):
+                    yield from stream.text(piece)
+                else:
+                    ended = True
+                    yield from last(piece)
+            ended = True
+        finally:
+            if not ended:
+                edge.stop(app, user_id, begun)
+
+    def last(end: End) -> Iterator[bytes]:
+        if end.kind == "error":
+            yield from stream.fail(end.error[0]["error"])
+        else:
+            yield from stream.end(end.content, end.calls, end.finish, edge.usage_in(app, begun))
+
+    return sse.response(events())
