@@ -1,7 +1,8 @@
 """Facts told and asked in fourteen languages, and asked in English whatever they were told in: recall by language.
 
 `python -m bench languages [--embedder local|multilingual]`: one account a language, one conversation a fact, among as
-many other things that were said. The facts (`facts.tsv`) were written for this.
+many other things that were said. The facts (`facts.tsv`) were written for this. `--floors` prints instead what lies
+above which cosine with either model.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from bench.languages import floors
 from bench.product import product
 from bench.report import table, verdict
 from webapp.accounts.models import User
@@ -31,10 +33,13 @@ def main(arguments: Sequence[str] = ()) -> bool:
     """Tell, ask and print; whether every language holds its recall."""
     parser = argparse.ArgumentParser(prog="python -m bench languages")
     parser.add_argument("--embedder", choices=("local", "multilingual"), default="multilingual")
+    parser.add_argument("--floors", action="store_true", help="print what lies above which cosine instead")
     options = parser.parse_args(list(arguments))
     with FACTS.open(encoding="utf-8", newline="") as lines:
         rows = {row["key"]: row for row in csv.DictReader(lines, delimiter="\t")}
     languages = [name for name in next(iter(rows.values())) if name != "key"]
+    if options.floors:
+        return floors.print_floors(rows, languages)
     keys = [key for key in rows if not key.endswith("?")]
     found = []
     with product(embedder=options.embedder) as app, app.app_context():

@@ -18,6 +18,7 @@ from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import db, write_transaction
+from webapp.llm.choosing import Embeddings
 from webapp.llm.embeddings import Embedder, Vector
 from webapp.llm.errors import ModelUnavailable
 from webapp.retrieval.embedding import make_query_vectors
@@ -90,8 +91,8 @@ class Away(KeptVectors):
 @contextmanager
 def keep_vectors(app: Flask, *, away: bool = False) -> Iterator[None]:
     """While it lasts, what the application embeds is remembered; while it is `away`, no question has a vector."""
-    kept = (Away if away else KeptVectors)(app.extensions["embedder"])
-    app.extensions["embedder"] = kept
+    kept = (Away if away else KeptVectors)(app.extensions["embedder"].now())
+    app.extensions["embedder"] = Embeddings(kept)
     app.extensions["query_vectors"] = make_query_vectors(kept, app.extensions["settings"])
     try:
         yield

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from webapp.llm.floors import floor_of
 from webapp.llm.multilingual import DIM, MultilingualEmbedder
 from webapp.model_clients import packaged_embedder
 
@@ -28,7 +29,13 @@ def test_a_question_is_near_its_answer_in_another_language(
     rows = embedder.embed_passages(told)
     cosines = np.stack([rows @ embedder.embed_query(question) for question in asked])
     assert np.argmax(cosines, axis=1).tolist() == [0, 1, 2]
-    assert np.diag(cosines).min() > 0.3 > cosines[~np.eye(3, dtype=bool)].max()
+    floor = floor_of(MultilingualEmbedder.model)
+    assert np.diag(cosines).min() > floor > cosines[~np.eye(3, dtype=bool)].max()
+
+
+def test_letters_by_chance_are_near_nothing(embedder: MultilingualEmbedder) -> None:
+    rows = embedder.embed_passages(["Unsere Katze heißt Muffin.", "My brother lives in Canada."])
+    assert (rows @ embedder.embed_query("xqzt blorfing wumpf")).max() < floor_of(MultilingualEmbedder.model)
 
 
 def test_settings_and_stored_vectors_name_the_packaged_models() -> None:

@@ -10,8 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from webapp.llm.floors import floor_of
+from webapp.llm.local import LocalEmbedder
+from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.retrieval.index import UserIndex
 from webapp.retrieval.passages import KINDS, Filter, Passage
+from webapp.retrieval.relevance import relevant, terms_of, worth_listing
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see, visible_rows
 from webapp.retrieval.weights import FusionWeights, Weights
 
@@ -241,7 +245,21 @@ def test_two_models_side_by_side() -> None:
     assert all(hit.reason == "meaning" for hit in hits)
     assert index.search("nothing in common", {"other": np.ones(5, np.float32)}, ME) == []
     index.drop_model("old")
-    assert "cosine" not in next(hit for hit in index.search("x", queries, ME) if hit.id == 0).parts
+    assert "meaning" not in next(hit for hit in index.search("x", queries, ME) if hit.id == 0).parts
+
+
+@pytest.mark.parametrize("embedder", [LocalEmbedder, MultilingualEmbedder])
+def test_without_a_word_in_common_a_passage_is_found_from_its_models_floor_on(embedder) -> None:
+    floor, model = floor_of(embedder.model), f"{embedder.model}/2"
+    index = UserIndex()
+    index.add([passage("message", n, text) for n, text in enumerate(["unsere Katze", "mein Bruder"])])
+    asked = {model: np.array([1, 0], np.float32)}
+    for cosine, is_found in ((floor - 0.02, False), (floor + 0.02, True)):
+        index.put_vectors(model, places([("message", 0)]), np.array([[cosine, np.sqrt(1 - cosine**2)]], np.float32))
+        index.put_vectors(model, places([("message", 1)]), np.array([[-0.1, 1]], np.float32))
+        hits = index.search("what is the cat called", asked, ME)
+        assert ([hit.id for hit in worth_listing(hits)][:1] == [0]) is is_found
+        assert bool(relevant(hits, terms_of("what is the cat called"))) is is_found
 
 
 def test_a_query_vector_of_another_width_is_passed_over() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from webapp.llm.floors import floor_of
 from webapp.retrieval.passages import Passage, Place
 
 
@@ -38,3 +39,8 @@ def generation(model: str, width: int) -> str:
 def model_of(name: str) -> str:
     """The model of a generation."""
     return name.rpartition("/")[0]
+
+
+def floor(name: str) -> float:
+    """The cosine from which on two vectors of a generation have to do with each other."""
+    return floor_of(model_of(name))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from webapp.retrieval.arrays import Column
+from webapp.retrieval.blocks import floor
 from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
@@ -212,7 +213,7 @@ class UserIndex:
             if not self._rows or k <= 0:
                 return []
             allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
-            cosines, z = self._similarity(vectors or {}, allowed)
+            meaning, z = self._similarity(vectors or {}, allowed)
             found = self._keywords.search(query, prefix=prefix, alone=z is None)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
@@ -230,33 +231,33 @@ class UserIndex:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
             held = zip(rows, found.held_by(rows), strict=True)
-            return [self._hit(row, own, float(scores[row]), found, best, cosines, z) for row, own in held]
+            return [self._hit(row, own, float(scores[row]), found, best, meaning, z) for row, own in held]
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
-        """Return cosines and z-scores by row, each from the first model given that has the row; None if none has."""
-        cosines = np.full(len(allowed), np.nan, np.float32)
+        """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row, or None."""
+        meaning = np.full(len(allowed), np.nan, np.float32)
         z: Floats | None = None
         for model, vector in vectors.items():
             store = self._vectors.get(model)
             if store is None or not len(store) or store.dimensions != len(vector):
                 continue
             own = store.cosines(vector, len(allowed))
-            own[~np.isnan(cosines)] = np.nan
+            own[~np.isnan(meaning)] = np.nan
             # Models differ in scale, so each is standardised by itself.
             part = standardise(own, allowed, self._keywords.worded)
             z = part if z is None else z + part
-            cosines = np.where(np.isnan(own), cosines, own)
+            meaning = np.where(np.isnan(own), meaning, own / np.float32(floor(model)))
         if z is not None:
             z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
-        return cosines, z
+        return meaning, z
 
     def _hit(
-        self, row: int, own: Terms, score: float, found: KeywordScores, best: float, cosines: Floats, z: Floats | None
+        self, row: int, own: Terms, score: float, found: KeywordScores, best: float, meaning: Floats, z: Floats | None
     ) -> Hit:
         keyword = float(found.scores[row]) / best
         parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
-        if not np.isnan(cosines[row]):
-            parts["cosine"] = float(cosines[row])
+        if not np.isnan(meaning[row]):
+            parts["meaning"] = float(meaning[row])
         alike = z is not None and float(z[row]) * self._fusion.vector >= BY_MEANING
         reasons = ["words"] if own else ["words nearby"] if keyword > BY_NEIGHBOURS else []
         reasons += ["meaning"] if alike or not reasons else []

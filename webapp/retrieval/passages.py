@@ -74,10 +74,11 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage found. `parts` has `keyword` (0–1, relative to the best), `cosine` if known, and `coverage`: the
-    share of the query's words, by rarity, that the passage itself has. `start` to `end` is the place in it, and `order`
-    that of its piece among those of its conversation or document, `group_id`. `asking` says how much of a question it
-    is, `answers` how much of one the user's message is that an assistant's replies to (`offering.Asking`)."""
+    """A passage found. `parts` has `keyword` (0–1, relative to the best), `meaning`, the cosine with 1 at its
+    model's floor, if known, and `coverage`: the share of the query's words, by rarity, that the passage itself has.
+    `start` to `end` is the place in it, and `order` that of its piece among those of its conversation or document,
+    `group_id`. `asking` says how much of a question it is, `answers` how much of one the user's message is that an
+    assistant's replies to (`offering.Asking`)."""
 
     kind: str
     id: int

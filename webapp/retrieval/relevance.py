@@ -9,7 +9,6 @@ from webapp.retrieval.weights import (
     COVERAGE,
     LISTED,
     MANY_WORDS,
-    MEANING,
     NEARBY,
     NEARLY,
     SIMILAR_QUESTION,
@@ -42,7 +41,7 @@ def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
 
     Words that nobody wrote and that mean nothing find nothing.
     """
-    certain = [bool(hit.matched) or hit.parts.get("cosine", 0.0) >= MEANING for hit in hits]
+    certain = [bool(hit.matched) or hit.parts.get("meaning", 0.0) >= 1 for hit in hits]
     best = max((hit.score for hit, is_certain in zip(hits, certain, strict=True) if is_certain), default=None)
     if best is None:
         return []
@@ -52,10 +51,10 @@ def worth_listing(hits: Sequence[Hit]) -> list[Hit]:
 def _relevant(hit: Hit, asked: int, covered: bool) -> bool:
     # By rarity or by number: among a few passages every word of the subject is common.
     coverage = max(hit.parts.get("coverage", 0.0), len(hit.matched) / asked - MANY_WORDS + COVERAGE if asked else 0.0)
-    cosine = hit.parts.get("cosine", 0.0)
-    if cosine >= MEANING or coverage >= COVERAGE:
+    meaning = hit.parts.get("meaning", 0.0)
+    if meaning >= 1 or coverage >= COVERAGE:
         return True
-    if cosine >= SOME_MEANING and coverage >= SOME_COVERAGE:
+    if meaning >= SOME_MEANING and coverage >= SOME_COVERAGE:
         return True
     return covered and hit.kind == "message" and hit.parts.get("keyword", 0.0) >= NEARBY
 

@@ -75,11 +75,10 @@ BY_NEIGHBOURS = 0.2
 """Keyword score, relative to the best, from which on "words nearby" is. Set by hand."""
 
 # Relevance: what a reply is not given at all. Set by hand in the first version, but for NEARLY.
-MEANING = 0.40
-"""Cosine from which on a passage is taken for its meaning alone."""
 COVERAGE = 0.34
 """Share of the question's words, by rarity, from which on a passage is taken for its words alone."""
-SOME_MEANING, SOME_COVERAGE = 0.25, 0.15
+SOME_MEANING, SOME_COVERAGE = 0.625, 0.15
+"""Shares of its model's floor (`webapp/llm/floors.py`) and of the question's words that do together."""
 MANY_WORDS = 0.5
 """The same share by number of words."""
 NEARBY = 0.5
