@@ -39,7 +39,7 @@ class QueueState:
 
 
 @dataclass(frozen=True)
-class WorkerState:
+class WorkerLine:
     """A worker that gave a sign of life lately."""
 
     name: str
@@ -54,7 +54,7 @@ class Work:
 
     known: bool
     queues: list[QueueState] = field(default_factory=list)
-    workers: list[WorkerState] = field(default_factory=list)
+    workers: list[WorkerLine] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
@@ -136,7 +136,7 @@ def _queue_state(client: Redis, name: Queue) -> QueueState:
     )
 
 
-def _workers(client: Redis) -> list[WorkerState]:
+def _workers(client: Redis) -> list[WorkerLine]:
     since = datetime.now(UTC) - ALIVE
     found = []
     for worker in Worker.all(connection=client, serializer=JSONSerializer):
@@ -145,7 +145,7 @@ def _workers(client: Redis) -> list[WorkerState]:
             continue
         heartbeat = heartbeat if heartbeat.tzinfo else heartbeat.replace(tzinfo=UTC)
         if heartbeat >= since:
-            found.append(WorkerState(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
+            found.append(WorkerLine(worker.name, _word(worker.get_state()), worker.queue_names(), heartbeat))
     return sorted(found, key=lambda worker: worker.name)
 
 

@@ -16,7 +16,7 @@ from webapp.accounts.models import User
 from webapp.chat.context_types import ReceiptItem
 from webapp.chat.models import PipelineStep
 from webapp.chat.offers import Offer
-from webapp.chat.unsaying import Place, Seen, unsay
+from webapp.chat.unsaying import Seen, TurnScope, unsay
 from webapp.conversations import reasoning
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import MessageOut
@@ -112,8 +112,8 @@ def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
     if found is None:
         return None
     conversation, version, began_at = found
-    place = Place(conversation.user_id, conversation.space_id, began_at, version or 0)
-    text, thoughts, tool_calls = unsay(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, place)
+    scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
+    text, thoughts, tool_calls = unsay(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
     values: dict[str, Any] = {
         "status": outcome.status,
         "content": fit_column(text),

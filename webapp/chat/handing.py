@@ -21,7 +21,7 @@ from webapp.usage import service as usage
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RoundElsewhere:
     """A part of a reply that was written elsewhere: its text, the calls in it as records that wait, and by their ids
     the texts that they came to."""
 
@@ -53,7 +53,7 @@ def go_on(user_id: int, reply: Message, results: Mapping[str, str]) -> Started:
     return Started(conversation, None, following)
 
 
-def parts_from_elsewhere(started: Started, parts: Sequence[Part]) -> Started:
+def parts_from_elsewhere(started: Started, parts: Sequence[RoundElsewhere]) -> Started:
     """What a client brings along as earlier parts of the reply to a question that was put a moment ago; the part that
     is to be written follows them."""
     reply = started.reply

@@ -44,7 +44,7 @@ STEPS = N_(
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SectionView:
     """A part of the prompt and its share; tokens and budget as the model counts."""
 
     label: str
@@ -84,7 +84,7 @@ def prompt(message_id: int) -> ViewResult:
     data: dict[str, Any] = context.data if context else {}
     total = max(1, int(data.get("tokens") or 0))
     sections = [
-        Section(
+        SectionView(
             SECTIONS.get(item["name"], item["name"].capitalize()),
             item["tokens"],
             item.get("budget") or 0,

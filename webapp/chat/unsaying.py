@@ -30,7 +30,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnScope:
     """Whose turn it is, where, and since when; `version` is that of the user's memory now, held by the caller."""
 
     user_id: int
@@ -40,17 +40,17 @@ class Place:
 
 
 def unsay(
-    text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: Seen, place: Place
+    text: str, thoughts: str, tool_calls: list[dict[str, Any]], seen: Seen, scope: TurnScope
 ) -> tuple[str, str, list[dict[str, Any]]]:
     """A reply, what was thought for it, and its tool calls, without what its prompt held and they may not say any more.
 
     Costs nothing while the user's memory is as it was and, in a space, two statements.
     """
-    lost = _lost_of_others(seen.memories, place) if place.space_id is not None else []
+    lost = _lost_of_others(seen.memories, scope) if scope.space_id is not None else []
     yards = []
-    if seen.version != place.version:
+    if seen.version != scope.version:
         lost += _lost(seen.memories)
-        yards = recent_graveyards(_whose(place, seen), place.began_at - CLOCKS)
+        yards = recent_graveyards(_whose(scope, seen), scope.began_at - CLOCKS)
     if not lost and not yards:
         return text, thoughts, tool_calls
     ids = {memory_id for memory_id, _ in lost}
@@ -66,11 +66,11 @@ def unsay(
     return cleared(text), cleared(thoughts) if thoughts else "", _calls(tool_calls, ids, said)
 
 
-def _whose(place: Place, seen: Seen) -> Collection[int]:
+def _whose(scope: TurnScope, seen: Seen) -> Collection[int]:
     """Whose forgetting counts: of a turn whose process died it is not known which memories it was shown."""
-    if seen.version is not None or place.space_id is None:
-        return [place.user_id]
-    return {place.user_id, *active_members(place.space_id)}
+    if seen.version is not None or scope.space_id is None:
+        return [scope.user_id]
+    return {scope.user_id, *active_members(scope.space_id)}
 
 
 def _calls(tool_calls: list[dict[str, Any]], ids: Collection[int], said: Collection[str]) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def _lost(shown: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     return [item for item in shown if item[0] not in there]
 
 
-def _lost_of_others(shown: Sequence[tuple[int, str]], place: Place) -> list[tuple[int, str]]:
+def _lost_of_others(shown: Sequence[tuple[int, str]], scope: TurnScope) -> list[tuple[int, str]]:
     """Memories in a space's prompt that are gone, or that their owners no longer share.
 
     Holds the memory of those who share one, so that nobody withdraws between this look and the commit.
@@ -113,11 +113,11 @@ def _lost_of_others(shown: Sequence[tuple[int, str]], place: Place) -> list[tupl
     ids = [memory_id for memory_id, _ in shown]
     if not ids:
         return []
-    theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != place.user_id)
+    theirs = select(Memory.user_id).where(Memory.memory_id.in_(ids), Memory.user_id != scope.user_id)
     held = select(MemoryVersion.user_id).where(MemoryVersion.user_id.in_(theirs)).order_by(MemoryVersion.user_id)
     db.session.execute(held.with_for_update())
     may_be_told = or_(
-        Memory.user_id == place.user_id, (Memory.visibility == "shared") & (Memory.space_id == place.space_id)
+        Memory.user_id == scope.user_id, (Memory.visibility == "shared") & (Memory.space_id == scope.space_id)
     )
     there = set(db.session.scalars(select(Memory.memory_id).where(Memory.memory_id.in_(ids), may_be_told)))
     return [item for item in shown if item[0] not in there]

@@ -235,7 +235,7 @@ def start(user_id: int, asked: Asked, wish: Wish, conversation_id: int | None, p
     return Begun(started.turn_id, started.header["conversation_id"], started)
 
 
-def _part(one: Round, yard: Graveyard) -> handing.Part:
+def _part(one: Round, yard: Graveyard) -> handing.RoundElsewhere:
     """A round as a part of the reply, without what the person had forgotten."""
     records = [waiting(call.name[:64], call.arguments, call.id) for call in one.calls]
     calls = [
@@ -243,7 +243,7 @@ def _part(one: Round, yard: Graveyard) -> handing.Part:
         for record in records
     ]
     results = {call_id: yard.without_forgotten(text, GONE) for call_id, text in one.results.items()}
-    return handing.Part(yard.without_forgotten(one.text, GONE), calls, results)
+    return handing.RoundElsewhere(yard.without_forgotten(one.text, GONE), calls, results)
 
 
 def _without_forgotten(value: Any, yard: Graveyard) -> Any:

@@ -33,7 +33,7 @@ def _used() -> dict[str, Any]:
     }
 
 
-def _newest(conversation: Any) -> tuple[int | None, presenting.Receipt]:
+def _newest(conversation: Any) -> tuple[int | None, presenting.ShownReceipt]:
     return presenting.newest_receipt(current_user_id(), conversation)
 
 

@@ -68,7 +68,7 @@ class UsedCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ShownItem:
     """A line of a receipt with the quotes of its memory."""
 
     line: Line
@@ -86,22 +86,22 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class ShownReceipt:
     """What the reply saw, memories first, and what was looked at and left out."""
 
-    memories: list[Item] = field(default_factory=list)
-    passages: list[Item] = field(default_factory=list)
-    passed_over: list[Item] = field(default_factory=list)
+    memories: list[ShownItem] = field(default_factory=list)
+    passages: list[ShownItem] = field(default_factory=list)
+    passed_over: list[ShownItem] = field(default_factory=list)
 
 
-def receipt(user_id: int, lines: Iterable[Line]) -> Receipt:
+def receipt(user_id: int, lines: Iterable[Line]) -> ShownReceipt:
     """Lines in their groups, each thing once."""
     lines = list({(line.kind, line.id): line for line in reversed(list(lines))}.values())[::-1]
     ids = [line.id for line in lines if line.kind == "memory"]
     quotes = history.evidence_of(user_id, ids) if ids else {}
-    found = Receipt()
+    found = ShownReceipt()
     for line in lines:
-        item = Item(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
+        item = ShownItem(line, quotes.get(line.id, ()) if line.kind == "memory" else ())
         if not line.injected:
             found.passed_over.append(item)
         else:
@@ -109,10 +109,10 @@ def receipt(user_id: int, lines: Iterable[Line]) -> Receipt:
     return found
 
 
-def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, Receipt]:
+def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int | None, ShownReceipt]:
     """The newest reply of a conversation that used something, with its receipt."""
     if conversation is None:
-        return None, Receipt()
+        return None, ShownReceipt()
     message_id = db.session.scalar(
         in_order(select(Message.message_id))
         .where(
@@ -125,7 +125,7 @@ def newest_receipt(user_id: int, conversation: Conversation | None) -> tuple[int
         .limit(1)
     )
     if message_id is None:
-        return None, Receipt()
+        return None, ShownReceipt()
     return message_id, receipt(user_id, receipts.receipt_of(user_id, message_id))
 
 
@@ -176,7 +176,7 @@ NEARLY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ShownResult:
     """A thing found. `memory_id` for a memory; else it is opened in a conversation, at a message if there is one."""
 
     kind: str
@@ -204,7 +204,7 @@ class Result:
 class Results:
     """Groups in the order of `FILTERS`; whether only words were looked for, and whether an index is being made."""
 
-    groups: list[tuple[str, list[Result]]] = field(default_factory=list)
+    groups: list[tuple[str, list[ShownResult]]] = field(default_factory=list)
     words_only: bool = False
     is_preparing: bool = False
 
@@ -221,11 +221,11 @@ def search(
     """
     if not q:
         return Results()
-    found: dict[str, list[Result]] = {name: [] for name in FILTERS if name}
+    found: dict[str, list[ShownResult]] = {name: [] for name in FILTERS if name}
     by_title = kind in ("", "conversation") and not (since or until or speaker)
     for hit in find(user_id, q, MOST if kind == "conversation" else TITLES) if by_title else ():
         found["conversation"].append(
-            Result("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
+            ShownResult("conversation", hit.title, hit.excerpt, hit.at, hit.conversation_id, hit.message_id)
         )
     words_only = is_preparing = False
     if kind != "conversation":
@@ -244,10 +244,10 @@ def search(
     return Results([(FILTERS[name], items) for name, items in found.items() if items], words_only, is_preparing)
 
 
-def _result(item: Found, text: Markup) -> Result:
+def _result(item: Found, text: Markup) -> ShownResult:
     if item.kind == "memory":
-        return Result("memory", text, None, item.at, memory_id=item.id)
+        return ShownResult("memory", text, None, item.at, memory_id=item.id)
     title = item.title or (_("Document") if item.kind == "document" else _("New conversation"))
     # The place in a message that is longer than a page: the piece that was found begins there.
     passage = item.content if item.kind == "message" and item.start else ""
-    return Result(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)
+    return ShownResult(item.kind, title, text, item.at, item.conversation_id, item.message_id, passage=passage)

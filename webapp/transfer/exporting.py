@@ -229,7 +229,7 @@ def _memories(user_id: int, form: str) -> bytes:
     ):
         quotes.setdefault(memory_id, []).append(quote)
     kept = [
-        memories.Kept(
+        memories.WrittenMemory(
             row.memory_id,
             row.memory_type,
             row.content,

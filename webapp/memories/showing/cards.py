@@ -227,14 +227,14 @@ def _reading() -> Select[MemoryChangeSet]:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HealthGroup:
     """A finding of the health view: groups of cards, one card each except for duplicates."""
 
     finding: Finding
     groups: list[list[Card]]
 
 
-def health(user_id: int, most: int = 50) -> list[Group]:
+def health(user_id: int, most: int = 50) -> list[HealthGroup]:
     """What may want tidying, each finding with at most `most` groups of memories."""
     found = admin_view.check_health(user_id)
     single = {
@@ -247,9 +247,9 @@ def health(user_id: int, most: int = 50) -> list[Group]:
     ids.update(ref for refs in single.values() for ref in refs[:most])
     rows = db.session.scalars(service.visible(user_id).where(Memory.memory_id.in_(ids))).all() if ids else []
     by_id = {item.memory.memory_id: item for item in cards_of(user_id, rows)}
-    groups = [Group(Finding.STILL_TRUE, [[by_id[ref]] for ref in single.pop(Finding.STILL_TRUE)])]
-    groups += [Group(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
-    groups += [Group(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
+    groups = [HealthGroup(Finding.STILL_TRUE, [[by_id[ref]] for ref in single.pop(Finding.STILL_TRUE)])]
+    groups += [HealthGroup(Finding.DUPLICATES, [[by_id[ref] for ref in refs] for refs in found.duplicates[:most]])]
+    groups += [HealthGroup(kind, [[by_id[ref]] for ref in refs[:most]]) for kind, refs in single.items()]
     return [group for group in groups if group.groups]
 
 

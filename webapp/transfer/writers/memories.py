@@ -16,7 +16,7 @@ from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, S
 
 
 @dataclass(frozen=True)
-class Kept:
+class WrittenMemory:
     """One memory as it goes out."""
 
     memory_id: int
@@ -47,12 +47,12 @@ class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says not
         return self._tombstones
 
 
-def as_text(memories: Sequence[Kept]) -> str:
+def as_text(memories: Sequence[WrittenMemory]) -> str:
     """One memory a line, with its date in front: what other assistants ask people to paste."""
     return "".join(f"[{(kept.said_at or kept.created_at):%Y-%m-%d}] - {kept.content}\n" for kept in memories)
 
 
-def as_markdown(memories: Sequence[Kept]) -> str:
+def as_markdown(memories: Sequence[WrittenMemory]) -> str:
     """Memories by kind, each with the words it rests on."""
     parts = ["# What is remembered\n"]
     for kind in sorted({kept.kind for kept in memories}):
@@ -64,7 +64,7 @@ def as_markdown(memories: Sequence[Kept]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def as_json(memories: Sequence[Kept]) -> str:
+def as_json(memories: Sequence[WrittenMemory]) -> str:
     """All fields of every memory."""
     rows: list[dict[str, Any]] = [
         {
@@ -84,7 +84,7 @@ def as_json(memories: Sequence[Kept]) -> str:
     return json.dumps({"memories": rows}, ensure_ascii=False, indent=2)
 
 
-def as_bundle(memories: Sequence[Kept], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
+def as_bundle(memories: Sequence[WrittenMemory], tombstones: Sequence[tuple[str, datetime]]) -> bytes:
     """A zipped `.mem` bundle; its tombstones name keyed hashes, and never hold text."""
     store = _Store(
         [
