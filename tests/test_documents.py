@@ -37,6 +37,11 @@ def test_paths_and_commands_exist(name: str) -> None:
     assert named <= TARGETS
 
 
+def test_each_decision_has_a_number_of_its_own() -> None:
+    numbers = [path.name[:4] for path in sorted((ROOT / "docs" / "adr").glob("*.md"))]
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+
+
 def test_commands_of_flask_exist(app: Flask) -> None:
     said = "\n".join((ROOT / name).read_text() for name in [*DOCUMENTS, "Procfile"])
     named = re.findall(r"flask --app wsgi ((?:[a-z-]+ ?)+(?:\\?\|[a-z-]+)*)", said)
