@@ -1,4 +1,4 @@
-"""Where a quote stands in a text: verbatim, but for white space, case, quotation marks and Unicode forms."""
+"""Where a quote stands in a text: verbatim, but for white space, case, quotes, dashes, bold and Unicode forms."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from webapp.text.canonical import STRAIGHT
 
 # Scripts that part words by spaces: there a quote must not begin or end inside a word ("Al" in "Alexander").
 _SPACED = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "GEORGIAN", "HEBREW", "ARABIC", "DIGIT")
+
+
+_STRAIGHT = STRAIGHT | str.maketrans(dict.fromkeys("‐‑‒–—", "-"))
+_AND = "و"
+"""Arabic writes its "and" as one with the next word."""
 
 
 class Span(NamedTuple):
@@ -50,6 +55,8 @@ def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
             while end < size and text[end].isspace():
                 end += 1
             piece = " "
+        elif text.startswith("**", index):
+            end, piece = index + 2, ""
         else:
             # A character and the marks on it are folded as one, so that composed and decomposed forms agree.
             while end < size and unicodedata.combining(text[end]):
@@ -64,7 +71,7 @@ def _fold(text: str) -> tuple[str, list[tuple[int, int]]]:
 def _fold_cluster(cluster: str) -> str:
     if len(cluster) == 1 and cluster.isascii():
         return cluster.lower()
-    decomposed = unicodedata.normalize("NFKD", cluster.translate(STRAIGHT))
+    decomposed = unicodedata.normalize("NFKD", cluster.translate(_STRAIGHT))
     return unicodedata.normalize("NFKD", decomposed.casefold())
 
 
@@ -75,9 +82,12 @@ def _on_boundaries(origins: list[tuple[int, int]], start: int, end: int) -> bool
 
 
 def _splits_word(message: str, span: Span) -> bool:
+    edges = span
+    if message[span.start - 1 : span.start] == _AND and not _in_spaced_word(message[span.start - 2 : span.start - 1]):
+        edges = Span(span.end, span.end)
     return any(
         0 < edge < len(message) and _in_spaced_word(message[edge - 1]) and _in_spaced_word(message[edge])
-        for edge in span
+        for edge in edges
     )
 
 

@@ -24,6 +24,13 @@ WORDS = st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=8)
         ("I love 🍕❤️", "I love 🍕❤️ so much", "I love 🍕❤️"),
         ("أعيش في القاهرة", "مرحبا، أعيش في القاهرة", "أعيش في القاهرة"),
         ("Ich heiße", "ICH HEISSE Jörg", "ICH HEISSE"),
+        ("I live in Porto.", "I live in Porto, and I love it.", "I live in Porto"),
+        ("“I live in Porto…”", "I live in Porto with two cats", "I live in Porto"),
+        ("user: I live in Porto", "I live in Porto", "I live in Porto"),
+        ("Porto - since March", "I live in Porto – since March", "Porto – since March"),
+        ("I live in Porto", "I live in **Porto**.", "I live in **Porto"),
+        ("I live in **Porto**", "I live in Porto.", "I live in Porto"),
+        ("أعيش في عمّان", "اسمي ليلى وأعيش في عمّان.", "أعيش في عمّان"),
     ],
 )
 def test_verbatim_quotes_are_found_where_they_stand(quote, message, found):
@@ -42,6 +49,7 @@ def test_verbatim_quotes_are_found_where_they_stand(quote, message, found):
         ("I prefer, Python", "I prefer Python"),
         ("I do not like it", "I don't like it"),
         ("I love 🎉", "I love 👍"),
+        ("🎉 I love it", "I love it"),
         ("", "anything"),
         ("  ", "  "),
         ("my name", "myname"),

@@ -54,21 +54,12 @@ def test_a_wish_for_the_answers_is_an_instruction():
 @pytest.mark.parametrize(
     "change",
     [
-        {"action": "explode"},
-        {"message": None},
-        {"message": 0},
-        {"message": True},
-        {"memory": -3},
         {"quote": ""},
         {"quote": None},
+        {"quote": ["I", "am"]},
         {"about": "the weather"},
-        {"kind": "secret"},
-        {"content": ""},
         {"content": "x" * 501},
-        {"confidence": 1.2},
-        {"confidence": "very"},
-        {"confidence": float("nan")},
-        {"key": ["identity"]},
+        {"content": ["a", "b"]},
     ],
 )
 def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
@@ -87,11 +78,63 @@ def test_one_malformed_statement_is_counted_and_the_rest_survive(change):
         {"action": "retract", "content": None, "memory": 1},
         {"memory": 0},
         {"key": "garden/size", "value": "9 m²"},
+        {"action": "insert"},
+        {"action": "explode"},
+        {"message": None},
+        {"message": 0},
+        {"message": True},
+        {"memory": -3},
+        {"memory": "none"},
+        {"kind": "identity"},
+        {"about": "the user"},
+        {"quote": ["My name is Alex"]},
+        {"content": ""},
+        {"content": None},
+        {"confidence": 1.2},
+        {"confidence": "very"},
+        {"confidence": True},
+        {"confidence": float("nan")},
+        {"key": ["identity"]},
+        {"value": 1988},
     ],
 )
 def test_small_liberties_of_models_are_allowed(change):
     found = read_statements([GOOD | change])
     assert len(found.operations) == 1 and found.malformed == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [(95, 0.95), ("95%", 0.95), ("high", 1.0), ("0.8", 0.8), (True, 0.7), ("very", 0.7), (1.2, 0.7), (-1, 0.7)],
+)
+def test_how_sure_a_model_is_may_be_said_in_other_ways(given, meant):
+    (operation,) = read_statements([GOOD | {"confidence": given}]).operations
+    assert operation.confidence == pytest.approx(meant)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"), [("replace", "supersede"), ("DELETE", "retract"), ("edit", "update"), ("frobnicate", "add")]
+)
+def test_another_word_for_what_to_do_is_understood_and_an_unknown_one_adds(given, meant):
+    (operation,) = read_statements([GOOD | {"action": given, "memory": 1}]).operations
+    assert operation.action == meant and operation.memory_number == (None if meant == "add" else 1)
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        ("location", "identity/location"),
+        ("City", "identity/location"),
+        ("identity/name", "identity/name"),
+        ("garden/size", "garden/size"),
+    ],
+)
+def test_another_word_for_a_key_means_the_same_key(word, key):
+    assert read_statements([GOOD | {"key": word}]).operations[0].fact_key == key
+
+
+def test_a_statement_without_content_says_its_quote():
+    assert read_statements([GOOD | {"content": None}]).operations[0].content == "My name is Alex"
 
 
 def test_too_many_statements_are_capped_and_counted():

@@ -38,6 +38,10 @@ _ASSENTS = (
 )
 BARE_ASSENT = frozenset(_ASSENTS.split("|"))
 
+_PUT_AROUND = re.compile(
+    r"^[\"'“”‘’„«»\s…•*]*(?:user\s*:)?[\"'“”‘’„«»\s…]*|[\"'“”‘’«»\s.…,;:!?。！？*]+$", re.IGNORECASE
+)
+"""What models write before and after the words that they copy."""
 _WIDE = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 MIN_LETTERS = 4
 _SALIENT_LETTERS = 4
@@ -53,13 +57,16 @@ BORROWED_SHARE = 2 / 3
 def find_quote(quote: str, message: str) -> Span | None:
     """The first place where `quote` stands verbatim in the user's own part of `message`, or None.
 
-    White space, case, curly or straight quotation marks and Unicode normal forms are set aside; nothing else is.
+    White space, case, the form of quotation marks and dashes, marks of emphasis and Unicode normal forms are set
+    aside, and the punctuation that was put round the words; nothing else is.
     A match may not lie in an injected block, split a character, or begin or end inside a word.
     """
     blocks = injected_spans(message)
-    for span in places_of(quote, message):
-        if not any(block.start < span.end and span.start < block.end for block in blocks):
-            return span
+    bare = _PUT_AROUND.sub("", quote)
+    for form in (quote, bare) if bare and bare != quote else (quote,):
+        for span in places_of(form, message):
+            if not any(block.start < span.end and span.start < block.end for block in blocks):
+                return span
     return None
 
 

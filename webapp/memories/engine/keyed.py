@@ -6,6 +6,7 @@ import re
 
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.naming import in_human_words
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.soundness import (
     LATIN_OR_CYRILLIC,
@@ -130,7 +131,7 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
     if operation.action is Action.RETRACT or not operation.content:
         return operation
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
-    kind, content = operation.memory_type, operation.content
+    kind, content = operation.memory_type, in_human_words(operation.content)
     if value and not value_stands(value, content) and is_translated(content, quote):
         content = own_words(quote)  # in the language in which it was said, which holds the value too
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):

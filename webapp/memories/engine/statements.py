@@ -15,11 +15,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX
+from webapp.memories.engine import liberties
+from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.leftovers import with_leftovers
 from webapp.memories.engine.likeness import particulars_of
 from webapp.memories.engine.operations import QUOTE_MAX, Action, MemoryOperation, Number, Unit
+from webapp.memories.engine.soundness import own_words
 from webapp.text.canonical import plain_text
 
 FIELD = "statements"
@@ -73,21 +75,8 @@ _KEYED_IMPORTANCE = 0.8
 _LEAST_INNER = 6
 
 
-def _word(value: object) -> object:
-    return value.strip().casefold() if isinstance(value, str) else value
-
-
 def _line(value: object) -> object:
     return plain_text(value) if isinstance(value, str) else value
-
-
-def _nothing(value: object) -> object:
-    text = _line(value)
-    return None if isinstance(text, str) and text.casefold() in {"", "null", "none", "n/a"} else text
-
-
-def _no_number(value: object) -> object:
-    return None if value in (0, "0", "", "none") else value
 
 
 class Statement(BaseModel):
@@ -95,17 +84,19 @@ class Statement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    message: Number
-    quote: str = Field(min_length=1, max_length=QUOTE_MAX)
-    about: Annotated[About, BeforeValidator(_word)] = About.USER
+    message: Annotated[Number, BeforeValidator(liberties.message_number)] = liberties.NO_MESSAGE
+    quote: Annotated[str, BeforeValidator(liberties.text), Field(min_length=1, max_length=QUOTE_MAX)]
+    about: Annotated[About, BeforeValidator(liberties.class_word)] = About.USER
     content: Annotated[str, BeforeValidator(_line), Field(max_length=CONTENT_MAX)] = ""
-    action: Annotated[Action, BeforeValidator(_word)] = Action.ADD
-    memory: Annotated[Number | None, BeforeValidator(_no_number)] = None
-    kind: Annotated[MemoryType, BeforeValidator(_word)] = MemoryType.FACT
-    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(_nothing)] = None
-    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(_nothing)] = None
-    confidence: Unit = 0.9
-    importance: Unit | None = None
+    action: Annotated[Action, BeforeValidator(liberties.action_word)] = Action.ADD
+    memory: Annotated[Number | None, BeforeValidator(liberties.memory_number)] = None
+    kind: Annotated[MemoryType, BeforeValidator(liberties.kind_word)] = MemoryType.FACT
+    key: Annotated[Annotated[str, Field(max_length=KEY_MAX)] | None, BeforeValidator(liberties.optional_text)] = None
+    value: Annotated[Annotated[str, Field(max_length=VALUE_MAX)] | None, BeforeValidator(liberties.optional_text)] = (
+        None
+    )
+    confidence: Annotated[Unit, BeforeValidator(liberties.sureness)] = 0.9
+    importance: Annotated[Unit, BeforeValidator(liberties.sureness)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -115,18 +106,12 @@ class Statement(BaseModel):
             raise ValueError("a statement is an object")
         return {name: value for name, value in data.items() if value is not None}
 
-    @model_validator(mode="after")
-    def _complete(self) -> Statement:
-        if self.about in KEPT and self.action is not Action.RETRACT and not self.content:
-            raise ValueError("only a retraction may come without content")
-        return self
-
     def operation(self) -> MemoryOperation | None:
         """The operation that this statement asks for; None for one that is not to be remembered."""
         if self.about not in KEPT:
             return None
         kind = {About.THEIRS: MemoryType.ENTITY, About.ANSWERS: MemoryType.INSTRUCTION}.get(self.about, self.kind)
-        key = KEYS.get((self.key or "").casefold(), self.key) if self.about is About.USER else None
+        key = _key_of(self.key) if self.about is About.USER else None
         importance = _KEYED_IMPORTANCE if key else _IMPORTANCE[kind]
         return MemoryOperation(
             action=self.action,
@@ -139,12 +124,21 @@ class Statement(BaseModel):
             else "people"
             if kind is MemoryType.ENTITY
             else None,
-            content=self.content,
+            content=self.content or ("" if self.action is Action.RETRACT else own_words(self.quote)),
             fact_key=key,
             fact_value=self.value if key else None,
             confidence=self.confidence,
             importance=importance if self.importance is None else self.importance,
         )
+
+
+def _key_of(word: str | None) -> str | None:
+    """The key that a model's word means: one of those it was given, another name of one, or its own."""
+    folded = (word or "").casefold()
+    if folded in KEYS:
+        return KEYS[folded]
+    known = canonical_fact_key(folded, "identity")
+    return known if known in KEYS.values() else word
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,116 @@
+"""The liberties that models take with the form of an answer, and what they mean by it; pure.
+
+A wrong number, a word that is not on the list or a list of one costs a statement nothing: what counts is the quote.
+What a statement is about is never guessed.
+"""
+
+from __future__ import annotations
+
+import math
+
+from webapp.memories.engine.kinds import MemoryType
+from webapp.memories.engine.operations import Action
+from webapp.text.canonical import plain_text
+
+NO_MESSAGE = 1_000_000
+"""The number of no message: the quote itself finds the one that holds it."""
+UNSURE = 0.7
+"""How sure somebody is who does not say it in numbers."""
+
+_ACTIONS = {
+    Action.UPDATE: "edit modify change revise refine extend",
+    Action.SUPERSEDE: "replace correct overwrite override",
+    Action.RETRACT: "delete remove forget drop end",
+    Action.ADD: "insert create new store save remember none",
+}
+_MEANT = {word: action.value for action, words in _ACTIONS.items() for word in words.split()}
+_CLASSES = {
+    "the user": "user",
+    "self": "user",
+    "me": "user",
+    "family": "family_friend_pet",
+    "friend": "family_friend_pet",
+    "pet": "family_friend_pet",
+    "question": "question_or_task",
+    "task": "question_or_task",
+    "joke": "imagined_or_joke",
+    "imagined": "imagined_or_joke",
+}
+_SURE = {"high": 1.0, "certain": 1.0, "medium": UNSURE, "low": 0.5}
+_NOTHING = frozenset(("", "null", "none", "n/a"))
+
+
+def text(value: object) -> object:
+    """A text, or the only one of a list."""
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def optional_text(value: object) -> object:
+    """A text on one line, a number as one; None for nothing, or for what is neither."""
+    value = text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    line = plain_text(value) if isinstance(value, str) else ""
+    return None if line.casefold() in _NOTHING else line
+
+
+def message_number(value: object) -> object:
+    """A number from 1; that of no message for anything else."""
+    return _number(value) or NO_MESSAGE
+
+
+def memory_number(value: object) -> object:
+    """A number from 1; None for anything else."""
+    return _number(value)
+
+
+def class_word(value: object) -> object:
+    """What a statement is about, by the commonest other words for it."""
+    word = _word(value)
+    return _CLASSES.get(word, word) if isinstance(word, str) else word
+
+
+def action_word(value: object) -> object:
+    """What is asked for; a word that nobody knows adds, which takes nothing away."""
+    word = _word(value)
+    if not isinstance(word, str):
+        return Action.ADD.value
+    word = _MEANT.get(word, word)
+    return word if word in set(Action) else Action.ADD.value
+
+
+def kind_word(value: object) -> object:
+    """A kind of statement; a fact where there is no such kind."""
+    word = _word(value)
+    return word if isinstance(word, str) and word in set(MemoryType) else MemoryType.FACT.value
+
+
+def sureness(value: object) -> object:
+    """A number in 0–1: of a hundred, in words, and doubtful where it is none of these."""
+    if isinstance(value, str):
+        word = value.strip().casefold().rstrip("%")
+        if word in _SURE:
+            return _SURE[word]
+        try:
+            value = float(word) / (100 if value.strip().endswith("%") else 1)
+        except ValueError:
+            return UNSURE
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return UNSURE
+    share = value / 100 if 2 <= value <= 100 else value
+    return share if 0 <= share <= 1 else UNSURE
+
+
+def _word(value: object) -> object:
+    value = text(value)
+    return value.strip().casefold() if isinstance(value, str) else value
+
+
+def _number(value: object) -> int | None:
+    value = text(value)
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit():
+        value = int(value.strip()[:8])
+    whole = (
+        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value == int(value)
+    )
+    return int(value) if whole and isinstance(value, int | float) and 1 <= value <= NO_MESSAGE else None
