@@ -3,7 +3,8 @@
 import { $, $$, on } from "./dom.js";
 import { t } from "./words.js";
 
-const PATIENCE = 15_000;
+const PATIENCE = 30_000; // for one, from when its turn has come: of many on an old phone the last waits for all others
+let line = Promise.resolve();
 const waiting = new Map();
 let frame = null;
 let ready = null;
@@ -30,7 +31,13 @@ function open() {
   return ready;
 }
 
-async function draw(kind, text) {
+function draw(kind, text) {
+  const drawn = line.then(() => drawNow(kind, text));
+  line = drawn;
+  return drawn;
+}
+
+async function drawNow(kind, text) {
   await open();
   const id = ++last;
   return new Promise((done) => {

@@ -7,6 +7,7 @@ const PAUSE = 1500;
 // What needs a server, a script or a style sheet of its own. Formulas stay as MathML.
 const OWN = "script, template, form, button, iframe, .message-foot, .earlier, .why, .katex-html, [hidden], details:not(.prose details)";
 let soon = 0;
+let gone = ""; // deleted, and still in sight until the next page has come
 
 /** The thread as it stands, without what needs a server. */
 function snapshot() {
@@ -23,11 +24,12 @@ function snapshot() {
 function note() {
   const open = $(".conversation");
   const id = open?.dataset.conversation;
-  if (!id || open.dataset.temporary || $("#thread [data-streaming]") || !$("#thread .message")) return;
+  if (!id || id === gone || open.dataset.temporary || $("#thread [data-streaming]") || !$("#thread .message")) return;
   keep(reader, { id, title: $(".title-text")?.textContent.trim() ?? "", html: snapshot(), at: Date.now() });
 }
 
 function noteSoon() {
+  if ($(".conversation")?.dataset.conversation !== gone) gone = "";
   clearTimeout(soon);
   soon = setTimeout(note, PAUSE);
 }
@@ -44,7 +46,10 @@ if (reader) {
   noteGone();
   noteSoon();
   document.addEventListener("htmx:after:settle", noteSoon);
-  document.addEventListener("conversation:gone", (event) => drop(reader, event.detail));
+  document.addEventListener("conversation:gone", ({ detail }) => {
+    gone = detail;
+    drop(reader, detail);
+  });
 } else if ("nobody" in document.body.dataset) {
   store.remove(READER);
   forget();

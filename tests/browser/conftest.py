@@ -6,7 +6,7 @@ something is done to while it is written is `held` until that is done. `--thrott
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,18 +185,47 @@ def replies(page: Page) -> Any:
     return page.locator(".message-assistant[data-status]")
 
 
-def serious_findings(page: Page) -> list[str]:
-    """What axe-core finds wrong with the page as it is, from "serious" up."""
+def serious_findings(page: Page, but: str = "") -> list[str]:
+    """What axe-core finds wrong with the page as it is, from "serious" up; not in what a selector names."""
     if not page.evaluate("'axe' in window"):
         # Through the debugger: the page's own policy allows no script that is not ours.
         page.evaluate(AXE.read_text())
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    around = {"include": [["html"]], "exclude": [[but]]} if but else {"include": [["html"]]}
+    # Style sheets are fetched again for rules that are not on.
+    found = page.evaluate("around => axe.run(around, {resultTypes: ['violations'], preload: false})", around)
     return [
         f"{item['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
-        for item in found
+        for item in found["violations"]
         if item["impact"] in ("serious", "critical")
         for node in item["nodes"]
     ]
+
+
+SCREENS = (("desktop-light", DESKTOP, "light"), ("phone-dark", PHONE, "dark"))
+
+
+def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
+    """What is wrong with pages, each loaded once and looked at at a desk in light and on a phone in the dark.
+
+    Of each: what axe-core finds, whether it is wider than its window, what it complains of in the console. What is
+    around every page (the sidebar, the panel of memories) is looked at on the first only.
+    """
+    page = tab.page
+    devices = page.context.new_cdp_session(page)
+    wrong: list[tuple[str, str, str]] = []
+    for number, path in enumerate(paths):
+        for name, device, colour in SCREENS:
+            page.set_viewport_size(device["viewport"])
+            page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
+            devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
+            if device is DESKTOP:
+                tab.go(path)
+            but = "#sidebar, #panel, dialog" if number else ""
+            wrong += [(path, name, finding) for finding in serious_findings(page, but)]
+            wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
+        wrong += [(path, "console", problem) for problem in tab.problems]
+        tab.forgive()
+    return wrong
 
 
 def resting(element: Any) -> int:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.memories.conversing import answers, name, operation
 
-from .conftest import PHONE, replies, scrolls_sideways, send, serious_findings
+from .conftest import PHONE, look_over, replies, scrolls_sideways, send, serious_findings
 
 
 def cards(page: Page):
@@ -319,13 +319,9 @@ def test_on_a_phone_the_panel_is_a_drawer(open_tab, user, model):
     expect(page.locator(".message-user")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("colour", ["light", "dark"])
-def test_every_page_is_usable_by_all(learned, open_tab, user, colour):
-    page = open_tab(user, colour=colour).page
-    for path in ("/", "/memory", "/memories/changes", "/memories/review", "/memories/health", "/find?q=tea"):
-        page.goto(page.url.split("/", 3)[0] + "//" + page.url.split("/")[2] + path)
-        assert serious_findings(page) == [], path
-        assert not scrolls_sideways(page)
+def test_every_page_is_usable_by_all(learned, tab):
+    paths = ("/", "/memory", "/memories/changes", "/memories/review", "/memories/health", "/find?q=tea")
+    assert look_over(tab, paths) == []
 
 
 def test_without_scripts_memory_is_read_edited_and_forgotten(open_tab, user, app):

@@ -1,0 +1,77 @@
+"""Every page there is, at a desk in light and on a phone in the dark: accessible, no wider than the screen, no error.
+
+The pages are those of the URL map: one that is added is looked at without anybody's doing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from tests.openapi.existing import Existing
+from tests.support.people import Person, api_client, browser_client
+from webapp.jobspecs import Queue
+
+from .conftest import Tab, look_over
+
+QUERIES = {"/find": "?q=lisbon"}
+CHOICES = {"name": "chat", "queue": next(iter(Queue)).value, "state": "failed", "form": "yaml"}
+"""What stands in addresses and is no id."""
+
+NO_PAGES_BELOW = ("/api/", "/memory/", "/static", "/v1/", "/mcp", "/healthz")
+NO_PAGE = {
+    "/c/<int:conversation_id>/summary/file/<form>": "a file",
+    "/exports/<int:export_id>/download": "a file",
+    "/files/<int:file_id>/picture": "a picture",
+    "/image": "a frame, in test_rich",
+    "/imports/<int:import_id>/learning": "part of the import's page",
+    "/messages/<int:message_id>/reasoning": "part of the prompt's page",
+    "/admin/prompts/<name>/compare": "there with a second version, in test_prompts",
+    "/oauth/authorize": "what a program asks, in test_programs",
+    "/c/<int:conversation_id>/summary": "there when a journey has ended, in test_journeys",
+    "/c/<int:conversation_id>/summary/page": "there when a journey has ended",
+    **dict.fromkeys(("/forgot-password", "/join", "/reset-password", "/verify-email"), "from a mail"),
+    **dict.fromkeys(("/login/oidc", "/login/oidc/callback"), "of another site"),
+    "/deleted/<secret>": "of a closed account, in test_installing",
+}
+"""Addresses that a signed-in admin does not see as a page of their own."""
+
+
+def every_page(app: Flask, existing: Existing, choices: dict[str, str]) -> tuple[list[str], set[str]]:
+    """The addresses of whole pages, and the rules that should have had one."""
+    client = browser_client(app, existing.person)
+    pages, missing = [], set()
+    for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
+        if "GET" not in (rule.methods or ()) or rule.rule.startswith(NO_PAGES_BELOW):
+            continue
+        values: dict[str, list[Any]] = {
+            name: [choices[name]] if name in choices else existing.values(name) for name in rule.arguments
+        }
+        found = False
+        for place in (-1, 0) if all(values.values()) else ():
+            path = re.sub(r"<(?:[^:<>]+:)?(\w+)>", lambda match: str(values[match[1]][place]), rule.rule)  # noqa: B023
+            address = path + QUERIES.get(rule.rule, "")
+            answer = client.get(address)
+            found = found or answer.status_code < 400
+            if answer.status_code == 200 and answer.mimetype == "text/html" and "<html" in answer.text:
+                pages.append(address)
+                break
+        if not found:
+            missing.add(rule.rule)
+    return pages, missing
+
+
+@pytest.mark.timeout(1200)
+def test_every_page_can_be_used_by_everybody(
+    app: Flask, make_user: Callable[..., Person], open_tab: Callable[..., Tab]
+) -> None:
+    existing = Existing(app, make_user(is_admin=True), make_user())
+    existing.fill()
+    shared = api_client(app, existing.person).get("/api/shares").get_json()["shares"]
+    pages, missing = every_page(app, existing, {**CHOICES, "token": shared[0]["url"].rpartition("/")[2]})
+    assert missing == set(NO_PAGE)
+    assert look_over(open_tab(existing.person, path=""), pages) == []
