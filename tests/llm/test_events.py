@@ -5,6 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.llm.errors import MalformedOutput
 from webapp.llm.events import Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from webapp.llm.lines import LineSplitter
 
@@ -124,3 +125,10 @@ def test_filtered_before_a_word_is_a_refusal():
     decoder = StreamDecoder()
     decoder.feed(b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}\n\n')
     assert decoder.error.code == "refused"
+
+
+def test_an_event_that_is_nested_too_deep_is_malformed():
+    decoder = StreamDecoder()
+    decoder.feed(b"data: " + b"[" * 50_000 + b"\n\n")
+    decoder.end()
+    assert isinstance(decoder.error, MalformedOutput)

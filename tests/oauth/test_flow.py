@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 from tests.mcp.test_tools import call, memory, post
 from tests.oauth.helpers import CALLBACK, address, came_back, connect, decide, exchange, refresh, register
 from tests.support.people import ApiClient, Person, browser_client, post_form
+from webapp import outbound
 from webapp.accounts.models import ApiToken
 from webapp.audit.models import AuditEvent
 from webapp.database import db, now, write_transaction
@@ -369,10 +370,16 @@ def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous:
     client_id = register(anonymous)["client_id"]
     assert browser.post("/oauth/register", json={"redirect_uris": [CALLBACK]}).status_code == 201
     assert browser.post("/oauth/token", data={"client_id": client_id}).status_code == 400
-    for body in (b"{", b"[]", b'"x"', b"", b'{"redirect_uris": 1}', b'{"redirect_uris": [1]}'):
+    for body in (b"{", b"[]", b'"x"', b"", b'{"redirect_uris": 1}', b'{"redirect_uris": [1]}', b"[" * 50_000):
         answer = anonymous.post("/oauth/register", data=body, content_type="application/json")
         assert answer.status_code == 400
         assert answer.get_json()["error"] in ("invalid_redirect_uri", "invalid_client_metadata")
+
+
+def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
+    answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
+    assert (answer.status_code, "is no JSON" in answer.text) == (422, True)
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:

@@ -37,6 +37,22 @@ def _texts(talk):
     return [message.content for message in talk.messages]
 
 
+DEEP = b"[" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("reader", "content", "filename"),
+    [
+        ("claude", zipped({"conversations.json": [], "memories.json": DEEP.decode()}), "export.zip"),
+        ("claude", zipped({"conversations.json": [], "projects/a.json": DEEP.decode()}), "export.zip"),
+        ("mem0", DEEP, "memories.json"),
+        ("mcp-memory", DEEP, "memory.json"),
+    ],
+)
+def test_what_is_nested_too_deep_is_damaged(parts, reader, content, filename):
+    assert [type(part) for part in parts(reader, content, filename)] == [Unreadable]
+
+
 # Claude
 
 

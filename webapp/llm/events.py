@@ -168,7 +168,7 @@ class StreamDecoder:
             return
         try:
             payload = json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise MalformedOutput("The model server sent something that is not a valid stream. Try again.") from None
         if not isinstance(payload, Mapping):
             raise MalformedOutput("The model server sent something that is not a valid stream. Try again.")

@@ -77,7 +77,10 @@ def post(client: OpenAI, path: str, body: dict[str, Any], *, settings: ModelSett
 
     options: Any = {"timeout": timeout(settings, read=read)}
     response = client.post(path, cast_to=httpx2.Response, body=body, options=options)
-    return json.loads(response.content)
+    try:
+        return json.loads(response.content)
+    except RecursionError:
+        raise ValueError("the answer is nested too deep") from None
 
 
 def _endpoint(settings: ModelSettings, *, embeddings: bool) -> tuple[str, str]:

@@ -66,6 +66,6 @@ def _models_at(address: str) -> list[str] | None:
         with opener.open(f"{address}/models", timeout=SECONDS) as answer:
             found: Any = json.loads(answer.read(MOST_BYTES))
         names = [str(row["id"]) for row in found["data"]]
-    except (OSError, ValueError, KeyError, TypeError, HTTPException):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, HTTPException):
         return None
     return [name for name in names if name and len(name) <= 200 and not any(part in name.lower() for part in _NO_CHAT)]

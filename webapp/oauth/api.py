@@ -66,7 +66,7 @@ def metadata() -> ViewResult:
 def register() -> ViewResult:
     """A program makes itself known (RFC 7591)."""
     try:
-        said = Metadata.model_validate(request.get_json(silent=True) or {})
+        said = Metadata.model_validate(_sent())
     except ValidationError as error:
         found = problems.field_errors(error)[0]
         where = ".".join(found["loc"]) or "body"
@@ -96,6 +96,14 @@ def token() -> Response:
 def revoke() -> Response:
     """A program gives back what it was given (RFC 7009)."""
     return _committed(server().revoke())
+
+
+def _sent() -> Any:
+    """The JSON of the request; nothing where there is none, or none that can be read."""
+    try:
+        return request.get_json(silent=True) or {}
+    except RecursionError:
+        return {}
 
 
 def _committed(answer: Response) -> Response:

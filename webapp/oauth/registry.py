@@ -91,5 +91,5 @@ def _document(client_id: str) -> Metadata:
         found = field_errors(error)[0]
         why = f"{'.'.join(found['loc'])} {found['msg']}"
         raise Invalid.field("client_id", f"The program's description cannot be used: {why}.") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Invalid.field("client_id", "The program's description is no JSON.") from None

@@ -136,7 +136,7 @@ def _projects(upload: Upload, name: str) -> Iterator[Part]:
         found = json.loads(upload.text(name, _LARGE))
     except Refused:
         raise
-    except ValueError:
+    except (ValueError, RecursionError):
         yield Unreadable(name, "the file is damaged or was cut off")
         return
     for item in found if isinstance(found, list) else [found]:
@@ -161,7 +161,7 @@ def _memories(upload: Upload, name: str) -> Iterator[Part]:
         found = json.loads(upload.text(name, _LARGE))
     except Refused:
         raise
-    except ValueError:
+    except (ValueError, RecursionError):
         yield Unreadable(name, "the file is damaged or was cut off")
         return
     for item in found if isinstance(found, list) else [found]:

@@ -34,7 +34,7 @@ class Mem0:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
         except Refused:
             raise
-        except ValueError:
+        except (ValueError, RecursionError):
             yield Unreadable(upload.names[0], "the file is damaged or was cut off")
             return
         for number, row in enumerate(rows, 1):

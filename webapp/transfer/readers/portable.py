@@ -57,5 +57,5 @@ def _lines(upload: Upload, name: str) -> Iterator[tuple[int, dict[str, Any] | No
             try:
                 row = json.loads(line)
                 yield number, row if isinstance(row, dict) else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 yield number, None
