@@ -7,6 +7,7 @@ from flask_openapi3 import OpenAPI
 from webapp import service_endpoints
 from webapp.accounts.api import blueprint as accounts_api
 from webapp.accounts.cli import register_commands as accounts_commands
+from webapp.accounts.passkeys_api import blueprint as passkeys_api
 from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
 from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.feedback import blueprint as admin_feedback
@@ -88,6 +89,7 @@ from webapp.webhooks.pages import blueprint as webhooks_pages
 
 APIS = (
     accounts_api,
+    passkeys_api,
     audit_api,
     chat_api,
     chat_points_api,

@@ -168,6 +168,41 @@ def test_it_is_renamed_and_removed_by_its_owner_only(
     assert sign_in(app.test_client(), key).status_code == 401
 
 
+def test_it_is_seen_renamed_and_removed_by_a_program_of_its_owner(
+    key: Authenticator,
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    client: FlaskClient,
+    user: Person,
+    app: Flask,
+) -> None:
+    shown = client.get("/api/account/passkeys").get_json()["passkeys"]
+    assert [(one["name"], sorted(one)) for one in shown] == [
+        ("Phone", ["created_at", "last_used_at", "name", "passkey_id"])
+    ]
+    path = f"/api/account/passkeys/{shown[0]['passkey_id']}"
+    # A token that leaked must neither hide a passkey nor take one away.
+    assert client.patch(path, json={"name": "Mine"}).status_code == 403
+    assert client.delete(path).status_code == 403
+
+    def sent(browser: FlaskClient, method: str, **body: Any) -> int:
+        headers = {"X-CSRFToken": csrf_token(browser.get("/settings").text), "Accept": "application/json"}
+        return browser.open(path, method=method, headers=headers, **body).status_code
+
+    stranger, owner = login(make_user(is_admin=True)), login(user)
+    assert stranger.get("/api/account/passkeys").get_json() == {"passkeys": []}
+    assert [sent(stranger, "PATCH", json={"name": "Mine"}), sent(stranger, "DELETE")] == [404, 404]
+    assert [sent(owner, "PATCH", json={"name": name}) for name in (" Old phone ", "", "x" * 101)] == [200, 422, 422]
+    assert client.get("/api/account/passkeys").get_json()["passkeys"][0]["name"] == "Old phone"
+    with app.app_context(), write_transaction():
+        db.session.execute(update(UserSession).values(proved_at=now() - timedelta(hours=1)))
+    assert sent(owner, "DELETE") == 403
+    with app.app_context(), write_transaction():
+        db.session.execute(update(UserSession).values(proved_at=now()))
+    assert [sent(owner, "DELETE"), sent(owner, "DELETE")] == [204, 404]
+    assert sign_in(app.test_client(), key).status_code == 401
+
+
 def test_adding_and_removing_take_the_password_again(
     login: Callable[[Person], FlaskClient], key: Authenticator, user: Person, app: Flask
 ) -> None:

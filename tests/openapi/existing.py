@@ -9,7 +9,7 @@ from typing import Any
 from flask import Flask
 
 from tests.support.people import Person, api_client
-from webapp.accounts.models import User
+from webapp.accounts.models import Passkey, User
 from webapp.accounts.schemas import NewToken
 from webapp.accounts.sessions import begin
 from webapp.accounts.tokens import create_token
@@ -37,6 +37,7 @@ class Existing:
             **dict.fromkeys(("slug", "point", "point_slug"), self._journeys),
             "token_id": self._token,
             "session_id": self._session,
+            "passkey_id": self._passkey,
             "folder_id": lambda: self._make("/api/folders", "folder_id", {"name": "Travel"}),
             "saved_prompt_id": lambda: self._make(
                 "/api/saved_prompts", "saved_prompt_id", {"name": "Pack", "content": "Pack for {{place}}"}
@@ -124,6 +125,14 @@ class Existing:
         with self.app.app_context(), write_transaction():
             token, _ = create_token(self.person.user_id, NewToken(name="to be revoked"))
             self._found["token_id"] = [token.token_id]
+
+    def _passkey(self) -> None:
+        with self.app.app_context(), write_transaction():
+            parts = {"credential_hash": "x", "credential_id": b"x", "public_key": b"x"}
+            passkey = Passkey(user_id=self.person.user_id, name="Phone", **parts)
+            db.session.add(passkey)
+            db.session.flush()
+            self._found["passkey_id"] = [passkey.passkey_id]
 
     def _session(self) -> None:
         with self.app.app_context(), write_transaction():

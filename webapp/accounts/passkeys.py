@@ -158,10 +158,12 @@ def count(user_id: int) -> int:
     return db.session.scalar(select(func.count()).select_from(Passkey).where(Passkey.user_id == user_id)) or 0
 
 
-def rename(user_id: int, passkey_id: int, name: str) -> None:
-    """Call a passkey something else. Raises NotFound."""
-    _owned(user_id, passkey_id).name = _name(name)
+def rename(user_id: int, passkey_id: int, name: str) -> Passkey:
+    """The passkey, called something else. Raises NotFound."""
+    passkey = _owned(user_id, passkey_id)
+    passkey.name = _name(name)
     db.session.flush()
+    return passkey
 
 
 def remove(user_id: int, passkey_id: int) -> None:
