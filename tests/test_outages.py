@@ -166,6 +166,9 @@ def test_the_limiter_leaves_retry_after_alone(settings: Any, app: Flask, user: A
         fine = client.get("/login")
         assert fine.status_code in (200, 302, 303)
         assert "Retry-After" not in fine.headers
+        headers = {"Authorization": f"Bearer {user.token}"}
+        unknown = client.post("/api/exports", json={"what": "conversation", "conversation_id": 9}, headers=headers)
+        assert (unknown.status_code, unknown.headers.get("Retry-After")) == (404, None)
         monkeypatch.setattr(listing, "list_conversations", refuse)
         answer = client.get("/api/conversations", headers={"Authorization": f"Bearer {user.token}"})
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")

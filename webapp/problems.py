@@ -111,7 +111,7 @@ def init_retry_after(app: Flask) -> None:
     def _own(response: Response) -> Response:
         if said := g.pop("retry_after", None):
             response.headers["Retry-After"] = said
-        elif response.status_code < 400 and limiter.current_limits:  # else it is the view's own word
+        elif response.status_code not in (429, 503) and limiter.current_limits:
             response.headers.pop("Retry-After", None)
         return response
 

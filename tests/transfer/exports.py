@@ -131,6 +131,7 @@ def openwebui_chat() -> dict[str, Any]:
         "updated_at": 1_760_000_002,
         "archived": True,
         "pinned": False,
+        "meta": {"tags": ["bee_keeping"]},
     }
 
 

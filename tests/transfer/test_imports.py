@@ -8,8 +8,9 @@ import json
 import pytest
 
 from tests.support.people import post_form
-from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, zipped
+from tests.transfer.exports import HIDDEN, chatgpt_conversation, claude_conversation, node, openwebui_chat, zipped
 from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import MOST_TAGS
 from webapp.database import db, now
 from webapp.transfer import importing, storage
 from webapp.transfer.models import Import
@@ -42,6 +43,15 @@ def _said(client, conversation_id):
     return [(row["role"], row["content"]) for row in rows]
 
 
+def test_tags_of_open_webui_are_tags_here(client, run_jobs):
+    chat = openwebui_chat()
+    chat["meta"] = {"tags": ["bee_keeping", "Bee keeping", "x" * 80, *map(str, range(30))]}
+    _bring(client, run_jobs, zipped({"chats.json": [chat]}))
+    (talk,) = client.get("/api/conversations?archived=true").get_json()["conversations"]
+    assert talk["tags"][:2] == ["Bee keeping", "x" * 50]
+    assert len(talk["tags"]) == MOST_TAGS
+
+
 @pytest.fixture
 def chatgpt():
     """An export of two conversations with memories."""
@@ -54,10 +64,7 @@ def test_conversations_arrive_as_they_were_and_memories_as_proposals(client, run
     run_jobs()
     ready = client.get(f"/api/imports/{made['import_id']}").get_json()
     assert (ready["status"], ready["format"]) == ("ready", "chatgpt")
-    assert (
-        ready["preview"]["counts"] == {"conversations": 2, "messages": 4, "memorys": 4}
-        or ready["preview"]["counts"]["conversations"] == 2
-    )
+    assert ready["preview"]["counts"] == {"conversations": 2, "messages": 4, "memories": 4}
     assert ready["preview"]["dates"]["from"].startswith("2023-11-14")
     assert client.post(f"/api/imports/{made['import_id']}/start", json={}).status_code == 202
     run_jobs()

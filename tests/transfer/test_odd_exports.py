@@ -233,7 +233,90 @@ def test_openwebui_names_what_it_cannot_read(parts):
     assert len(_of(found, ReadConversation)) == 1 and found[-1].reason == "the file is damaged or was cut off"
 
 
+def _chat(rows, number=1, **more):
+    history = more.pop("history", {})
+    return {
+        "id": f"c{number}",
+        "title": "T",
+        "user_id": "u1",
+        "chat": {"history": {"messages": rows, **history}},
+    } | more
+
+
+def _row(parent, text, at=None, role="user", **more):
+    return {"parentId": parent, "role": role, "content": text, "timestamp": at, **more}
+
+
+def test_openwebui_goes_on_from_an_inner_message_to_the_last_of_its_children(parts):
+    rows = {
+        "a": _row(None, "Q", 1, childrenIds=["b", "c"]),
+        "b": _row("a", "One", 2, "assistant", childrenIds=["d"]),
+        "c": _row("a", "Two", 9, "assistant"),
+        "d": _row("b", "More", 3),
+    }
+    (talk,) = parts("openwebui", [_chat(rows, history={"currentId": "b"})], "a.json")
+    assert _texts(talk) == ["Q", "One", "More"]
+    (talk,) = parts("openwebui", [_chat(rows, current_message_id="c")], "a.json")
+    assert _texts(talk) == ["Q", "Two"]
+
+
+def test_openwebui_with_times_of_every_kind_and_what_a_broken_stream_left(parts):
+    rows = {
+        "a": _row(None, "Q", "2026-01-01T10:00:00Z"),
+        "b": _row("a", "Old", 1_767_261_600_000, "assistant"),
+        "c": _row("a", "New", 1_767_261_700, "assistant"),
+        "d": _row("a", "Odd", {"at": 1}, "assistant"),
+        "x": _row(None, "Lost", None, "assistant"),
+    }
+    (talk,) = parts("openwebui", [_chat(rows, history={"currentId": "x"})], "a.json")
+    assert _texts(talk) == ["Q", "New"]
+    assert [message.at.year for message in talk.messages] == [2026, 2026]
+
+
+def test_openwebui_tags_come_along(parts):
+    rows = {"a": _row(None, "Q", 1), "b": _row("a", "A", 2, "assistant")}
+    new = _chat(rows, meta={"tags": ["bee_keeping", "none", 7, "home"]})
+    old = _chat(rows, 2)
+    old["chat"]["tags"] = [{"name": "Travel"}, {"id": 1}, "plain"]
+    assert [talk.tags for talk in parts("openwebui", [new, old], "a.json")] == [
+        ["bee keeping", "home"],
+        ["Travel", "plain"],
+    ]
+
+
+def test_openwebui_of_all_users_brings_one_account_only(parts):
+    rows = {"a": _row(None, "Q", 1), "b": _row("a", "A", 2, "assistant")}
+    chats = [_chat(rows, 1), _chat(rows, 2, user_id="u2"), _chat(rows, 3)]
+    found = parts("openwebui", chats, "all-chats-export-1.json")
+    assert [talk.source_id for talk in _of(found, ReadConversation)] == ["c1", "c3"]
+    (left,) = _of(found, Unreadable)
+    assert "another account" in left.reason
+
+
+def test_openwebui_learns_nothing_where_others_wrote(parts):
+    rows = {"a": _row(None, "I am Ben", 1, user_id="u2"), "b": _row("a", "Hello", 2, "assistant")}
+    own = {"a": _row(None, "I am Ada", 1, user_id="u1"), "b": _row("a", "Hello", 2, "assistant")}
+    talks = parts("openwebui", [_chat(rows), _chat(own, 2)], "a.json")
+    assert [talk.may_remember for talk in talks] == [False, True]
+
+
 # LibreChat
+
+
+def test_librechat_all_branches_flat_and_nested_as_its_own_code_writes_them(parts):
+    """`useExportConversation`: "messages" hold children where it is recursive, else all branches that are wanted."""
+    inner = {"messageId": "b", "parentMessageId": "a", "text": "A", "sender": "GPT", "isCreatedByUser": False}
+    top = {
+        "messageId": "a",
+        "parentMessageId": "00000000-0000-0000-0000-000000000000",
+        "text": "Q",
+        "sender": "User",
+        "isCreatedByUser": True,
+    }
+    head = {"conversationId": "l", "endpoint": "openAI", "title": "T", "exportAt": "10:00", "branches": True}
+    for messages, recursive in (([{**top, "children": [{**inner, "children": []}]}], True), ([top, inner], False)):
+        (talk,) = parts("librechat", {**head, "recursive": recursive, "messages": messages}, "a.json")
+        assert _texts(talk) == ["Q", "A"]
 
 
 def test_librechat_flat_with_parents_shows_the_newest_branch(parts):

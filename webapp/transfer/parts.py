@@ -47,6 +47,7 @@ class ReadConversation:
     is_archived: bool = False
     is_pinned: bool = False
     folder: str | None = None
+    tags: list[str] = field(default_factory=list)
     may_remember: bool = True
     left_out: int = 0
 

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 from webapp.conversations.folders import create_folder
 from webapp.conversations.messages import supersede_from
 from webapp.conversations.models import Conversation, Folder, Message
-from webapp.conversations.schemas import FolderFields
+from webapp.conversations.schemas import MOST_TAGS, FolderFields
 from webapp.conversations.signals import messages_changed
 from webapp.database import db, now
 from webapp.spaces.documents import add_document
@@ -67,6 +67,7 @@ def write_conversation(
         uses_memory=part.may_remember,
         space_id=space_id,
         folder_id=_folder(user_id, part.folder),
+        tags=_tags(part.tags),
         message_count=0,
     )
     db.session.add(row)
@@ -221,6 +222,12 @@ def _folder(user_id: int, name: str | None) -> int | None:
         select(Folder.folder_id).where(Folder.user_id == user_id, Folder.name == name[:100]).limit(1)
     )
     return known or create_folder(user_id, FolderFields(name=name[:100])).folder_id
+
+
+def _tags(names: list[str]) -> list[str]:
+    """Tags as a conversation can have them: one line each, no two alike, no more than there can be."""
+    lines = [" ".join(clean(name).split())[:50] for name in names]
+    return list({line.casefold(): line for line in lines if line.isprintable() and line}.values())[:MOST_TAGS]
 
 
 def _span(part: ReadConversation) -> tuple[datetime, datetime]:

@@ -188,6 +188,11 @@ def test_an_export_of_elsewhere_comes_in(shell: Shell, client: ApiClient) -> Non
     seen = shell("import", "chatgpt.zip", "--dry-run")
     assert seen.returncode == 0, seen.stderr
     assert "2 conversations" in seen.stdout
+    (shell.home / "one.json").write_text(json.dumps([chatgpt_conversation(3), {"title": None}]))
+    one = shell("import", "one.json", "--yes", "--take", "projects")
+    assert "1 conversation, " in one.stdout
+    assert "1 problem skipped" in one.stdout
+    assert "one.json, conversation 2: it has no messages" in one.stderr
     assert client.get("/api/conversations").get_json()["conversations"] == []
     done = shell.json("import", "chatgpt.zip", "--yes", "--take", "conversations")
     assert done["status"] == "done"

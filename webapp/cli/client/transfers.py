@@ -20,6 +20,8 @@ from webapp.cli.client.trouble import FAILED, USAGE, Trouble
 POLL_SECONDS = 0.5
 _JSON = re.compile(rb"\{|\[\s*[\[{\]]")
 TAKES = ("conversations", "memories", "projects")
+_ONE = (("ies", "y"), ("s", ""))
+MOST_EXPLAINED = 20
 FORMATS = {
     "account": ("zip",),
     "conversation": ("markdown", "json", "html", "pdf"),
@@ -73,8 +75,9 @@ def bring_in(
     if as_json:
         output.dump(row)
     elif not dry_run:
-        done = ", ".join(f"{count} {name}" for name, count in row["counts"].items()) or "nothing new"
-        output.say(f"import {row['import_id']} {row['status']}: {done}")
+        output.say(f"import {row['import_id']} {row['status']}: {_counted(row['counts']) or 'nothing new'}")
+        if row["counts"].get("problems skipped"):
+            _explain(there, row["import_id"])
     if row["status"] == "failed":
         raise Trouble(row["error"] or "The import failed.", FAILED)
 
@@ -185,9 +188,28 @@ def _until(there: Server, kind: str, row: dict[str, Any], while_status: tuple[st
     return row
 
 
+def _counted(counts: dict[str, int]) -> str:
+    """Numbers of things in words: the first word of each name is the plural of one."""
+    return ", ".join(f"{count:,} {_one(name) if count == 1 else name}" for name, count in counts.items())
+
+
+def _one(name: str) -> str:
+    first, _, rest = name.partition(" ")
+    kind = next((first.removesuffix(many) + one for many, one in _ONE if first.endswith(many)), first)
+    return f"{kind} {rest}".strip()
+
+
+def _explain(there: Server, import_id: int) -> None:
+    """Say which parts could not be read, and why."""
+    found = there.get(f"/api/imports/{import_id}/items", outcome="skipped", limit=MOST_EXPLAINED)["items"]
+    for item in found:
+        if item["kind"] == "problem":
+            click.echo(output.one_line(f"  {item['title'] or 'a part'}: {item['reason'] or ''}", 200), err=True)
+
+
 def _describe(row: dict[str, Any]) -> None:
     found = row["preview"]
-    counts = ", ".join(f"{count} {name}" for name, count in found["counts"].items())
+    counts = _counted(found["counts"])
     dates = found.get("dates") or {}
     span = f" from {dates['from'][:10]} to {dates['to'][:10]}" if dates.get("from") and dates.get("to") else ""
     output.say(f"{row['format']}: {counts}{span}")

@@ -1,4 +1,7 @@
-"""Open WebUI's export of chats: a JSON array, each chat a tree of messages below `chat.history`."""
+"""Open WebUI's export of chats: a JSON array, each chat a tree of messages below `chat.history`.
+
+As its own code writes it (backend/open_webui/models/chats.py, src/lib/components/chat/Settings/Chats.svelte, 2026).
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from webapp.transfer.parts import (
 from webapp.transfer.readers.attached import listed, mapped, of_text, of_url
 from webapp.transfer.sources import Refused, Upload
 
+OTHERS = "it belongs to another account of that Open WebUI, whose own export is the one to bring in"
 _HIDDEN = re.compile(r"<details type=\"(?:reasoning|tool_calls|code_interpreter)\"[^>]*>.*?</details>", re.DOTALL)
 
 
@@ -33,12 +37,19 @@ class OpenWebUI:
         return any(_is_chat(upload.first_item(name)) for name in _files(upload)[:3])
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The chats."""
+        """The chats of one account: an admin's export of all users holds those of others, which are nobody else's."""
+        account = ""
         for name in _files(upload):
             try:
                 for number, item in enumerate(upload.items(name), 1):
                     try:
-                        yield _conversation(item)
+                        talk = _conversation(item)
+                        owner = text_or_none(item.get("user_id")) or account
+                        account = account or owner
+                        if owner != account:
+                            yield Unreadable(f"{name}, chat {number}", OTHERS)
+                        else:
+                            yield talk
                     except Exception as error:  # whatever is wrong with one, the others are read
                         reason = str(error) if isinstance(error, ValueError) else "it is not as Open WebUI writes it"
                         yield Unreadable(f"{name}, chat {number}", reason)
@@ -69,11 +80,8 @@ def _conversation(item: Any) -> ReadConversation:
         }
         path = list(rows)
     else:
-        rows = {key: row for key, row in rows.items() if isinstance(row, dict)}
-        parents = {key: row.get("parentId") for key, row in rows.items()}
-        times = {key: float(row.get("timestamp") or 0) for key, row in rows.items()}
-        leaf = history.get("currentId")
-        path = branch(parents, leaf if leaf in rows else newest_leaf(parents, times))
+        rows = {str(key): row for key, row in rows.items() if isinstance(row, dict)}
+        path = _path(rows, [history.get("currentId"), item.get("current_message_id"), chat.get("currentId")])
     messages = [message for key in path if (message := _message(key, rows[key])) is not None]
     return ReadConversation(
         source_id=str(item.get("id") or ""),
@@ -83,8 +91,41 @@ def _conversation(item: Any) -> ReadConversation:
         updated_at=instant(item.get("updated_at")),
         is_archived=bool(item.get("archived")),
         is_pinned=bool(item.get("pinned")),
+        tags=list(_tags(mapped(item.get("meta")).get("tags") or chat.get("tags"))),
+        may_remember=not any(_is_somebody_elses(rows[key], item) for key in path),
         left_out=len(rows) - len(messages),
     )
+
+
+def _path(rows: dict[str, dict[str, Any]], named: list[Any]) -> list[str]:
+    """The ids of the branch that was seen last: through the message that is named, and on along its last children, as
+    Open WebUI mends it; else to the newest message. A lone reply without a time is what a broken stream left there."""
+    parents = {key: parent if (parent := row.get("parentId")) in rows else None for key, row in rows.items()}
+    times = {key: at.timestamp() for key, row in rows.items() if (at := instant(row.get("timestamp")))}
+    leaf = next((key for key in named if isinstance(key, str) and key in rows), None)
+    if leaf and len(rows) > 1 and not parents[leaf] and rows[leaf].get("role") == "assistant" and leaf not in times:
+        leaf = None
+    last = {parent: key for key, parent in parents.items() if parent is not None}
+    seen: set[str] = set()
+    while leaf is not None and leaf in last and leaf not in seen:
+        seen.add(leaf)
+        listed_last = [key for key in listed(rows[leaf].get("childrenIds")) if parents.get(str(key)) == leaf]
+        leaf = str(listed_last[-1]) if listed_last else last[leaf]
+    return branch(parents, leaf or newest_leaf(parents, times))
+
+
+def _tags(found: Any) -> Iterator[str]:
+    """Names of tags: the export has their ids, with underscores, or in old ones objects with a name."""
+    for tag in listed(found):
+        name = text_or_none(mapped(tag).get("name") if isinstance(tag, dict) else tag)
+        if name and name != "none":
+            yield name.replace("_", " ")
+
+
+def _is_somebody_elses(row: dict[str, Any], item: dict[str, Any]) -> bool:
+    """Whether another person wrote a message in a chat that several share: nothing that is said there is about one."""
+    author = text_or_none(row.get("user_id"))
+    return row.get("role") == "user" and author is not None and author != item.get("user_id")
 
 
 def _message(key: str, row: dict[str, Any]) -> ReadMessage | None:
