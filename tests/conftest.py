@@ -6,6 +6,7 @@ for them, so pure tests stay quick. Every test finds empty tables and an empty R
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -66,6 +67,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):
         _leave_out(config, items, pure)
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector leaves alone what stands by now, and looks at the rest less often: a sixth of the CPU."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _is_a_mixed_screen(item: pytest.Item) -> bool:
