@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 from webapp.accounts.models import User
 from webapp.accounts.passwords import hash_password
 from webapp.accounts.schemas import NewToken
-from webapp.accounts.tokens import create_token
+from webapp.accounts.tokens import new_token
 from webapp.database import db, write_transaction
 
 PASSWORD = "a heron on the tide mill"
@@ -42,8 +42,9 @@ def make_person(
         user = User(email=email, name=name, password_hash=_hash(), is_admin=is_admin)
         db.session.add(user)
         db.session.flush()
-        _, token = create_token(user.user_id, NewToken(name="test"), is_service=is_service)
-        return Person(user.user_id, email, name, PASSWORD, token)
+        token, secret = new_token(user.user_id, NewToken(name="test"), is_service=is_service)
+        db.session.add(token)
+        return Person(user.user_id, email, name, PASSWORD, secret)
 
 
 class ApiClient(FlaskClient):

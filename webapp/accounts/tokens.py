@@ -30,6 +30,15 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
         raise Conflict(
             say("There are %(max_tokens)s tokens already. Revoke one that is not used any more.", max_tokens=MAX_TOKENS)
         )
+    token, secret = new_token(user_id, data, is_service=is_service)
+    db.session.add(token)
+    db.session.flush()
+    signals.note(user_id, "token_created", data.name)
+    return token, secret
+
+
+def new_token(user_id: int, data: NewToken, *, is_service: bool = False) -> tuple[ApiToken, str]:
+    """A row that is nowhere yet, and the token itself."""
     secret = (SERVICE_PREFIX if is_service else PREFIX) + secrets.token_urlsafe(32)
     expires_at = now() + timedelta(days=data.expires_in_days) if data.expires_in_days else None
     token = ApiToken(
@@ -41,9 +50,6 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
         scopes=list(data.scopes) if data.scopes is not None else None,
         expires_at=expires_at,
     )
-    db.session.add(token)
-    db.session.flush()
-    signals.note(user_id, "token_created", data.name)
     return token, secret
 
 
