@@ -62,32 +62,30 @@ def assert_problem(response: Any, status: int) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize(("method", "path", "body"), ROUTES + OWNED)
-def test_nobody_gets_401(anonymous: FlaskClient, ids: dict[str, int], method: str, path: str, body: Any) -> None:
-    response = anonymous.open(path.format(**ids), method=method, json=_filled(body, ids))
-    assert_problem(response, 401)
-    assert response.headers["WWW-Authenticate"] == "Bearer"
+@pytest.mark.once
+def test_nobody_gets_401(anonymous: FlaskClient, ids: dict[str, int]) -> None:
+    for method, path, body in ROUTES + OWNED:
+        response = anonymous.open(path.format(**ids), method=method, json=_filled(body, ids))
+        assert_problem(response, 401)
+        assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("is_admin", [False, True])
-@pytest.mark.parametrize(("method", "path", "body"), OWNED)
 def test_strangers_and_admins_get_404(
     api: Callable[[Person], ApiClient],
     make_user: Callable[..., Person],
     client: ApiClient,
     ids: dict[str, int],
-    method: str,
-    path: str,
-    body: Any,
     is_admin: bool,
 ) -> None:
     other = api(make_user(is_admin=is_admin))
-    theirs = assert_problem(other.open(path.format(**ids), method=method, json=_filled(body, ids)), 404)
     unknown = dict.fromkeys(ids, 2000000000)
-    nobodys = assert_problem(other.open(path.format(**unknown), method=method, json=_filled(body, unknown)), 404)
-    assert theirs == nobodys
-    mine = client.get(f"/api/conversations/{ids['c']}").get_json()
-    assert (mine["title"], mine["message_count"]) == ("Mine", 2)
+    for method, path, body in OWNED:
+        theirs = assert_problem(other.open(path.format(**ids), method=method, json=_filled(body, ids)), 404)
+        nobodys = assert_problem(other.open(path.format(**unknown), method=method, json=_filled(body, unknown)), 404)
+        assert theirs == nobodys, (method, path)
+        mine = client.get(f"/api/conversations/{ids['c']}").get_json()
+        assert (mine["title"], mine["message_count"]) == ("Mine", 2), (method, path)
 
 
 def test_a_service_token_owns_nothing(api: Callable, make_user: Callable, ids: dict[str, int]) -> None:

@@ -66,6 +66,7 @@ def seen(messages: list[dict[str, Any]]) -> list[PIL.Image.Image]:
     return [PIL.Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) for url in urls]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF"])
 def test_a_picture_goes_to_the_model_small_upright_and_without_its_place(
     client: ApiClient, model: ServerHandle, form: str
@@ -142,6 +143,7 @@ def test_an_edited_message_keeps_its_pictures(client: ApiClient, model: ServerHa
     assert len(seen(chat_calls(model)[-1])) == 1
 
 
+@pytest.mark.once
 def test_a_picture_that_is_broken_or_huge_is_unreadable(client: ApiClient) -> None:
     broken = _send(client, photo()[:300], "bees.jpg").get_json()
     assert (broken["status"], broken["tokens"]) == ("unreadable", 0)
@@ -187,6 +189,7 @@ def _files(app: Flask) -> Any:
         return app_settings().var_dir.absolute() / "files"
 
 
+@pytest.mark.once
 def test_scanned_pages_are_counted_and_sent_as_pictures(
     client: ApiClient, model: ServerHandle, login: Callable[[Person], FlaskClient], user: Person
 ) -> None:
@@ -204,6 +207,7 @@ def test_scanned_pages_are_counted_and_sent_as_pictures(
     assert len(seen(chat_calls(model)[-1])) == 2
 
 
+@pytest.mark.once
 def test_a_page_is_drawn_with_the_words_marked(client: ApiClient) -> None:
     file = _send(client, pdf("Nothing here.", "Bees dance\nin the dark of the hive."), "bees.pdf").get_json()
     place = f"/api/files/{file['file_id']}/picture?page=2"

@@ -35,6 +35,8 @@ from webapp.accounts.models import ApiToken
 from webapp.database import db, now, write_transaction
 from webapp.oauth.models import OAuthClient
 
+pytestmark = pytest.mark.once  # about what two programs say to each other; test_flow asks both databases
+
 
 class Storage:
     """Where the client keeps what it was given."""
