@@ -38,6 +38,12 @@ def without_worker(live_server):
     return live_server
 
 
+def start_worker(live_server, app: Flask) -> None:
+    """Start the worker, and return once it has stored the title: a busy machine takes a while to start it."""
+    live_server.start_worker()
+    wait_until(lambda: title_in(app) == TITLE, "the title")
+
+
 def answered(tab, model):
     """A page whose first question has been answered, while what follows the answer has not been done."""
     model.script(reply="Afloat.")
@@ -62,13 +68,13 @@ def test_after_a_reload_in_the_middle_and_in_a_second_tab(open_tab, tab, user, m
         expect_titled(shown)
 
 
-def test_for_a_page_opened_between_the_reply_and_its_title(open_tab, tab, user, model, without_worker):
+def test_for_a_page_opened_between_the_reply_and_its_title(open_tab, tab, user, app, model, without_worker):
     page = answered(tab, model)
     page.reload()
     expect(page.get_by_role("heading", level=1)).not_to_have_text(TITLE)
     reply = replies(page).element_handle()
     second = open_tab(user, beside=tab).go(page.url.removeprefix(tab.server.url))
-    without_worker.start_worker()
+    start_worker(without_worker, app)
     for shown in (page, second):
         expect_titled(shown)
     assert reply.evaluate("node => node.isConnected"), "the reply is not put there a second time"
@@ -76,10 +82,10 @@ def test_for_a_page_opened_between_the_reply_and_its_title(open_tab, tab, user, 
     expect(page.locator("[hx-sse\\:connect]")).to_have_count(0)
 
 
-def test_for_a_viewer_who_was_cut_off_in_between(tab, model, without_worker):
+def test_for_a_viewer_who_was_cut_off_in_between(tab, app, model, without_worker):
     page = answered(tab, model)
     without_worker.restart_web()
-    without_worker.start_worker()
+    start_worker(without_worker, app)
     expect_titled(page)
     tab.forgive()
 
@@ -87,20 +93,19 @@ def test_for_a_viewer_who_was_cut_off_in_between(tab, model, without_worker):
 def test_a_title_that_came_while_nobody_listened(tab, app, model, without_worker):
     page = answered(tab, model)
     without_worker.kill_web()
-    without_worker.start_worker()
-    wait_until(lambda: title_in(app) == TITLE, "the title")
+    start_worker(without_worker, app)
     without_worker.flush_redis()  # nor is it on any stream any more
     without_worker.start_web()
     expect_titled(page)
     tab.forgive()
 
 
-def test_a_title_being_written_by_hand_is_left_alone(tab, model, without_worker):
+def test_a_title_being_written_by_hand_is_left_alone(tab, app, model, without_worker):
     page = answered(tab, model)
     page.get_by_role("heading", level=1).get_by_role("link").click()
     field = page.get_by_label("Title", exact=True)
     field.fill("My own")
-    without_worker.start_worker()
+    start_worker(without_worker, app)
     expect(page.locator(".side-link")).to_have_text(TITLE)
     expect(field).to_have_value("My own")
     page.get_by_role("button", name="Save").click()

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.support.live import LiveServer
+from tests.support.people import Person
 from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import serve
 from webapp.database import write_transaction
-from webapp.tools.schemas import NewToolServer, ToolServerChanges, WebAccessFields
+from webapp.tools.schemas import NewToolServer, ToolServerChanges
 from webapp.tools.servers import create_server, update_server
 from webapp.tools.trying import try_server
-from webapp.tools.web import service as web
 
 from .conftest import PHONE, replies, script_title, send, serious_findings
 
@@ -102,8 +104,21 @@ def test_stop_while_it_asks(tab, model, garden):
     assert not garden.notes
 
 
+@pytest.fixture
+def give_web_access(live_server: LiveServer, make_user: Callable[..., Person]) -> Iterator[Callable[..., None]]:
+    """Change what may be used of the web, told to the live web itself: it keeps what it knows for some seconds."""
+    headers = {"Authorization": f"Bearer {make_user(is_admin=True).token}"}
+
+    def change(fields: dict[str, Any]) -> None:
+        answer = httpx2.put(f"{live_server.url}/api/web-access", json=fields, headers=headers, timeout=60)
+        assert answer.status_code == 200, answer.text
+
+    yield change
+    change({"is_enabled": False})
+
+
 @pytest.mark.parametrize(("device", "colour"), [(None, "dark"), (PHONE, "light")])
-def test_the_globe_and_the_sources(open_tab, user, app, model, live_server, device, colour):
+def test_the_globe_and_the_sources(open_tab, user, model, give_web_access, device, colour):
     script_title(model, "Herons")
     with serve() as site:
         found = [
@@ -111,9 +126,7 @@ def test_the_globe_and_the_sources(open_tab, user, app, model, live_server, devi
             {"title": "Herons and egrets", "url": "https://birds.example.net/egrets?x=1"},
         ]
         site.says({"results": found})
-        with app.app_context(), write_transaction():
-            web.set_access(WebAccessFields(provider="searxng", address=site.url, is_enabled=True))
-        live_server.restart_web()  # what a process knows of the web it keeps for a while
+        give_web_access({"provider": "searxng", "address": site.url, "is_enabled": True})
         tab = open_tab(user, device, colour=colour) if device else open_tab(user, colour=colour)
         page = tab.page
         globe = page.get_by_label("Search the web")
