@@ -1,5 +1,5 @@
 // Runs in the frame that draws: no origin, no network; what comes out is text.
-/* global mermaid */
+/* global mermaid, isMindmap, flowchartOf */
 let loading = null;
 const address = document.currentScript.dataset.mermaid;
 
@@ -42,7 +42,7 @@ async function draw({ id, kind, text, isDark }) {
     fontFamily: "system-ui, sans-serif",
     suppressErrorRendering: true,
   });
-  const { svg } = await mermaid.render(`diagram-${id}`, text);
+  const { svg } = await mermaid.render(`diagram-${id}`, isMindmap(text) ? flowchartOf(text, isDark) : text);
   const box = document.createElement("div");
   box.innerHTML = svg; // as HTML it may hold what XML does not allow
   return finished(new XMLSerializer().serializeToString(box.querySelector("svg")), true);

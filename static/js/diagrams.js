@@ -87,6 +87,7 @@ async function drawOne(block) {
   const { svg, error } = await draw(kind, $("pre", block).textContent);
   if (!block.isConnected) return;
   if (svg) show(block, svg, kind === "svg" ? t("Drawing") : t("Diagram"));
+  else if (/^No diagram type detected/.test(error)) refuse(block, t("Diagrams of this kind cannot be drawn here."));
   else refuse(block, t("This diagram cannot be drawn: %(why)s", { why: error.split("\n")[0].slice(0, 160) }));
 }
 

@@ -99,6 +99,8 @@ DIAGRAMS = [
     'flowchart LR\n  classDef warm fill:#f96\n  a:::warm --> b\n  click a "https://example.org"',
     "sequenceDiagram\n  participant A\n  loop Daily\n    A->>A: Think\n  end\n  Note over A: A note",
     "stateDiagram-v2\n  state Fork <<fork>>\n  [*] --> Fork\n  Fork --> One\n  Fork --> Two",
+    "mindmap\n  root((Lisbon))\n    Food\n      Pastel\n    ::icon(fa fa-book)\n    id1[Sights]\n      )Castle(",
+    '---\ntitle: T\n---\n%% said\nmindmap\nid["`**Two**\n  lines \\`"]\n  A "b"; & <b>\n  B))C((\n  D\n  {{E}}',
 ]
 
 # What of a reply can be read in each frame while it is written, but for code in its frame; formulas that wait count.

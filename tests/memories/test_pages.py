@@ -494,3 +494,11 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
         gone = forgetting.forget(user.user_id, ids[:1], cause="tool").change_set_id
     assert "1 forgotten" in browser.get("/memories/changes").text
     assert "Undo</button>" not in browser.get(f"/memories/changes/{gone}", headers=HTMX).text
+
+
+def test_the_foot_of_the_panel_says_what_was_remembered_of_what_it_shows(browser, learn, user):
+    talk = learn(user, "I keep bees", title="Roof")
+    foot = browser.get(f"/memories/panel?part=rest&conversation={talk}", headers=HTMX).text.partition("memory-log")[2]
+    assert "Remembered:" in foot and "bees" in foot
+    narrowed = browser.get("/memories/panel?part=rest&q=moss", headers=HTMX).text.partition("memory-log")[2]
+    assert "bees" not in narrowed and "1 new" in narrowed.replace("+1", "1 new")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,11 @@ class ChangeSetView:
         return label(self.lines) or ("" if self.row.changes else refused(self.row.reasons))
 
 
-def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = True) -> Page[ChangeSetView]:
-    """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor."""
+def list_change_sets(user_id: int, query: PageQuery, known: Sequence[Memory] | None = None) -> Page[ChangeSetView]:
+    """What jobs and the user did to memories, newest first, keyset-paged. Raises Invalid for a foreign cursor.
+
+    `known`: memories that were read just now; then only changes of these are told in words, and nothing is asked twice.
+    """
     statement = _titled().where(MemoryChangeSet.user_id == user_id)
     if query.cursor:
         try:
@@ -63,9 +66,12 @@ def list_change_sets(user_id: int, query: PageQuery, *, with_contents: bool = Tr
         statement = statement.where(MemoryChangeSet.change_set_id < max(0, min(last_id, MAX_ID)))
     rows = db.session.execute(statement.order_by(MemoryChangeSet.change_set_id.desc()).limit(query.limit + 1)).all()
     page = Page.of(rows, query.limit, lambda row: (row.MemoryChangeSet.change_set_id,))
-    found = [row.MemoryChangeSet for row in page.items] if with_contents else []
+    found = [row.MemoryChangeSet for row in page.items]
+    if known is not None:
+        ids = {row.memory_id for row in known}
+        found = [row for row in found if all(change["memory_id"] in ids for change in row.changes)]
     said = _said(found)
-    contents, closed = _contents(found, said)
+    contents, closed = _contents(found, said, known or ())
     views = [_view(row.MemoryChangeSet, row.title, contents, said, closed) for row in page.items]
     return Page(views, page.next_cursor)
 
@@ -104,16 +110,18 @@ def _titled() -> Select[MemoryChangeSet, str | None]:
     )
 
 
-def _contents(rows: Sequence[MemoryChangeSet], said: Snapshots) -> tuple[dict[int, str], set[int]]:
+def _contents(
+    rows: Sequence[MemoryChangeSet], said: Snapshots, known: Iterable[Memory] = ()
+) -> tuple[dict[int, str], set[int]]:
     """What the memories of some change sets, and those that took their place, say now; which of them are closed."""
     ids = {change["memory_id"] for row in rows for change in row.changes}
     ids |= {fields["superseded_by_id"] for fields in said.values() if fields.get("superseded_by_id")}
-    if not ids:
-        return {}, set()
-    found = db.session.execute(
-        select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(ids))
-    ).all()
-    return {row.memory_id: row.content for row in found}, {row.memory_id for row in found if row.valid_to is not None}
+    told = {row.memory_id: (row.content, row.valid_to) for row in known}
+    if unknown := ids - told.keys():
+        wanted = select(Memory.memory_id, Memory.content, Memory.valid_to).where(Memory.memory_id.in_(unknown))
+        told |= {memory_id: (content, valid_to) for memory_id, content, valid_to in db.session.execute(wanted)}
+    contents = {memory_id: content for memory_id, (content, _) in told.items() if memory_id in ids}
+    return contents, {memory_id for memory_id in contents if told[memory_id][1] is not None}
 
 
 def _said(rows: Sequence[MemoryChangeSet]) -> Snapshots:

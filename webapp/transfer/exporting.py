@@ -22,7 +22,7 @@ from webapp.transfer import account, storage
 from webapp.transfer.kept import PARTS
 from webapp.transfer.models import Export
 from webapp.transfer.schemas import NewExport
-from webapp.transfer.wording import wording_for
+from webapp.transfer.wording import memory_wording_for, readme_for, wording_for
 from webapp.transfer.writers import conversation as conversations
 from webapp.transfer.writers import memories
 from webapp.validation import MAX_ID
@@ -46,13 +46,6 @@ _FILES = {
     "mem": ("mem.zip", "application/zip"),
     "zip": ("zip", "application/zip"),
 }
-README = """This is everything that Commonplace keeps for you.
-
-manifest.json says what each file holds, schema.json what its lines look like: one JSON object a line, times in UTC.
-Passwords, tokens and other people's data are not in it. tombstones.jsonl holds hashes of what you had forgotten; what
-it was cannot be read from them. tombstone_keys.jsonl holds their keys, so that it stays forgotten where you bring this
-file: with them, somebody could try whether a guess is among it. Keep the file as you would keep a diary.
-"""
 
 
 def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Export:
@@ -171,7 +164,7 @@ def purge(at: datetime) -> int:
 def _account(user_id: int) -> tuple[str, int]:
     with storage.writing() as (name, file):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-            archive.writestr("README.txt", README)
+            archive.writestr("README.txt", readme_for(user_id))
             archive.writestr("manifest.json", json.dumps(account.manifest(user_id), ensure_ascii=False, indent=2))
             archive.writestr("schema.json", json.dumps(account.schema(), indent=2))
             for part in PARTS:
@@ -248,8 +241,9 @@ def _memories(user_id: int, form: str) -> bytes:
             select(MemoryTombstone.digest, MemoryTombstone.created_at).where(MemoryTombstone.user_id == user_id)
         )
         return memories.as_bundle(kept, [(digest, at) for digest, at in stones])
-    text = {"markdown": memories.as_markdown, "text": memories.as_text, "json": memories.as_json}[form](kept)
-    return text.encode()
+    if form == "markdown":
+        return memories.as_markdown(kept, memory_wording_for(user_id)).encode()
+    return (memories.as_text(kept) if form == "text" else memories.as_json(kept)).encode()
 
 
 def _owned(user_id: int) -> Select[Export]:

@@ -1,4 +1,4 @@
-"""The words of a file about a conversation, in the language and the time zone of whoever asked for it."""
+"""The words of files that people take out, in the language and the time zone of whoever asked for them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,48 @@ from webapp import dates
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
 from webapp.database import db
-from webapp.languages import LANGUAGES
+from webapp.languages import LANGUAGES, Language
 from webapp.languages.calendar import moment
+from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import speaking
+from webapp.memories.showing.wording import KINDS
 from webapp.transfer.writers.conversation import Wording
+from webapp.transfer.writers.memories import MemoryWording
+
+_README = N_(
+    """This is everything that Commonplace keeps for you.
+
+manifest.json says what each file holds, schema.json what its lines look like: one JSON object a line, times in UTC.
+Passwords, tokens and other people's data are not in it. tombstones.jsonl holds hashes of what you had forgotten; what
+it was cannot be read from them. tombstone_keys.jsonl holds their keys, so that it stays forgotten where you bring this
+file: with them, somebody could try whether a guess is among it. Keep the file as you would keep a diary.
+"""
+)
+
+
+def _settings(user_id: int) -> tuple[UserSettings, Language]:
+    user = db.session.get(User, user_id)
+    settings = UserSettings.of(user.settings if user is not None else None)
+    return settings, LANGUAGES[settings.document_language]
+
+
+def readme_for(user_id: int) -> str:
+    """What the archive of an account says of itself, in the user's language."""
+    with speaking(_settings(user_id)[1].code):
+        return _(_README)
+
+
+def memory_wording_for(user_id: int) -> MemoryWording:
+    """The headings of a user's memories as Markdown, in the user's language."""
+    with speaking(_settings(user_id)[1].code):
+        kinds = {kind: _(name) for kind, name in KINDS.items()}
+        return MemoryWording(_("What is remembered"), kinds, _("until %(when)s", when="{when}"))
 
 
 def wording_for(user_id: int) -> Wording:
     """The words for a user, as their settings say: a job makes the file, which no browser asks for a language."""
-    user = db.session.get(User, user_id)
-    settings = UserSettings.of(user.settings if user is not None else None)
-    language = LANGUAGES[settings.document_language]
+    settings, language = _settings(user_id)
     zone = dates.zone(settings.timezone)
 
     def noted(at: datetime) -> str:

@@ -135,9 +135,7 @@ def panel(user_id: int, conversation: Conversation | None, filters: Filters, *, 
         filters,
         Page([Card(row, quotes.get(row.memory_id, ())) for row in listed.items], listed.next_cursor),
         _contradictions_first(reviewing.with_quotes(pairs, quotes)),
-        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), with_contents=False).items
-        if with_changes
-        else [],
+        change_sets.list_change_sets(user_id, PageQuery(limit=LOGGED), listed.items).items if with_changes else [],
         categories(user_id),
     )
 

@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +31,20 @@ class WrittenMemory:
     quotes: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class MemoryWording:
+    """The words around memories: a heading, the names of kinds, and how the end of something is said (`{when}`)."""
+
+    title: str
+    kinds: Mapping[str, str]
+    until: str
+
+    def heading(self, kind: str) -> str:
+        """The name of a kind, at the beginning of a line."""
+        name = self.kinds.get(kind, kind)
+        return name[:1].upper() + name[1:]
+
+
 class _Store(PortableMemoryStore):  # type: ignore[misc]  # the package says nothing about its types
     """What a bundle is made of."""
 
@@ -52,14 +66,15 @@ def as_text(memories: Sequence[WrittenMemory]) -> str:
     return "".join(f"[{(kept.said_at or kept.created_at):%Y-%m-%d}] - {kept.content}\n" for kept in memories)
 
 
-def as_markdown(memories: Sequence[WrittenMemory]) -> str:
+def as_markdown(memories: Sequence[WrittenMemory], wording: MemoryWording) -> str:
     """Memories by kind, each with the words it rests on."""
-    parts = ["# What is remembered\n"]
+    parts = [f"# {wording.title}\n"]
     for kind in sorted({kept.kind for kept in memories}):
-        parts.append(f"\n## {kind.capitalize()}\n")
+        parts.append(f"\n## {wording.heading(kind)}\n")
         for kept in memories:
             if kept.kind == kind:
-                parts.append(f"- {kept.content}" + (f" (until {kept.valid_to:%Y-%m-%d})" if kept.valid_to else ""))
+                end = wording.until.replace("{when}", f"{kept.valid_to:%Y-%m-%d}") if kept.valid_to else ""
+                parts.append(f"- {kept.content}" + (f" ({end})" if end else ""))
                 parts += [f"  > {' '.join(quote.split())}" for quote in kept.quotes]
     return "\n".join(parts) + "\n"
 
