@@ -10,6 +10,7 @@ from webapp.database import db
 OTHERS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("path", "methods", "for_admins"),
     [

@@ -63,6 +63,7 @@ def test_a_file_without_text_is_refused_in_words(client: ApiClient) -> None:
         assert words in refused.get_json()["errors"][0]["msg"]
 
 
+@pytest.mark.once
 def test_the_page_takes_files(
     app: Flask,
     client: ApiClient,

@@ -17,6 +17,8 @@ from webapp.llm.offline.testing import serve_in_thread
 from webapp.models import nearby
 from webapp.models.catalogue import catalogue
 
+pytestmark = pytest.mark.once  # about a server on this machine, not about the database
+
 PLACE = "/admin/models/nearby"
 
 

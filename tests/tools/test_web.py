@@ -32,6 +32,8 @@ from webapp.tools.toolset import ToolFailed
 from webapp.tools.web import service as web
 from webapp.tools.web.providers import PROVIDERS, hits
 
+pytestmark = pytest.mark.once  # about what a search and pages say, not about the database
+
 HELLO = "^(?!memory_operations|conversation_title|# |User:)"
 RESULTS = {
     "results": [
