@@ -321,7 +321,6 @@ def test_the_official_client_converses(app: Flask, official: openai.OpenAI, mode
         pieces = [event.delta for event in stream if event.type == "response.output_text.delta"]
         second = stream.get_final_response()
     assert "".join(pieces).strip() == second.output_text.strip() == ("It pulls. " * 40).strip()
-    assert len(pieces) > 1
     assert second.usage is not None and second.usage.output_tokens > 0
     assert [count for _, count in talks(app)] == [4]
     receipt = official.get(f"/../api/messages/{second.id.removeprefix('resp_')}/receipt", cast_to=object)

@@ -626,11 +626,11 @@ def test_the_page_offers_it_with_its_counts(app, login, make_user, user, run_job
     place = post_form(browser, "/imports", page="/transfer", file=(io.BytesIO(data), "me.zip")).location
     run_jobs()
     text = browser.get(place).text
-    assert "Restore a Commonplace account" in text and "<strong>1</strong> conversations" in text
+    assert "Restore a Commonplace account" in text and "conversations <strong>1</strong>" in text
     assert post_form(browser, f"{place}/start", page=place, restore="1").status_code == 303
     run_jobs()
     text = browser.get(place).text
-    assert "<strong>1</strong> conversations" in text and "Done." in text
+    assert "conversations <strong>1</strong>" in text and "Done." in text
 
 
 def test_every_table_of_a_person_is_exported_or_said_why_not(app):
