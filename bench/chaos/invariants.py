@@ -91,6 +91,8 @@ def _messages(connection: Connection, ledger: Ledger, unsaved: int) -> Iterator[
 def _memories(connection: Connection, ledger: Ledger) -> Iterator[str]:
     rows = {row.memory_id: row.content for row in connection.execute(text("SELECT memory_id, content FROM memories"))}
     for memory_id, content in ledger.noted.items():
+        if memory_id in ledger.doubtful and memory_id not in rows:
+            continue
         if rows.get(memory_id) != content:
             yield f"acknowledged memory {memory_id} is {'gone' if memory_id not in rows else 'another'}"
     contents = list(rows.values())

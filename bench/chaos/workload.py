@@ -35,6 +35,8 @@ class Ledger:
     said: list[Said] = field(default_factory=list)
     noted: dict[int, str] = field(default_factory=dict)
     forgotten: dict[int, str] = field(default_factory=dict)
+    doubtful: set[int] = field(default_factory=set)
+    """Memories whose forgetting was asked for and never answered: gone or not, either is right."""
     wrong: list[str] = field(default_factory=list)
     refused: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -114,7 +116,13 @@ class People(threading.Thread):
         if not self._mine:
             return
         memory_id = self._mine.pop()
-        answer = self.client.call("DELETE", f"/api/memories/{memory_id}")
+        try:
+            answer = self.client.call("DELETE", f"/api/memories/{memory_id}")
+        except AWAY:
+            with self.ledger.lock:
+                self.ledger.doubtful.add(memory_id)
+            self._mine.append(memory_id)  # to be asked for again
+            raise
         if answer.status == 404 or self.ledger.judge("forgetting", answer.status):
             with self.ledger.lock:  # 404: an earlier try went through, and its answer was lost
                 self.ledger.forgotten[memory_id] = self.ledger.noted.pop(memory_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.support.dialogue import START, write_dialogue
 from webapp.conversations.models import Conversation, Message
@@ -67,6 +68,32 @@ def test_a_reply_still_being_written_keeps_nobody_busy(app_context, user, monkey
     monkeypatch.setattr(indexing, "embedder", lambda: Slow([]))
     assert indexing.index_user(user.user_id).messages == 2
     assert row_id not in embedded()
+    assert not db.session.get(Conversation, talk, populate_existing=True).index_due
+
+
+@pytest.mark.timeout(60)
+def test_what_stands_behind_a_reply_being_written_waits_for_it(app_context, user, monkeypatch) -> None:
+    """A process that died left a reply open, and its person wrote on: the job went round for ever, and the sweep that
+    would have ended the reply waited for it."""
+    talk = write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START).conversation_id
+    ids = []
+    for role, content, status in (("assistant", "", "streaming"), ("user", "And ships", "complete")):
+        row = Message(conversation_id=talk, role=role, content=content, status=status)
+        db.session.add(row)
+        db.session.flush()
+        ids.append(row.message_id)
+    db.session.get(Conversation, talk).index_due = True
+    db.session.commit()
+    monkeypatch.setattr(indexing, "embedder", lambda: Slow([]))
+    assert indexing.index_user(user.user_id).messages == 2
+    assert indexing.index_user(user.user_id).messages == 0
+    assert embedded().isdisjoint(ids)
+    assert db.session.get(Conversation, talk, populate_existing=True).index_due
+    row = db.session.get(Message, ids[0])
+    row.status, row.content = "interrupted", "In H"
+    db.session.commit()
+    assert indexing.index_user(user.user_id).messages == 2
+    assert set(ids) <= embedded()
     assert not db.session.get(Conversation, talk, populate_existing=True).index_due
 
 

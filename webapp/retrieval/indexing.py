@@ -132,7 +132,8 @@ def _index_messages(conversation_id: int, client: Embedder, done: Indexed) -> bo
         # What ended while the embedder worked is owed its vector: its mark must not be written over.
         conversation.index_due = _has_more(conversation_id, conversation.indexed_through or 0)
         done.messages += len(pieces)
-        return conversation.index_due
+        # What stands behind a reply that is still being written stays owed, and has to wait for it.
+        return conversation.index_due and bool(rows)
 
 
 def _has_more(conversation_id: int, after: int) -> bool:
