@@ -17,9 +17,10 @@ from webapp.memories.engine.likeness import cosine
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.policy import Policy
 from webapp.memories.engine.screening import find_secret
-from webapp.memories.engine.soundness import Fit, fit, is_said, narrowed, telling
-from webapp.memories.engine.speech import Speech, is_one_off, names_language, sentence_around, speech_of
+from webapp.memories.engine.soundness import Fit, fit, is_said, names_unsaid, narrowed, telling
+from webapp.memories.engine.speech import Speech, is_one_off, names_language, sentence_around, speech_of, with_whom
 from webapp.memories.engine.state import Draft, Evidence, KnownMemory, MemoryRef, Origin, SourceMessage, State
+from webapp.memories.engine.turning import governed, is_longing
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.quotes import Span
 from webapp.text.words import stems, words
@@ -130,6 +131,8 @@ def admit(
         if retracts:
             return Refusal.UNKNOWN_MEMORY
         action = Action.ADD
+    if target is not None and not retracts and origin == "extraction" and target.slot and is_longing(quote):
+        action, target = Action.ADD, None  # what somebody would like takes the place of nothing
     unrelated = target is not None and origin == "extraction" and not _is_related(operation, target, state, policy)
     if unrelated and not retracts:
         # A number taken at random must not cost the memory that has it.
@@ -149,9 +152,21 @@ def admit(
         target=target.ref if target else None,
         embedding=state.embeddings.get(draft.content),
         may_be_quoted=not state.is_forgotten(quote, None, None, None),
-        is_doubtful=unrelated if retracts else origin == "extraction" and fit(draft.content, quote) is Fit.FOREIGN,
+        is_doubtful=unrelated
+        if retracts
+        else origin == "extraction"
+        and (
+            fit(draft.content, quote) is Fit.FOREIGN
+            or (policy.about_the_user and _invents(draft.content, quote, state))
+        ),
         sentence=sentence_around(span, message.content),
     )
+
+
+def _invents(content: str, quote: str, state: State) -> bool:
+    """Whether a statement in the language of its English quote names somebody or something that nobody has named."""
+    texts = [*(m.content for m in state.messages), *state.context, *(m.content for m in state.memories)]
+    return bool(names_unsaid(content, quote, texts))
 
 
 def place_of(
@@ -177,7 +192,8 @@ def place_of(
             and speech_of(said, message.content) is Speech.TOLD
         ):
             span = said  # the statement itself is what the user said, in another place of the same message
-        span = narrowed(span, message.content, operation.content)
+        span = governed(narrowed(span, message.content, operation.content), message.content)
+        span = with_whom(span, message.content, operation.content)
     return message, span
 
 

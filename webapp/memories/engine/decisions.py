@@ -17,6 +17,7 @@ from webapp.memories.engine.policy import Policy, Standing, is_older
 from webapp.memories.engine.state import KnownMemory, Origin, State
 from webapp.memories.engine.weighing import (
     corrected_by,
+    denied_by,
     ended_by,
     holds,
     is_known,
@@ -26,6 +27,7 @@ from webapp.memories.engine.weighing import (
     near,
     noted_as,
     overruled,
+    relanguaged,
     stale_proposals,
     standing_of,
     was_noted,
@@ -191,6 +193,7 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
         board.add_evidence(fuller, claim)
         return None
     opposite = next((m for m in near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
+    opposite = opposite or relanguaged(claim, board) or denied_by(claim, board)
     opposite = opposite or ended_by(claim, board, policy) or corrected_by(claim, board)
     if opposite is not None and policy.is_usable(claim.draft.confidence):
         return _contest(claim, opposite, None, board, policy)

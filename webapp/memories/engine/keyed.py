@@ -6,7 +6,6 @@ import re
 
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.kinds import MemoryType
-from webapp.memories.engine.naming import in_human_words
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.soundness import (
     LATIN_OR_CYRILLIC,
@@ -19,11 +18,16 @@ from webapp.memories.engine.soundness import (
     places,
     value_stands,
 )
-from webapp.memories.engine.speech import about_somebody_close, names_somebody
+from webapp.memories.engine.speech import about_somebody_close, names_somebody, of_them, told_of_them
+from webapp.memories.engine.turning import denies, is_turned, is_wish
 from webapp.text.canonical import canonical_statement
 
 NAME_KEYS = frozenset({"identity/name", "identity/preferred_name"})
 _PERSONAL = ("identity/", "work/", "health/")
+_STATES = frozenset(
+    ("identity/location", "identity/relationship", "work/job", "work/employer", "health/diet", "identity/origin")
+)
+"""What somebody may wish to be otherwise."""
 _BEING = re.compile(
     r"(?<!\w)(?:i['’]?m|i\s+am|ich\s+bin|je\s+suis|soy|sono|sou|ik\s+ben|this\s+is)\W+"
     r"(?:(?:called|named|actually|still|just|der|die|el|la|il|o|a)\s+)?[\"“'‘]?$",
@@ -34,7 +38,7 @@ _NAMED = re.compile(
     r"ich\s+hei(?:ß|ss)e|mein\s+(?:\w+\s+)?name|nenn(?:t|en)?\s+mich|m['’]appelle|mon\s+(?:pré)?nom|"
     r"appelle[sz]?[\s-]moi|"
     r"me\s+llamo|mi\s+nombre|llám[ae]n?me|mi\s+chiamo|chiama(?:te)?mi|meu\s+nome|me\s+chamo|chamo-me|"
-    r"chame-me|ik\s+heet|"
+    r"chame-me|ik\s+heet|اسمي|"
     r"mijn\s+(?:\w+\s+)?naam|noem\s+me|зовут)(?!\w)[^.!?\n]{0,40}$|"
     r"(?:我叫|我是|名字|名前は|私は|저는|제 이름은)[^。！？\n]{0,12}$",
     re.IGNORECASE,
@@ -53,7 +57,9 @@ _CUE_WORDS = {
     r"nat[oa] compleanno nasci aniversário verjaar jarig родил день",
     "identity/pronouns": r"pronoun he\b she\b they\b pronomen er\b sie\b pronom elle il\b pronombre ella él",
     "identity/relationship": r"marri single divorc engaged widow dating relationship partner wife husband separated "
-    r"verheiratet ledig geschieden verlobt verwitwet vergeben marié célibataire divorcé fiancé veu[fv] casad solter "
+    r"split\s+up broke\s+up "
+    r"verheiratet ledig geheiratet scheid geschieden verlobt "
+    r"verwitwet vergeben marié célibataire divorcé fiancé veu[fv] casad solter "
     r"divorciad comprometid viud sposat celibe nubile fidanzat noiv getrouwd vrijgezel gescheiden",
     "work/job": r"work job career profession occupation trade employ retired student stud(?:y|ying) hired promot "
     r"train(?:ed|ee) (?:i['’]?m|i\s+am|i['’]ve\s+been|being|am|became|become|as)\s+(?:(?:now|still)\s+)?(?:an?|the)\b "
@@ -78,6 +84,17 @@ _HOME = re.compile(
 )
 
 
+_STATUS = re.compile(
+    r"(?:(?<!\w)(?:i['’]?m|i\s+am|i['’]ve\s+been|we['’]?re|we\s+are|i|we)\s+(?:just\s+|now\s+|finally\s+|recently\s+|happily\s+|newly\s+|still\s+|"
+    r"got\s+|have\s+)*|"
+    r"(?<!\w)ich\s+bin\s+(?:\w+\s+)?|j(?:e\s+suis|['’]ai)\s+|(?<!\w)(?:estoy|soy)\s+|(?<!\w)sono\s+|(?<!\w)(?:sou|estou)\s+|ik\s+ben\s+)"
+    r"(?P<value>married|single|divorced|engaged|widowed|separated|split\s+up|broke\s+up|verheiratet|ledig|single|geschieden|verlobt|"
+    r"verwitwet|mariée?|célibataire|divorcée?|fiancée?|casad[oa]|solter[oa]|divorciad[oa]|viud[oa]|sposat[oa]|celibe|nubile|"
+    r"divorziat[oa]|solteir[oa]|divorciad[oa]|getrouwd|vrijgezel|gescheiden)(?!\w)(?!\s+(?:child|mother|father|mum|mom|dad|to\s+finding))",
+    re.IGNORECASE,
+)
+
+
 def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False) -> bool:
     """Whether a quote really gives the user a value of a key.
 
@@ -87,7 +104,9 @@ def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False
     """
     if value is None:
         return key not in NAME_KEYS
-    if not value_stands(value, quote):
+    if not value_stands(value, quote) or denies(value, quote):
+        return False
+    if key in _STATES and is_wish(quote):
         return False
     if not key.startswith(_PERSONAL):
         return True
@@ -118,6 +137,21 @@ def home_in(quote: str) -> str | None:
     return found["value"] if found else None
 
 
+def status_in(quote: str) -> str | None:
+    """Whether a quote says that the speaker is married, single, divorced …, in the commonest words for it."""
+    found = _STATUS.search(quote)
+    return found["value"] if found else None
+
+
+def _unfiled(content: str, quote: str) -> tuple[str | None, str | None]:
+    """The key and value of what was said in so many words, yet not filed: without its key a move would leave two homes,
+    a wedding somebody who is single."""
+    for key, value in (("identity/location", home_in(quote)), ("identity/relationship", status_in(quote))):
+        if value and value_stands(value, content) and key_holds(key, value, quote):
+            return key, value
+    return None, None
+
+
 def is_users_own(key: str | None) -> bool:
     """Whether a key, or none, files a statement as one about the user; others name whom they are about themselves."""
     return key is None or key.startswith(_PERSONAL)
@@ -131,7 +165,7 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
     if operation.action is Action.RETRACT or not operation.content:
         return operation
     key, value = canonical_fact_key(operation.fact_key, operation.category), operation.fact_value
-    kind, content = operation.memory_type, in_human_words(operation.content)
+    kind, content = operation.memory_type, operation.content
     if value and not value_stands(value, content) and is_translated(content, quote):
         content = own_words(quote)  # in the language in which it was said, which holds the value too
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
@@ -143,16 +177,20 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         key = None
     if value and is_bare(content, value):
         content = own_words(quote, value)
+    elif is_turned(content, quote) or (
+        kind is not MemoryType.INSTRUCTION and key not in NAME_KEYS and is_wish(quote) and not is_wish(content)
+    ):
+        content, key = own_words(quote), None
     elif _gives_way(
         content, _without_old(operation, quote), value if key else None, key in NAME_KEYS, operation.beside
     ):
         content = own_words(quote)
-    if key is None and kind is not MemoryType.INSTRUCTION and (home := home_in(quote)) and value_stands(home, content):
-        # Said in so many words, yet not filed: without its key a move would leave two homes.
-        key, value = "identity/location", home
+    if key is None and kind is not MemoryType.INSTRUCTION:
+        key, value = _unfiled(content, quote)
     if is_users_own(key) and about_somebody_close(quote) and not about_somebody_close(content):
         key, kind = None, MemoryType.ENTITY
-        content = content if names_somebody(content, quote) else own_words(quote)
+        if not names_somebody(content, quote):
+            content = own_words(of_them(quote) if told_of_them(quote) else quote)
     return operation.model_copy(
         update={"fact_key": key, "fact_value": value if key else None, "memory_type": kind, "content": content}
     )

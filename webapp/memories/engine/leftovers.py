@@ -16,7 +16,7 @@ from webapp.text.words import stems, words
 
 LEAST_WORDS = 4
 _AND = re.compile(
-    r"(?<=[.!?…])\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)",
+    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)",
     re.IGNORECASE,
 )
 _WISH = re.compile(

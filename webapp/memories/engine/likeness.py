@@ -13,12 +13,12 @@ from webapp.text.words import stems, words
 
 _NEGATION_WORDS = (
     "not no never without cannot cant dont doesnt didnt isnt arent wasnt wont wouldnt havent hasnt stopped quit "
-    "nicht kein keine keinen nie pas jamais nunca não nao non mai niet geen не нет никогда không"
+    "nicht kein keine keinen nie pas jamais nunca não nao non niet geen не нет никогда không"
 )
 _DISLIKE_WORDS = "dislike dislikes hate hates detest detests avoid avoids loathe loathes déteste hasse odio"
 _NEGATIONS = frozenset(_NEGATION_WORDS.split())
 _DISLIKES = frozenset(_DISLIKE_WORDS.split())
-_CJK_NEGATION = re.compile(r"不|没|沒|ない|ません|안 |않")
+_CJK_NEGATION = re.compile(r"(?<!差)不(?![错過过但仅])|没(?!关系)|沒|ない|ません|안 |않|못")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -97,11 +97,21 @@ def is_negative(statement: str) -> bool:
 
 _ENDING = re.compile(
     r"(?<!\w)(?:gave\s+up|given\s+up|giving\s+up|quit|stopped|no\s+longer|(?:not|n['’]t)\b.*\bany\s?more|any\s?more|used\s+to|"
-    r"gone\s+off|instead\s+of|aufgegeben|aufgehört|nicht\s+mehr|kein\w*\b.*\bmehr|statt|arrêté|ne\b.*\bplus|n['’]\w+.*\bplus|"
+    r"gone\s+off|split\s+up|broke(?:n)?\s+up|instead\s+of|aufgegeben|aufgehört|nicht\s+mehr|kein\w*\b.*\bmehr|statt|arrêté|ne\b.*\bplus|n['’]\w+.*\bplus|"
     r"au\s+lieu\s+de|dejé\s+de|dejado\s+de|ya\s+no|en\s+vez\s+de|smesso|non\b.*\bpiù|invece\s+di|parei\s+de|deixei\s+de|já\s+não|"
     r"em\s+vez\s+de|gestopt|niet\s+meer|geen\b.*\bmeer|больше\s+не|перестал\w*|бросил\w*)(?!\w)|不再|もう.*ない|やめ",
     re.IGNORECASE,
 )
+
+
+def negates_in_cjk(text: str) -> bool:
+    """Whether a text of a script without spaces, or Korean, denies: an odd number of negations."""
+    return len(_CJK_NEGATION.findall(text)) % 2 == 1
+
+
+def ending_in(statement: str) -> re.Match[str] | None:
+    """Where a statement says that something is over."""
+    return _ENDING.search(statement)
 
 
 def is_ending(statement: str) -> bool:

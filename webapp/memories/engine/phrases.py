@@ -25,7 +25,8 @@ SUBJECT_I = re.compile(
     re.IGNORECASE,
 )
 SENTENCE = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w))+[.!?…。！？]*[\"'”’)]*")
-CLAUSE = re.compile(r"[,;:–—(){}]|\s-\s|(?<!\w)(?:and|but|so|und|aber|et|mais|y|pero)(?!\w)", re.IGNORECASE)
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+CLAUSE = re.compile(r"[,;:–—(){}，；：]|\s-\s|(?<!\w)(?:and|but|so|und|aber|et|mais|y|pero)(?!\w)", re.IGNORECASE)
 ASKING = re.compile(
     r"^\W*(?:(?:so|and|or|but|ok|well|also|oh|now|then|hey|please|und|oder|et|ou|y|o|pues)\W+)*"
     + any_of(
@@ -47,7 +48,8 @@ TASK = re.compile(
     + any_of(
         "translate rewrite rephrase paraphrase proofread correct summari[sz]e improve compose draft convert "
         "explain list "
-        "write find suggest recommend tell_me show_me give_me help_me übersetz\\w* schreib\\w* traduis traduce traduci"
+        "write make_(?:this|it|that|them) shorten "
+        "find suggest recommend tell_me show_me give_me help_me übersetz\\w* schreib\\w* traduis traduce traduci"
     )
     + r"(?!\w)",
     re.IGNORECASE,
@@ -160,6 +162,10 @@ THIRD = re.compile(
     r"él|ella|su|lui|lei|suo|sua|ele|ela|hij|zij)(?!\w)",
     re.IGNORECASE,
 )
+SUBJECT_THEY = re.compile(
+    r"^\W*(?:(?:and|but|und|et|y)\W+)*(?:he|she|they|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|zij)(?=\s)",
+    re.IGNORECASE,
+)
 CLOSE = any_of(
     "wife husband spouse partner girlfriend boyfriend fiancée? son daughter sons daughters child "
     "children kid kids baby "
@@ -179,10 +185,22 @@ CLOSE = any_of(
 POSSESSIVE = any_of(
     "my our mein\\w* unser\\w* mon ma mes notre nos mis? nuestr\\w* mio mia i_miei il_nostro meus? minhas? mijn onze"
 )
-CLOSE_NAMED = re.compile(rf"(?<!\w){POSSESSIVE}\s+(?:[\w-]+\s+){{0,2}}?{CLOSE}(?!\w|-)", re.IGNORECASE)
+# Where the word for "my" is a part of the word, is left out, or is written as one with what follows.
+CLOSE_ELSEWHERE = (
+    r"(?:我(?:的)?(?:妻子|太太|老婆|爱人|丈夫|老公|先生|儿子|女儿|孩子|妈妈|母亲|爸爸|父亲|哥哥|弟弟|姐姐|妹妹|朋友|男朋友|女朋友|狗|猫)|"
+    r"(?:私の|僕の|うちの)?(?:妻|夫|息子|娘|母|父|兄|弟|姉|妹|友人|友達|彼女|彼氏|犬|猫)(?=[はがもの])|"
+    r"(?:제|내|우리)\s*(?:아내|남편|아들|딸|어머니|엄마|아버지|아빠|형|누나|언니|오빠|동생|친구|강아지|개|고양이)|"
+    r"(?<!\w)(?:زوجتي|زوجي|ابني|ابنتي|أمي|أبي|أخي|أختي|صديقي|صديقتي|كلبي|قطتي)(?!\w)|"
+    r"(?<!\w)(?:мо[йяеёи]|наш\w*)\s+(?:жена|муж|сын|дочь|мама|мать|папа|отец|брат|сестра|друг|подруга|собака|кот|кошка|дети|"
+    r"реб[её]нок)(?!\w))"
+)
+CLOSE_WORD = re.compile(rf"(?<!\w){CLOSE}(?!\w)|{CLOSE_ELSEWHERE}", re.IGNORECASE)
+CLOSE_NAMED = re.compile(
+    rf"(?<!\w){POSSESSIVE}\s+(?:[\w-]+\s+){{0,2}}?{CLOSE}(?!\w|-)|{CLOSE_ELSEWHERE}", re.IGNORECASE
+)
 CLOSE_SUBJECT = re.compile(
     rf"^\W*(?:(?:and|but|also|oh|und|et|y)\W+)*{POSSESSIVE}\s+(?:[\w-]+\s+){{0,2}}?{CLOSE}(?!\w|"
-    rf"-)(?!\s+(?:and|und|et|y)\s+(?:i|ich|moi|yo)\b)",
+    rf"-)(?!\s+(?:and|und|et|y)\s+(?:i|ich|moi|yo)\b)|^\W*{CLOSE_ELSEWHERE}(?![和与跟とと와과])",
     re.IGNORECASE,
 )
 OWNED = re.compile(
@@ -199,6 +217,21 @@ MOOD = re.compile(
     + r"(?!\w)",
     re.IGNORECASE,
 )
+PASSING_NOW = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "have_a_(?:cold|headache|fever|hangover|cough|migraine) headache migraine hurts aches feel(?:ing)?_\\w+ "
+        "(?:on|in)_(?:the|a)_(?:train|bus|plane|tram|car|taxi|meeting|queue|waiting_room) "
+        "at_the_(?:airport|gym|dentist|station) "
+        "in_bed stressed nervous annoyed grumpy "
+        "Kopfschmerzen erkältet gestresst im_(?:Zug|Bus|Auto|Flugzeug) mal_à_la_tête enrhumée? dans_le_(?:train|bus) "
+        "me_duele resfriad[oa] en_el_(?:tren|autobús) mal_di_testa raffreddat[oa] dor_de_cabeça "
+        "constipad[oa] hoofdpijn verkouden"
+    )
+    + r"(?!\w)",
+    re.IGNORECASE,
+)
+"""What is soon over, where it is said of today."""
 NOW = re.compile(
     r"(?<!\w)"
     + any_of(

@@ -100,6 +100,10 @@ _LOGIN = re.compile(
     r"(?<!\w)(?:log-?in|credentials|zugangsdaten|identifiants|credenciales)\b[^\n]{0,80}?\s[/|,]\s*(?P<value>\S{6,})",
     re.IGNORECASE,
 )
+_PASS_IS = re.compile(
+    r"(?<!\w)(?:the|my|our|with|and)\s+(?:pass|pw)(?:\s+(?:is|was)\b|['’]s|\s*[:=])\s*[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})",
+    re.IGNORECASE,
+)
 _WIFI = re.compile(
     r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
     re.IGNORECASE,
@@ -123,7 +127,7 @@ def _is_mixed(value: str) -> bool:
 def _has_password(text: str) -> bool:
     if _CARD_CODE.search(text) or _LOCK_CODE.search(text):
         return True
-    for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _LOGIN, _WIFI):
+    for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _PASS_IS, _LOGIN, _WIFI):
         if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):
             return True
     if any(not _TALK.match(match["value"].rstrip(".,;!?")) for match in _ASSIGNED.finditer(text)):

@@ -7,14 +7,16 @@ own words, and a key whose value is not the user's is dropped. Substance is not.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import StrEnum
 
+from webapp.memories.engine.normal_forms import numerals, same_day
 from webapp.memories.engine.speech import is_question
 from webapp.text.canonical import canonical_statement, plain_text
 from webapp.text.quotes import Span
-from webapp.text.words import stems, words
+from webapp.text.words import MONTHS, WEEKDAYS, stems, words
 
-_SENTENCES = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w))+[.!?…。！？]*[\"'”’)]*")
+_SENTENCES = re.compile(r"(?:[^.!?…\n。！？]|[.](?=\w)|(?<=\d)[.](?=\s\w+\s\d{4}))+[.!?…。！？]*[\"'”’)]*")
 _GENERIC = frozenset(
     stems(
         words(
@@ -46,6 +48,11 @@ _OTHER_WORDS = (
     "ich bin mein meine mich mir wir und der die das ein eine einen ist nicht je suis mon ma mes le les un une et est "
     "nous yo soy mi mis el los una y es io sono mio mia il gli e è eu sou meu minha o os uma ik ben mijn het een en van"
 )
+_ELSEWHERE_TOO = frozenset(("a", "an", "is", "on", "for", "at", "of", "name", "has"))
+"""Words that stand for something in other languages, too."""
+_SHARED = frozenset(("me", "die", "mi", "a", "no", "so", "is", "le", "son", "las", "des", "den", "was", "un"))
+_CALENDAR = frozenset(stems((*MONTHS, *WEEKDAYS)))
+_LATIN = re.compile(r"[A-Za-z]")
 _ENGLISH, _NOT_ENGLISH = frozenset(_ENGLISH_WORDS.split()), frozenset(_OTHER_WORDS.split())
 _CLAUSES = re.compile(
     r"[;.!?…—]+\s|:\s|,\s+(?=(?:i|i['’]\w+|we|we['’]\w+|ich|wir|je|j['’]\w+|nous|yo|io|eu)\b)|,?\s+(?:and|but|so|because|und|aber|weil|denn|et|mais|car|y|pero|porque|e|ma)\s+"
@@ -109,7 +116,7 @@ def narrowed(span: Span, message: str, content: str) -> Span:
 
 def fit(content: str, quote: str) -> Fit:
     """Whether a statement shares a telling word with its quote."""
-    said = set(stems(words(quote)))
+    said = set(stems(words(quote))) | numerals(quote)
     wanted = telling(content)
     if not wanted or any(is_said(term, said) for term in wanted):
         return Fit.SAYS_IT
@@ -119,8 +126,8 @@ def fit(content: str, quote: str) -> Fit:
 def value_stands(value: str | None, quote: str) -> bool:
     """Whether the value of a key stands in the quote, or the normal form of it does (dates, numbers, plurals)."""
     wanted = stems(words(value or "")) or words(value or "")
-    said = set(stems(words(quote))) | set(words(quote))
-    return bool(wanted) and all(is_said(term, said) for term in wanted)
+    said = set(stems(words(quote))) | set(words(quote)) | numerals(quote)
+    return bool(wanted) and (all(is_said(term, said) for term in wanted) or same_day(value or "", quote))
 
 
 def is_complete(
@@ -168,11 +175,33 @@ def _particulars(text: str) -> set[str]:
     return found
 
 
+def names_unsaid(content: str, quote: str, texts: Iterable[str]) -> set[str]:
+    """The names in an English statement, made of an English quote, that stand nowhere in `texts`."""
+    made, heard = set(_WORD.findall(content.casefold())), set(_WORD.findall(quote.casefold()))
+    if not quote.isascii() or not content.isascii() or (made | heard) & (_NOT_ENGLISH - _ENGLISH - _SHARED):
+        return set()
+    names = {
+        found.group()
+        for found in _WORD.finditer(content)
+        if found.start() and found.group().istitle() and len(found.group()) >= _LEAST_PREFIX
+    }
+    terms = {stem: name for name in names for stem in stems(words(name)) if stem not in _CALENDAR}
+    if not terms:
+        return set()
+    said = set(stems(words(" ".join((quote, *texts)))))
+    return {name for term, name in terms.items() if not is_said(term, said)}
+
+
 def is_translated(content: str, quote: str) -> bool:
     """Whether a statement puts into English what was said in another language that is written in Latin letters."""
     said, made = set(_WORD.findall(quote.casefold())), set(_WORD.findall(content.casefold()))
+    if not LATIN_OR_CYRILLIC.search(quote):
+        return len(_LATIN.findall(content)) > len(content) // 2
     return (
-        bool(said & _NOT_ENGLISH) and not said & _ENGLISH and bool(made & _ENGLISH - said) and not made & _NOT_ENGLISH
+        bool(said & _NOT_ENGLISH)
+        and not said & (_ENGLISH - _ELSEWHERE_TOO)
+        and bool(made & _ENGLISH - said)
+        and not made & _NOT_ENGLISH
     )
 
 

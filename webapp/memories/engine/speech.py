@@ -16,6 +16,7 @@ from webapp.memories.engine.phrases import (
     CLOSE,
     CLOSE_NAMED,
     CLOSE_SUBJECT,
+    CLOSE_WORD,
     CONDITION,
     FENCED,
     FIRST_PERSON,
@@ -27,20 +28,25 @@ from webapp.memories.engine.phrases import (
     NOW,
     OTHERS_SUBJECT,
     OWNED,
+    PASSING_NOW,
+    POSSESSIVE,
     QUOTED,
     ROLE,
     SAID,
     SENTENCE,
     STANDING,
     SUBJECT_I,
+    SUBJECT_THEY,
     TASK,
     TEXT_WORK,
     THIRD,
+    UNSPACED,
     WH,
     WOULD,
     WOULD_BE,
 )
 from webapp.text.quotes import Span
+from webapp.text.words import stems, words
 
 
 class Speech(StrEnum):
@@ -57,6 +63,12 @@ class Speech(StrEnum):
 
 
 _MOST_SEARCHED = 20_000
+_NAME = r"[A-ZÀ-ÞА-Я][\w’'-]+"
+_NAMED_CLOSE = re.compile(
+    rf"(?<!\w)(?i:{CLOSE})(?!\w),?\s+(?i:(?:is|are|was)?\s*(?:called|named)\s+|heißt\s+|s['’]appelle\s+|se\s+llama\s+|si\s+chiama\s+|"
+    rf"chama-se\s+|heet\s+)?(?P<after>{_NAME})|(?P<before>{_NAME}),?\s+(?i:{POSSESSIVE})\s+(?:\w+\s+)?(?i:{CLOSE})(?!\w)"
+)
+"""A name beside the word for whose it is: nouns elsewhere may have capitals, too."""
 
 
 def speech_of(span: Span, message: str) -> Speech:
@@ -77,6 +89,8 @@ def speech_of(span: Span, message: str) -> Speech:
         return Speech.ASKED
     if MOOD.search(quote) and (NOW.search(sentence) or not STANDING.search(sentence)) and len(quote.split()) <= 12:
         return Speech.PASSING
+    if PASSING_NOW.search(quote) and NOW.search(sentence) and not STANDING.search(sentence):
+        return Speech.PASSING
     if OTHERS_SUBJECT.search(quote) or (OTHERS_SUBJECT.search(sentence) and not SUBJECT_I.search(quote)):
         return Speech.OF_OTHERS
     if (
@@ -96,8 +110,10 @@ def is_question(span: Span, message: str) -> bool:
     """Whether a quote does nothing but ask, or set a task: no clause of it states anything."""
     quote = message[span.start : span.end]
     rest = message[span.end :]
-    mark = re.match(r"[^.!?…\n。！？,;:]*([.!?…。！？,;:\n]|$)", rest)
+    mark = re.match(r"[^.!?…\n。！？,;:，；：]*([.!?…。！？,;:，；：\n]|$)", rest)
     asks = quote.rstrip(" \"'”’)").endswith(("?", "？", "؟")) or bool(mark and mark[1] in ("?", "？", "؟") and mark[1])
+    if _is_asked_about(span, message, asks):
+        return True
     sentences = [part for part in re.split(r"(?<=[.!?…。！？])\s+", quote.strip()) if part]
     for number, sentence in enumerate(sentences):
         last = number == len(sentences) - 1
@@ -112,13 +128,26 @@ def is_question(span: Span, message: str) -> bool:
             if (
                 sentence_asks
                 and final
-                and not (SUBJECT_I.match(clause.lstrip(" ¿")) or place == 0 and FIRST_PERSON.match(clause.lstrip()))
+                and (
+                    UNSPACED.search(clause)
+                    or not (SUBJECT_I.match(clause.lstrip(" ¿")) or place == 0 and FIRST_PERSON.match(clause.lstrip()))
+                )
             ):
                 continue
             if TASK.match(clause) and not STANDING.search(sentence):
                 break
             return False
     return bool(sentences)
+
+
+def _is_asked_about(span: Span, message: str, asks: bool) -> bool:
+    """Whether a quote is a part of a question or a task: "Should [I become a vegetarian]?"."""
+    sentence = next((part for part in SENTENCE.finditer(message) if part.start() <= span.start < part.end()), None)
+    before = message[sentence.start() : span.start] if sentence else ""
+    clause = CLAUSE.split(before)[-1].strip(" ¿\"'“‘")
+    if asks and 0 < len(clause.split()) <= 2 and ASKING.fullmatch(clause):
+        return True
+    return TASK.match(clause) is not None and not FIRST_PERSON.search(message[span.start - len(clause) - 1 : span.end])
 
 
 def is_one_off(span: Span, message: str) -> bool:
@@ -132,12 +161,53 @@ def names_language(text: str) -> bool:
     return LANGUAGE.search(text) is not None and ANSWERING.search(text) is not None
 
 
+def split_language(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The languages that a wish names, and what else it says."""
+    named = frozenset(found.group().casefold() for found in LANGUAGE.finditer(text))
+    rest = STANDING.sub(" ", LANGUAGE.sub(" ", text))
+    return named, frozenset(stems(words(rest))) - {"pleas", "bitt", "instead", "on"}
+
+
+def with_whom(span: Span, message: str, content: str) -> Span:
+    """A quote about "her" or "him", with the sentence before that says who it is, unless the statement does."""
+    quote = message[span.start : span.end]
+    if not THIRD.search(quote) or FIRST_PERSON.search(quote) or CLOSE_WORD.search(content):
+        return span
+    around = sentence_around(span, message, before=2)
+    start = message.find(around)
+    named = list(CLOSE_NAMED.finditer(message, max(0, start), span.start))
+    if not named or names_somebody(content, message[named[-1].start() : span.start]):
+        return span
+    sentence = next(
+        (part for part in SENTENCE.finditer(message) if part.start() <= named[-1].start() < part.end()), None
+    )
+    start = sentence.start() if sentence else named[-1].start()
+    return Span(start + len(message[start:]) - len(message[start:].lstrip()), span.end)
+
+
+def of_them(quote: str) -> str:
+    """The last sentence of what names somebody and goes on about them, with whom it is about in the place of "she"."""
+    *before, last = [part.group().strip() for part in SENTENCE.finditer(quote)] or [quote]
+    named = list(CLOSE_NAMED.finditer(" ".join(before)))
+    if not named:
+        return quote
+    whom = named[-1].group()
+    put = re.sub(SUBJECT_THEY, whom, last, count=1)
+    return put if put != last else f"{whom}: {last}"
+
+
+def told_of_them(quote: str) -> bool:
+    """Whether a quote names somebody close and goes on about them: "My sister moved. She is a pilot."."""
+    *before, last = [part.group() for part in SENTENCE.finditer(quote)] or [""]
+    return bool(before) and bool(THIRD.search(last)) and CLOSE_NAMED.search(" ".join(before)) is not None
+
+
 def about_somebody_close(quote: str, value: str | None = None) -> bool:
     """Whether a quote is about somebody of the user's (or their pet): as its subject, or, with `value`, as its owner.
 
     "My dog Biscuit is a beagle" is; "I live with my dog" is not, but "I have a dog, Biscuit" is for "Biscuit".
     """
-    if CLOSE_SUBJECT.search(quote):
+    if CLOSE_SUBJECT.search(quote) or told_of_them(quote):
         return True
     if not value:
         return False
@@ -147,10 +217,9 @@ def about_somebody_close(quote: str, value: str | None = None) -> bool:
 
 def names_somebody(content: str, quote: str) -> bool:
     """Whether a statement says of whom it is: it holds the word for them ("dog") or the name given in the quote."""
-    if re.search(rf"(?<!\w){CLOSE}(?!\w)", content, re.IGNORECASE):
+    if CLOSE_WORD.search(content):
         return True
-    names = re.findall(r"(?<!^)(?<![.!?]\s)\b[A-ZÀ-ÞА-Я][\w’'-]+", quote)
-    return any(name in content for name in names)
+    return any((found["after"] or found["before"]) in content for found in _NAMED_CLOSE.finditer(quote))
 
 
 def pasted_spans(message: str) -> list[Span]:

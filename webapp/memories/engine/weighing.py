@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from webapp.memories.engine.admission import Claim
 from webapp.memories.engine.board import Board
-from webapp.memories.engine.keyed import CUES, key_holds
+from webapp.memories.engine.keyed import CUES, is_users_own, key_holds
+from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.likeness import (
     Likeness,
     compare,
@@ -19,7 +20,9 @@ from webapp.memories.engine.likeness import (
 )
 from webapp.memories.engine.policy import Policy, Standing, is_older
 from webapp.memories.engine.soundness import says_more, telling, value_stands
+from webapp.memories.engine.speech import names_language, split_language
 from webapp.memories.engine.state import KnownMemory
+from webapp.memories.engine.turning import denies
 from webapp.text.words import stems, words
 
 LEAST_FRAME = 2
@@ -154,6 +157,37 @@ def ended_by(claim: Claim, board: Board, policy: Policy) -> KnownMemory | None:
     ]
     near = [pair for pair in touched if pair[0] >= policy.related_similarity or pair[1].embedding is None]
     return max(near, key=lambda pair: pair[0])[1] if near else None
+
+
+def denied_by(claim: Claim, board: Board) -> KnownMemory | None:
+    """The current fact of a key of which the user says that it is not so, or no longer: "I don't live in Bristol"."""
+    return board.find(
+        lambda m: (
+            m.is_current
+            and m.slot is not None
+            and is_users_own(m.slot)
+            and not m.rests_on(claim.evidence)
+            and denies(m.fact_value, claim.evidence.quote)
+            and denies(m.fact_value, claim.draft.content)
+        )
+    )
+
+
+def relanguaged(claim: Claim, board: Board) -> KnownMemory | None:
+    """The current wish that names another language to answer in, and says the same otherwise."""
+    if claim.draft.memory_type != MemoryType.INSTRUCTION or not names_language(claim.draft.content):
+        return None
+    mine, others = split_language(claim.draft.content)
+    return board.find(
+        lambda m: (
+            m.is_current
+            and not m.slot
+            and m.memory_type == MemoryType.INSTRUCTION
+            and names_language(m.content)
+            and split_language(m.content)[0] != mine
+            and (split_language(m.content)[1] <= others or others <= split_language(m.content)[1])
+        )
+    )
 
 
 def corrected_by(claim: Claim, board: Board) -> KnownMemory | None:

@@ -1,0 +1,125 @@
+"""Whether a statement turns round what its quote says: a "not" that it leaves out, or a wish that it tells as a fact.
+
+What is denied are the first telling words after a negation, within its clause. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from webapp.memories.engine.likeness import ending_in, is_ending, is_negative, negates_in_cjk
+from webapp.memories.engine.phrases import FIRST_PERSON, any_of
+from webapp.memories.engine.soundness import is_said, telling
+from webapp.text.quotes import Span
+from webapp.text.words import stems, words
+
+_NEGATION = re.compile(
+    r"(?<!\w)(?:\w+n['’]t|(?:not|nicht|pas|non|não|niet)(?!\s+(?:only|just|nur|seulement|solo|só|alleen)\b)|"
+    r"no(?!\s+s[oó]lo\b)|never|cannot|without|"
+    r"kein\w*|niemals|nie|jamais|aucune?|nunca|geen|nooit|не|нет|никогда|لا|لم|لن|ليس|ليست|لست)(?!\w)",
+    re.IGNORECASE,
+)
+_CONCORD = re.compile(r"(?<!\w)(?:jamais|aucune?|nunca|никогда)(?!\w)", re.IGNORECASE)
+"""Words that deny, beside another negation, once and not twice: "no bebo nunca"."""
+_SAYING_NO = re.compile(
+    r"^\W*(?:no|nope|nah|nein|non|não|nee|нет)\W+(?=(?:i|i['’]\w+|my|we|ich|mein\w*|je|j['’]\w+|mon|ma|yo|mi|io|eu|ik|я)\b)",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(
+    r"[,;:!?…—()。，；：、！？]|[.](?!\w)|(?<!\w)(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|но|while|whereas)(?!\w)",
+    re.IGNORECASE,
+)
+_TRANSPARENT = frozenset(
+    stems(words("think believe guess longer anymore more gave give given up quit stopped stop used plus mehr più meer"))
+)
+_NEAR = 2
+_FAR = 4
+"""Telling words after a negation that it may bear on, for a statement and for a value: "no vivo en Sevilla"."""
+_DOUBT = re.compile(
+    r"(?<!\w)(?:maybe|perhaps|might|vielleicht|peut-être|quizás?|tal\s+vez|forse|talvez|misschien|возможно|ربما)(?!\w)|也许|かもしれ",
+    re.IGNORECASE,
+)
+WISH = re.compile(
+    r"(?<!\w)"
+    + any_of(
+        "would_(?:love|like)_to ['’]d_(?:love|like)_to want_to wanna hope_to hoping_to dream(?:ing)?_of wish_to "
+        "someday some_day one_day(?!_(?:a|per|each|every)\\b) maybe perhaps might plan(?:ning)?_to "
+        "thinking_(?:about|of) considering intend_to möchte würde_gerne? hätte_gerne? hoffe träume vielleicht "
+        "eines_Tages irgendwann überlege voudrais aimerais espère rêve_de peut-être envisage quisiera me_gustaría "
+        "quiero sueño_con quizás? tal_vez algún_día ojalá vorrei piacerebbe spero sogno forse magari gostaria "
+        "quero sonho talvez zou_graag wil_graag misschien ooit хочу хотела? "
+        "мечтаю возможно أريد أتمنى ربما"
+    ).replace(r"['’]d", r"\w+['’]d")
+    + r"(?!\w)|我?(?:想要?|希望|打算|也许)(?!念)|たいです|かもしれ",
+    re.IGNORECASE,
+)
+_MOST_BEFORE = 8
+
+
+def denied_in(quote: str, near: int = _NEAR) -> list[tuple[set[str], str]]:
+    """What a quote denies: for each clause with a negation (two deny nothing) the `near` telling words after it."""
+    found = []
+    for clause in _CLAUSES.split(_SAYING_NO.sub("", quote)):
+        negations = list(_NEGATION.finditer(clause))
+        ending = ending_in(clause)
+        count = 1 if _CONCORD.search(clause) else len(negations)
+        if (count % 2 == 0 and ending is None) or not clause.strip():
+            continue
+        place = min([match.start() for match in negations] + ([ending.start()] if ending else []))
+        terms = [term for term in telling(_NEGATION.sub(" ", clause[place:])) if term not in _TRANSPARENT]
+        if not terms:  # "Fleisch esse ich nicht"
+            terms = [term for term in telling(clause[:place]) if term not in _TRANSPARENT][-near:]
+        if terms:
+            found.append((set(terms[:near]), clause))
+    return found
+
+
+def denies(value: str | None, quote: str) -> bool:
+    """Whether a quote says that a value is not, or is no longer, the speaker's."""
+    if not value or is_negative(value) or _NEGATION.search(value):
+        return False
+    held = set(stems(words(value)))
+    if negates_in_cjk(quote):
+        return any(value in clause and negates_in_cjk(clause) for clause in _CLAUSES.split(quote))
+    return any(any(is_said(term, held) for term in denied) for denied, _ in denied_in(quote, _FAR))
+
+
+def is_turned(content: str, quote: str) -> bool:
+    """Whether a statement leaves out the "not" of its quote, in the quote's own words otherwise."""
+    if is_negative(content) or is_ending(content) or _NEGATION.search(content):
+        return False
+    held, said = set(telling(content)), set(stems(words(quote)))
+    if negates_in_cjk(quote):
+        clauses = [clause for clause in _CLAUSES.split(quote) if negates_in_cjk(clause)]
+        return any(held & set(stems(words(clause))) for clause in clauses)
+    if sum(not is_said(term, said) for term in held) > 1:
+        return False  # put in other words
+    for denied, clause in denied_in(quote):
+        own = set(stems(words(clause)))
+        elsewhere = any(is_said(term, said) and not is_said(term, own) for term in held)
+        if not elsewhere and any(is_said(term, held) for term in denied):
+            return True
+    return False
+
+
+def is_wish(quote: str) -> bool:
+    """Whether a quote says what somebody would like, plans or thinks possible."""
+    return WISH.search(quote) is not None
+
+
+def is_longing(quote: str) -> bool:
+    """Whether a quote says what somebody would like or plans, which is not yet so."""
+    return WISH.search(_DOUBT.sub(" ", quote)) is not None
+
+
+def governed(span: Span, message: str) -> Span:
+    """A quote with the words before it in its clause that turn it round: "I would love to", "I never said"."""
+    start = max((found.end() for found in _CLAUSES.finditer(message, 0, span.start)), default=0)
+    start = max(start, message.rfind("\n", 0, span.start) + 1)
+    before = message[start : span.start]
+    turned = list(_NEGATION.finditer(before)) + list(WISH.finditer(before))
+    if not before.strip() or len(before.split()) > _MOST_BEFORE or not FIRST_PERSON.search(before):
+        return span
+    if not any(len(before[match.end() :].split()) <= 2 for match in turned):
+        return span
+    return Span(start + len(before) - len(before.lstrip()), span.end)
