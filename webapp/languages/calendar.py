@@ -59,8 +59,11 @@ def day_heading(day: date, today: date, code: str) -> str:
         return _as_heading(_weekday(day, code))
     if day >= today.replace(day=1):
         return _("Earlier this month")
-    skeleton = "LLLL" if day.year == today.year else "yMMMM"
-    return _as_heading(str(format_skeleton(skeleton, day, locale=locale_of(code))))
+    locale = locale_of(code)
+    # A month alone has no skeleton in any of our languages; its pattern needs none.
+    is_this_year = day.year == today.year
+    named = format_date(day, "LLLL", locale) if is_this_year else format_skeleton("yMMMM", day, locale=locale)
+    return _as_heading(str(named))
 
 
 def greeting(now: datetime, name: str, code: str) -> str:
