@@ -26,6 +26,7 @@ from webapp.database import db, init_after_commit, init_sessions
 from webapp.digests.forgetting import init_digest_forgetting
 from webapp.engine import engine_options, prepare_engine
 from webapp.extensions import app_settings, csrf, htmx, limiter, login, make_redis, redis
+from webapp.files.documents import init_documents
 from webapp.files.service import init_files
 from webapp.files.storing import init_storage
 from webapp.journeys.setup import init_journeys
@@ -127,6 +128,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     init_journeys(app)
     init_storage(app, settings)
     init_files()
+    init_documents()
     init_transfer()
     init_digest_forgetting()
     init_webhooks()

@@ -38,6 +38,7 @@ from webapp.digests.api import init_digests
 from webapp.digests.pages import blueprint as digests_pages
 from webapp.files.api import blueprint as files_api
 from webapp.files.cli import register_commands as files_commands
+from webapp.files.document_pages import blueprint as document_files
 from webapp.files.pages import blueprint as files_pages
 from webapp.gateway.api import init_gateway
 from webapp.installing import blueprint as installing
@@ -131,6 +132,7 @@ PAGES = (
     chat_points_pages,
     conversations_pages,
     digests_pages,
+    document_files,
     documents_pages,
     feedback_pages,
     files_pages,

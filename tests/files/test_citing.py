@@ -18,7 +18,7 @@ BEES, WASPS = Citable(1, "bees.pdf", 60), Citable(2, "wasps & co.pdf", 9)
 
 def links(html: str, *files: Citable) -> list[str]:
     """The addresses of the links in what comes of some HTML."""
-    found = cited(html, files or (BEES, WASPS), lambda file_id, page, words: f"/{file_id}/{page}/{words}")
+    found = cited(html, files or (BEES, WASPS), lambda file, page, words: f"/{file.file_id}/{page}/{words}")
     return [part.partition('"')[0] for part in found.split('<a class="page-link" href="')[1:]]
 
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
 from collections.abc import Callable
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlalchemy import update
 
 from tests.files.test_files import _send, docx, pdf
-from tests.spaces.helpers import make_space
+from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.work import work_off
+from webapp.database import db, write_transaction
+from webapp.extensions import app_settings
+from webapp.files.citing import Citable, cited
+from webapp.files.documents import citable_documents
+from webapp.files.keys import digest_of
+from webapp.files.pages import place_of
+from webapp.files.storing import file_storage
+from webapp.files.sweeping import sweep_storage
+from webapp.spaces.models import SpaceDocument
 
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")
 
@@ -89,3 +101,109 @@ def test_the_page_takes_files(
     assert "Page 2" in browser.get(f"{place}/{number}").text
     stranger = login(make_user())
     assert post_form(stranger, f"{place}/files", file=[(io.BytesIO(b"x"), "a.txt")], page="/files").status_code == 404
+
+
+def _digests(app: Flask) -> set[str]:
+    with app.app_context():
+        return {found for key, _ in file_storage().kept() if (found := digest_of(key))}
+
+
+def test_members_open_the_original_and_its_pages(
+    app: Flask,
+    client: ApiClient,
+    user: Person,
+    api: Callable[[Person], ApiClient],
+    login: Callable[[Person], FlaskClient],
+    make_user: Callable[..., Person],
+    anonymous: FlaskClient,
+) -> None:
+    space, guest, admin = make_space(client), make_user(), make_user(is_admin=True)
+    member = api(guest)
+    join(client, space, member)
+    browser = login(user)
+    files = [(io.BytesIO(HIVE), "bees.pdf"), (io.BytesIO(docx("Bees dance.")), "dance.docx")]
+    assert post_form(browser, f"/spaces/{space}/documents/files", file=files).status_code == 303
+    assert client.get("/api/files").get_json()["files"] == []  # nobody's file besides
+    dance, bees = client.get(f"/api/spaces/{space}/documents").get_json()["documents"]
+    assert (bees["file_name"], bees["media_type"], dance["file_name"]) == ("bees.pdf", "application/pdf", "dance.docx")
+    place = f"/spaces/{space}/documents/{bees['document_id']}"
+    got = member.get(f"/api{place}/content")
+    assert (got.status_code, got.data) == (200, HIVE)
+    assert "bees.pdf" in got.headers["Content-Disposition"]
+    assert "Seventeen hives" in member.get(f"/api{place}/pages/2").get_json()["text"]
+    drawn = member.get(f"/api{place}/picture?page=2&words=Seventeen hives")
+    assert (drawn.mimetype, drawn.data[:2]) == ("image/jpeg", b"\xff\xd8")
+    other = f"/api/spaces/{space}/documents/{dance['document_id']}"
+    assert member.get(f"{other}/pages/1").get_json()["text"] == "Bees dance."
+    for missing in (
+        f"/api{place}/pages/4",
+        f"/api{place}/picture?page=4",
+        f"/api{place}/picture",
+        f"{other}/picture?page=1",
+    ):
+        assert member.get(missing).status_code == 404, missing
+    page = login(guest).get(f"{place}/pages/2?words=hives").text
+    assert f"{place}/picture?page=2&amp;words=hives" in page and "<mark>hives</mark>" in page
+    assert f"{place}/content" in login(guest).get(place).text
+    for part in ("content", "pages/2", "picture?page=2"):
+        assert login(guest).get(f"{place}/{part}").status_code == 200
+        for stranger in (make_user(), admin):
+            assert api(stranger).get(f"/api{place}/{part}").status_code == 404
+        assert anonymous.get(f"/api{place}/{part}").status_code == 401
+        assert anonymous.get(f"{place}/{part}").status_code in (302, 303)
+
+
+def test_bytes_go_with_the_last_file_or_document_that_names_them(app: Flask, client: ApiClient) -> None:
+    one, two = make_space(client), make_space(client)
+    data = pdf("Kept once, named three times.")
+    digest = hashlib.sha256(data).hexdigest()
+    file_id = _send(client, data, "once.pdf").get_json()["file_id"]
+    places = [
+        f"/api/spaces/{space}/documents/"
+        + str(client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"])
+        for space in (one, two)
+    ]
+    assert client.delete(f"/api/files/{file_id}").status_code == 204
+    assert client.get(f"{places[0]}/content").data == data
+    assert client.delete(places[0]).status_code == 204
+    assert client.get(f"{places[1]}/content").data == data
+    with app.app_context():
+        for path in (app_settings().var_dir / "files").rglob("*"):
+            os.utime(path, (0, 0))
+        sweep_storage()
+    assert digest in _digests(app)  # the sweep knows documents
+    assert client.delete(f"/api/spaces/{two}").status_code == 204
+    assert digest not in _digests(app)
+
+
+def test_a_document_without_an_original_says_so(
+    app: Flask, client: ApiClient, login: Callable[[Person], FlaskClient], user: Person
+) -> None:
+    space = make_space(client)
+    file_id = _send(client, HIVE, "old.pdf").get_json()["file_id"]
+    made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
+    with app.app_context(), write_transaction():  # as it was before originals were kept
+        db.session.execute(update(SpaceDocument).values(digest=None, media_type=None, file_name=None))
+    place = f"/spaces/{space}/documents/{made}"
+    refused = client.get(f"/api{place}/content")
+    assert refused.status_code == 404 and "only its text" in refused.get_json()["detail"]
+    assert client.get(f"/api{place}").get_json()["file_name"] is None
+    browser = login(user)
+    assert "The original file is not kept, only its text." in browser.get(place).text
+    page = browser.get(f"{place}/pages/2").text
+    assert "Seventeen hives" in page and '<img class="file-picture"' not in page
+
+
+def test_a_reply_in_the_space_links_the_page_it_names(app: Flask, client: ApiClient, user: Person) -> None:
+    space = make_space(client)
+    file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
+    made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
+    talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]
+    with app.app_context():
+        assert citable_documents(user.user_id, talk) == [Citable(made, "bees.pdf", 3, space)]
+        assert citable_documents(user.user_id + 1_000, talk) == []
+    said = "“Seventeen hives” (bees.pdf, page 2).</p><p>And page 3 of something else."
+    with app.test_request_context():
+        linked = cited(f"<p>{said}</p>", [Citable(made, "bees.pdf", 3, space)], place_of)
+    assert f"/spaces/{space}/documents/{made}/pages/2?words=Seventeen+hives" in linked
+    assert linked.count("<a ") == 1

@@ -13,11 +13,22 @@ from webapp.database import db
 from webapp.errors import Invalid
 from webapp.extensions import limiter
 from webapp.files import service
-from webapp.files.documents import add_to_space
-from webapp.files.schemas import FileAsDocument, FileList, FileOut, FilePath, PageOut, PagePath, PictureQuery
+from webapp.files.documents import add_to_space, page_of_document, picture_of_document
+from webapp.files.schemas import (
+    DocumentPageOut,
+    DocumentPagePath,
+    FileAsDocument,
+    FileList,
+    FileOut,
+    FilePath,
+    PageOut,
+    PagePath,
+    PictureQuery,
+)
 from webapp.files.sending import content_of
 from webapp.files.taking import take_in
-from webapp.spaces.schemas import DocumentOut, SpacePath
+from webapp.spaces.originals import original_of
+from webapp.spaces.schemas import DocumentOut, DocumentPath, SpacePath
 from webapp.web import PageQuery, accepts_files, api_blueprint
 
 blueprint = api_blueprint("files_api", __name__, tag="Files")
@@ -43,7 +54,7 @@ def create_file() -> tuple[Any, int]:
 @signed_in
 @idempotency.idempotent
 def add_file_to_space(path: SpacePath, body: FileAsDocument) -> tuple[Any, int]:
-    """Make one of your files a document of a space: its text is copied, page by page, and found there."""
+    """Make one of your files a document of a space: its text is found there page by page, and members can open it."""
     made = add_to_space(current_user_id(), path.space_id, body.file_id, body.title)
     return idempotency.commit(made.model_dump(mode="json"), 201), 201
 
@@ -101,23 +112,73 @@ def delete_file(path: FilePath) -> tuple[str, int]:
     return "", 204
 
 
+@blueprint.get(
+    "/spaces/<int:space_id>/documents/<int:document_id>/content",
+    responses={200: {"description": "The original", "content": {"*/*": {}}}},
+)
+@signed_in
+def document_content(path: DocumentPath) -> Response:
+    """The file that a document was read from, for members; 404 where only the text is kept."""
+    return send_document(path.space_id, path.document_id)
+
+
+@blueprint.get(
+    "/spaces/<int:space_id>/documents/<int:document_id>/pages/<int:number>", responses={200: DocumentPageOut}
+)
+@signed_in
+def document_page(path: DocumentPagePath) -> dict[str, Any]:
+    """The text of one page of a document."""
+    found = page_of_document(current_user_id(), path.space_id, path.document_id, path.number)
+    out = DocumentPageOut(document_id=path.document_id, page=found.number, pages=found.document.pages, text=found.text)
+    return out.model_dump(mode="json")
+
+
+@blueprint.get(
+    "/spaces/<int:space_id>/documents/<int:document_id>/picture",
+    responses={200: {"description": "A JPEG", "content": {"image/jpeg": {}}}},
+)
+@signed_in
+def document_picture(path: DocumentPath, query: PictureQuery) -> Response:
+    """A page of a PDF that is a document, as it looks, with words marked where they stand there."""
+    return send_document_picture(path.space_id, path.document_id, query)
+
+
 def stream_of(file: FileStorage) -> BinaryIO:
     """The bytes of an upload, which lie on disk where they are many."""
     return cast(BinaryIO, file.stream)
 
 
-def send_picture(file_id: int, query: PictureQuery) -> Any:
+def send_picture(file_id: int, query: PictureQuery) -> Response:
     """A picture of one of the caller's files, to be shown: it was made here, so nothing in it can run."""
     data = service.picture_of(
         current_user_id(), file_id, page=query.page, words=query.words, small=query.size == "small"
     )
-    db.session.remove()
-    return Response(data, mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})
+    return _jpeg(data)
 
 
-def send_content(file_id: int) -> Any:
+def send_content(file_id: int) -> Response:
     """One of the caller's files, always as a download: nothing that people bring in is run as a page of ours."""
     row = service.get_file(current_user_id(), file_id)
     digest, name, media_type = row.digest, row.name, row.media_type
     db.session.remove()  # a large file takes a while, and needs no connection
     return content_of(digest, name, media_type)
+
+
+def send_document(space_id: int, document_id: int) -> Response:
+    """The original of a document, always as a download."""
+    kept = original_of(current_user_id(), space_id, document_id)
+    db.session.remove()
+    return content_of(kept.digest, kept.file_name, kept.media_type)
+
+
+def send_document_picture(space_id: int, document_id: int, query: PictureQuery) -> Response:
+    """A page of a document, to be shown."""
+    user_id, is_small = current_user_id(), query.size == "small"
+    return _jpeg(
+        picture_of_document(user_id, space_id, document_id, page=query.page, words=query.words, small=is_small)
+    )
+
+
+def _jpeg(data: bytes) -> Response:
+    db.session.remove()
+    return Response(data, mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=3600"})

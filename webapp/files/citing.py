@@ -23,14 +23,15 @@ FAR = 600
 
 @dataclass(frozen=True, slots=True)
 class Citable:
-    """A file whose pages a reply may name."""
+    """A file whose pages a reply may name; of a document of a space, the document's id, and only by its name."""
 
     file_id: int
     name: str
     pages: int
+    space_id: int | None = None
 
 
-Link = Callable[[int, int, str], str]
+Link = Callable[[Citable, int, str], str]
 """The address of a page of a file, with some words marked."""
 
 
@@ -69,7 +70,7 @@ def _linked(piece: str, before: str, after: str, files: Sequence[Citable], link:
         if file is None or not 1 <= page <= file.pages:
             return found[0]
         quoted = [next(filter(None, words)) for words in _QUOTED.findall(left.rpartition("\n")[2][-FAR:])]
-        address = link(file.file_id, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
+        address = link(file, page, " ".join(quoted[-1].split()).strip(" .…,;") if quoted else "")
         return f'<a class="page-link" href="{escape(address)}">{found[0]}</a>'
 
     return _PAGE.sub(replaced, piece)
@@ -89,7 +90,8 @@ def _meant(left: str, right: str, files: Sequence[Citable]) -> Citable | None:
             best = (gap, file)
     if best is not None:
         return best[1]
-    return files[0] if len(files) == 1 else None
+    attached = [file for file in files if file.space_id is None]
+    return attached[0] if len(attached) == 1 else None
 
 
 def in_three(text: str, words: str) -> tuple[str, str, str]:

@@ -1,30 +1,123 @@
-"""Files as documents of a space: read like any attachment, and found page by page."""
+"""Files as documents of a space: stored and read like any attachment, and open to every member."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
 from sqlalchemy import select
 
+from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.errors import Conflict, Invalid
+from webapp.errors import Conflict, Invalid, NotFound
+from webapp.files import pictures
+from webapp.files.citing import Citable
+from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
+from webapp.files.taking import drop_unnamed, keep_after_commit, take_content
 from webapp.languages.marks import say
 from webapp.spaces import documents
+from webapp.spaces.models import PAGE_END, SpaceDocument
+from webapp.spaces.originals import Original, original_of
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
+from webapp.spaces.service import require_member, spaces_of
+from webapp.spaces.signals import originals_left
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """One page of a document, and whether it can be drawn as it looks."""
+
+    document: DocumentOut
+    number: int
+    text: str
+    is_drawn: bool
+
+
+def init_documents() -> None:
+    """Follow documents that are deleted, by themselves or with their space."""
+    originals_left.connect(_originals_left)
 
 
 def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> DocumentOut:
-    """Add what one of the user's files says to a space, by any member; the file stays theirs.
+    """Add one of the user's files to a space, by any member; the file stays theirs, and the document when it goes.
 
     Raises NotFound, Conflict for a full space, Invalid for a file without text or with too much of it.
     """
     row = get_file(user_id, file_id)
-    if row.status != "ready":
-        raise Invalid.field("file_id", row.reason or "This file could not be read.")
     found = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
-    pages = list(db.session.scalars(found))
+    original = Original(row.digest, row.media_type, row.name)
+    return _add(user_id, space_id, title.strip()[:255], original, db.session.scalars(found).all(), row.reason)
+
+
+def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
+    """Store a file and make it a document of a space; it is nobody's file besides.
+
+    `data` stays open until the commit. Raises as `take_in` and `add_to_space` do.
+    """
+    require_member(user_id, space_id)
+    taken = take_content(name, data)
+    original = Original(taken.digest, taken.media_type, taken.name)
+    made = _add(user_id, space_id, "", original, taken.pages, taken.reason)
+    keep_after_commit(taken, data)
+    return made
+
+
+def page_of_document(user_id: int, space_id: int, document_id: int, number: int) -> DocumentPage:
+    """A page of a document, for members. Raises NotFound."""
+    document = documents.view_document(user_id, space_id, document_id)
+    if not 1 <= number <= document.pages:
+        raise NotFound("There is no such page.")
+    text = documents.text_of(user_id, space_id, document_id).split(PAGE_END)[number - 1]
+    return DocumentPage(document, number, text, document.media_type == PDF)
+
+
+def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
+    """A page of a document as it looks, with some words marked, as JPEG.
+
+    Raises NotFound, Invalid where it cannot be drawn, Unavailable.
+    """
+    kept = original_of(user_id, space_id, document_id)
+    if kept.media_type != PDF or not 1 <= page <= kept.pages:
+        raise NotFound("There is no picture of this.")
+    db.session.rollback()  # drawing takes a moment
+    edge = pictures.THUMBNAIL if small else pictures.size_of_views()
+    try:
+        return pictures.drawn(kept.digest, kept.media_type, pictures.Wish(page, edge, words))
+    except FileNotFoundError:
+        raise NotFound("The content of this file is gone.") from None
+
+
+def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
+    """The documents of the space a conversation is in, for its members, whose pages can be opened."""
+    rows = db.session.execute(
+        select(SpaceDocument.document_id, SpaceDocument.title, SpaceDocument.pages, SpaceDocument.space_id)
+        .join(Conversation, Conversation.space_id == SpaceDocument.space_id)
+        .where(
+            Conversation.conversation_id == conversation_id,
+            SpaceDocument.space_id.in_(spaces_of(user_id)),
+            SpaceDocument.pages > 0,
+        )
+        .order_by(SpaceDocument.document_id)
+    )
+    return [Citable(*row) for row in rows]
+
+
+def _add(
+    user_id: int, space_id: int, title: str, original: Original, pages: Sequence[str], reason: str | None
+) -> DocumentOut:
+    if reason:
+        raise Invalid.field("file_id", reason)
     if not any(page.strip() for page in pages):
         raise Invalid.field("file_id", "There is no text in this file, only pictures.")
     if sum(map(len, pages)) > MAX_DOCUMENT:
         raise Conflict(say("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}"))
-    return documents.add_pages(user_id, space_id, title.strip()[:255] or row.name, pages)
+    return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)
+
+
+def _originals_left(_sender: object, *, digests: Sequence[str]) -> None:
+    """The bytes go with the last row that names them."""
+    for digest in digests:
+        drop_unnamed(digest)

@@ -10,17 +10,16 @@ from markupsafe import Markup
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
-from webapp.files import documents, service
+from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture, stream_of
 from webapp.files.citing import Citable, cited, in_three, names_a_page
+from webapp.files.documents import citable_documents
 from webapp.files.kinds import PDF
 from webapp.files.models import File
 from webapp.files.pictures import page_tokens
 from webapp.files.schemas import PictureQuery
 from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
-from webapp.languages.speaking import translated
-from webapp.spaces.service import require_member
 from webapp.usage.counting import Weights, weights_of
 from webapp.web import PageQuery, ViewResult
 
@@ -48,13 +47,20 @@ def with_pages(html: Markup, content: str, conversation_id: int) -> Markup:
         return html
     known: dict[int, list[Citable]] = g.setdefault("citable", {})
     if conversation_id not in known:
-        known[conversation_id] = service.citable(conversation_id)
+        known[conversation_id] = service.citable(conversation_id) + citable_documents(
+            current_user_id(), conversation_id
+        )
     files = known[conversation_id]
-    return Markup(cited(html, files, _place)) if files else html  # noqa: S704 - sanitised before, escaped since
+    return Markup(cited(html, files, place_of)) if files else html  # noqa: S704 - sanitised before, escaped since
 
 
-def _place(file_id: int, page: int, words: str) -> str:
-    return url_for("files_pages.show", file_id=file_id, page=page, words=words or None)
+def place_of(file: Citable, page: int, words: str) -> str:
+    """The address of a page that a reply names."""
+    if file.space_id is not None:
+        return url_for(
+            "document_files.page", space_id=file.space_id, document_id=file.file_id, number=page, words=words or None
+        )
+    return url_for("files_pages.show", file_id=file.file_id, page=page, words=words or None)
 
 
 @blueprint.post("/files")
@@ -76,27 +82,6 @@ def attach() -> ViewResult:
     for row in rows:
         db.session.refresh(row)
     return render_template("files/_chips.html", files=rows, problems=problems)
-
-
-@blueprint.post("/spaces/<int:space_id>/documents/files")
-@signed_in
-@limit_files
-def add_to_space(space_id: int) -> ViewResult:
-    """Take in files and make them documents of a space."""
-    require_member(current_user_id(), space_id)
-    for file in request.files.getlist("file")[: service.MOST_ATTACHED]:
-        if not file.filename:
-            continue
-        try:
-            row = take_in(current_user_id(), file.filename, stream_of(file))
-            made = documents.add_to_space(current_user_id(), space_id, row.file_id)
-            db.session.commit()
-            flash(_("“%(title)s” is added.", title=made.title), "message")
-        except DomainError as error:
-            db.session.rollback()
-            said = (error.errors or [{"msg": error.detail}])[0]["msg"]
-            flash(_("%(file)s: %(problem)s", file=file.filename[-60:], problem=translated(said)), "error")
-    return redirect(url_for("documents_pages.index", space_id=space_id), 303)
 
 
 @blueprint.get("/files")
@@ -137,14 +122,14 @@ def picture(file_id: int) -> ViewResult:
         words=found.get("words", "")[:500],
         size="small" if found.get("size") == "small" else "full",
     )
-    return send_picture(file_id, query)  # type: ignore[no-any-return]  # a Response
+    return send_picture(file_id, query)
 
 
 @blueprint.get("/files/<int:file_id>/content")
 @signed_in
 def content(file_id: int) -> ViewResult:
     """The file as it came."""
-    return send_content(file_id)  # type: ignore[no-any-return]  # a Response
+    return send_content(file_id)
 
 
 @blueprint.post("/files/<int:file_id>/delete")

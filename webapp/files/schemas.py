@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.files.models import File
+from webapp.spaces.schemas import DocumentPath
 from webapp.validation import Id, Instant, Line
 
 
@@ -16,6 +17,10 @@ class FilePath(BaseModel):
 
 class PagePath(BaseModel):
     file_id: Id
+    number: Id
+
+
+class DocumentPagePath(DocumentPath):
     number: Id
 
 
@@ -67,6 +72,13 @@ class FileList(BaseModel):
 
 class PageOut(BaseModel):
     file_id: int
+    page: int
+    pages: int
+    text: str
+
+
+class DocumentPageOut(BaseModel):
+    document_id: int
     page: int
     pages: int
     text: str

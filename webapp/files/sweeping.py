@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from itertools import islice
 
-from sqlalchemy import select
-
 from webapp.database import db
 from webapp.files.keys import digest_of
-from webapp.files.models import File
 from webapp.files.storing import file_storage
-from webapp.files.taking import is_named
+from webapp.files.taking import is_named, named_among
 
 YOUNG_SECONDS = 3_600
 """What was written a moment ago may belong to a row that is not committed yet."""
@@ -28,7 +25,7 @@ def sweep_storage() -> int:
     dropped = storage.drop_parts(before)
     old = ((key, digest) for key, written in storage.kept() if written < before and (digest := digest_of(key)))
     while keys := list(islice(old, AT_A_TIME)):
-        named = set(db.session.scalars(select(File.digest).where(File.digest.in_({digest for _, digest in keys}))))
+        named = named_among({digest for _, digest in keys})
         db.session.rollback()
         for key, digest in keys:
             if digest not in named and not _is_named_now(digest):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Collection
+from dataclasses import dataclass
 from io import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, union_all
 
 from webapp.database import after_commit, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
@@ -20,6 +22,7 @@ from webapp.files.marking import marked_page, tokens_of_page
 from webapp.files.models import File, FilePage
 from webapp.files.storing import file_storage, key_of
 from webapp.languages.marks import say
+from webapp.spaces.models import SpaceDocument
 
 log = logging.getLogger(__name__)
 
@@ -27,11 +30,34 @@ MOST_FILES = 2_000
 PIECE = 256 * 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A content that is stored and read: its pages, or the reason why there are none; `seen` tokens as a picture."""
+
+    digest: str
+    name: str
+    media_type: str
+    size: int
+    pages: list[str]
+    reason: str | None
+    seen: int
+
+
 def take_in(user_id: int, name: str, data: BinaryIO) -> File:
     """Store a file and read it; `data` is read from its beginning and stays open until the commit.
 
     No connection is held meanwhile. Raises Invalid, TooLarge, Conflict, Unavailable.
     """
+    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
+        raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
+    taken = take_content(name, data)
+    row = _row_of(user_id, taken)
+    keep_after_commit(taken, data)
+    return row
+
+
+def take_content(name: str, data: BinaryIO) -> Taken:
+    """Store a content and read it as `take_in` does; the caller writes what names it and calls `keep_after_commit`."""
     size = data.seek(0, SEEK_END)
     if size > app_settings().max_file_bytes:
         raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
@@ -40,8 +66,6 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
         media_type = kind_of(name, data, size)
     except Refused as refusal:
         raise Invalid.field("file", str(refusal)) from None
-    if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
-        raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
     db.session.rollback()
     digest = _digest(data)
     seen = 0
@@ -52,17 +76,23 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
             reason, seen = _look(path, digest, media_type)
         else:
             pages, reason = _read(path, media_type)
+    return Taken(digest, name, media_type, size, pages, reason, seen)
+
+
+def _row_of(user_id: int, taken: Taken) -> File:
+    """The file of a person, with its pages."""
+    pages = taken.pages
     tokens = [tokens_of_page(number, text) if text else pictures.page_tokens() for number, text in enumerate(pages, 1)]
     row = File(
         user_id=user_id,
-        digest=digest,
-        name=name,
-        media_type=media_type,
-        size=size,
-        status="unreadable" if reason else "ready",
-        reason=reason,
+        digest=taken.digest,
+        name=taken.name,
+        media_type=taken.media_type,
+        size=taken.size,
+        status="unreadable" if taken.reason else "ready",
+        reason=taken.reason,
         pages=len(pages),
-        tokens=sum(tokens) + seen,
+        tokens=sum(tokens) + taken.seen,
         characters=sum(len(marked_page(number, text)) + 1 for number, text in enumerate(pages, 1) if text),
         picture_pages=sum(not text for text in pages),
     )
@@ -74,8 +104,12 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
             for number, (text, count) in enumerate(zip(pages, tokens, strict=True), 1)
         ]
         db.session.execute(insert(FilePage), parts)
-    after_commit(lambda: _keep_again(digest, data))
     return row
+
+
+def keep_after_commit(taken: Taken, data: BinaryIO) -> None:
+    """Store a content again if it went meanwhile, with the last other row that named it."""
+    after_commit(lambda: _keep_again(taken.digest, data))
 
 
 def drop_unnamed(digest: str) -> None:
@@ -85,8 +119,15 @@ def drop_unnamed(digest: str) -> None:
 
 
 def is_named(digest: str) -> bool:
-    """Whether a file has this content."""
-    return db.session.scalar(select(File.file_id).where(File.digest == digest).limit(1)) is not None
+    """Whether a file, or a document of a space, has this content."""
+    return bool(named_among([digest]))
+
+
+def named_among(digests: Collection[str]) -> set[str]:
+    """Those of some contents that a file, or a document of a space, has."""
+    files = select(File.digest).where(File.digest.in_(digests))
+    documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
+    return {found for found in db.session.scalars(union_all(files, documents)) if found}
 
 
 def _digest(data: BinaryIO) -> str:

@@ -22,8 +22,10 @@ from webapp.spaces.chunking import chunks_of
 from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
 from webapp.spaces.members import known_as
 from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember
+from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
+from webapp.spaces.signals import originals_left
 from webapp.spaces.versions import touch
 from webapp.validation import MAX_ID
 from webapp.web import Cursor, Page, PageQuery
@@ -40,6 +42,8 @@ _COLUMNS = tuple(
         "title",
         "size",
         "pages",
+        "file_name",
+        "media_type",
         "status",
         "chunks_total",
         "chunks_done",
@@ -54,12 +58,15 @@ def add_document(user_id: int, space_id: int, fields: NewDocument) -> DocumentOu
     return _add(user_id, space_id, fields.title, fields.content)
 
 
-def add_pages(user_id: int, space_id: int, title: str, pages: Sequence[str]) -> DocumentOut:
+def add_pages(user_id: int, space_id: int, title: str, pages: Sequence[str], original: Original = NONE) -> DocumentOut:
     """As `add_document`, for a text that has pages: what is found in it names its page."""
-    return _add(user_id, space_id, title, PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages), len(pages))
+    content = PAGE_END.join(page.replace(PAGE_END, "\n") for page in pages)
+    return _add(user_id, space_id, title, content, len(pages), original)
 
 
-def _add(user_id: int, space_id: int, title: str, content: str, pages: int = 0) -> DocumentOut:
+def _add(
+    user_id: int, space_id: int, title: str, content: str, pages: int = 0, original: Original = NONE
+) -> DocumentOut:
     get_space(user_id, space_id, lock=True)
     there = select(func.count()).select_from(SpaceDocument).where(SpaceDocument.space_id == space_id)
     if (db.session.scalar(there) or 0) >= MAX_DOCUMENTS:
@@ -72,6 +79,7 @@ def _add(user_id: int, space_id: int, title: str, content: str, pages: int = 0) 
         content=content,
         size=len(content),
         pages=pages,
+        **original.columns,
         created_at=at,
         updated_at=at,
     )
@@ -121,7 +129,7 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     """Delete a document with its parts, by whoever added it or the owner. Raises NotFound, Forbidden."""
     get_space(user_id, space_id)
     found = db.session.execute(
-        select(SpaceDocument.user_id, SpaceMember.role)
+        select(SpaceDocument.user_id, SpaceDocument.digest, SpaceMember.role)
         .join(SpaceMember, SpaceMember.space_id == SpaceDocument.space_id)
         .where(
             SpaceDocument.space_id == space_id, SpaceDocument.document_id == document_id, SpaceMember.user_id == user_id
@@ -132,6 +140,8 @@ def delete_document(user_id: int, space_id: int, document_id: int) -> None:
     if found.user_id != user_id and found.role != "owner":
         raise Forbidden("Only the owner of the space, or whoever added it, can delete a document.")
     db.session.execute(delete_rows(SpaceDocument).where(SpaceDocument.document_id == document_id))
+    if found.digest:
+        originals_left.send(None, digests=[found.digest])
     touch(space_id)
 
 

@@ -81,13 +81,15 @@ class SpaceDocument(Base):
     """A text that every member of the space can read and that replies in it can draw on.
 
     `chunks_done` of `chunks_total` parts can be found by meaning; words find them all once it is ready. The text of one
-    with `pages` has PAGE_END between them.
+    with `pages` has PAGE_END between them. Of a file its bytes lie in the storage of files under `digest`; without one
+    only the text is kept.
     """
 
     __tablename__ = "space_documents"
     __table_args__ = (
         Index("ix_space_documents_space_id", "space_id", "document_id"),
         Index("ix_space_documents_status", "status", "updated_at"),
+        Index("ix_space_documents_digest", "digest"),
         Base.__table_args__,
     )
 
@@ -98,6 +100,9 @@ class SpaceDocument(Base):
     content: Mapped[str] = mapped_column(LONG_TEXT)
     size: Mapped[int]
     pages: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    digest: Mapped[str | None] = mapped_column(Key(64))
+    media_type: Mapped[str | None] = mapped_column(Key(100))
+    file_name: Mapped[str | None] = mapped_column(String(255))
     status: Mapped[str] = mapped_column(
         one_of(*DOCUMENT_STATUSES, name="document_status"), default="queued", server_default="queued"
     )

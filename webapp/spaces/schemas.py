@@ -153,6 +153,8 @@ class DocumentOut(BaseModel):
     title: str
     size: int = Field(description="Characters.")
     pages: int = Field(0, description="0 for a text without pages.")
+    file_name: str | None = Field(None, description="Of the original; null where only the text is kept.")
+    media_type: str | None = None
     status: str = Field(description="queued, indexing, ready or failed.")
     chunks_total: int
     chunks_done: int

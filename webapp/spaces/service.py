@@ -13,7 +13,7 @@ from webapp.database import db, now
 from webapp.errors import Conflict, Forbidden, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.spaces import signals
-from webapp.spaces.models import Space, SpaceMember, SpaceVersion
+from webapp.spaces.models import Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.personas import DEFAULT, PERSONAS
 from webapp.spaces.schemas import NewSpace, SpaceChanges, SpaceOut, SpaceQuery
 from webapp.validation import MAX_ID
@@ -125,8 +125,12 @@ def end_space(space: Space, *, forgetful: int | None = None) -> None:
     """End every membership and delete the space."""
     for member_id in sorted(active_members(space.space_id)):
         signals.membership_ends.send(None, space=space, user_id=member_id, forget=member_id == forgetful)
+    named = select(SpaceDocument.digest).where(SpaceDocument.space_id == space.space_id)
+    originals = db.session.scalars(named.where(SpaceDocument.digest.is_not(None)).distinct()).all()
     db.session.execute(delete(Space).where(Space.space_id == space.space_id))
     db.session.expire_all()
+    if originals:
+        signals.originals_left.send(None, digests=originals)
 
 
 def active_members(space_id: int) -> Collection[int]:

@@ -12,6 +12,9 @@ membership_ends = Signal()
 consequences_asked = Signal()
 """`space=`, `user_id=`: what the end of this user's membership would do; receivers return a list of Consequence."""
 
+originals_left = Signal()
+"""`digests=`: contents of files that documents named which are deleted now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Consequence:

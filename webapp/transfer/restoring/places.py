@@ -68,7 +68,7 @@ def spaces(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 
 
 def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None:
-    found = attributes(SpaceDocument, line, {"document_id", "space_id"})
+    found = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
     at = moment(line["created_at"])
     row = SpaceDocument(
         space_id=space_id, user_id=restoring.user_id, size=len(found["content"]), updated_at=at, **found
