@@ -17,6 +17,7 @@ from webapp.compression import read_asset, reads_gzip
 from webapp.errors import NotFound
 from webapp.extensions import this_app
 from webapp.languages import LANGUAGES, calendar
+from webapp.languages.marks import N_
 from webapp.languages.scripts import script_words
 from webapp.languages.speaking import FOLDER, init_speaking, language_of
 from webapp.markdown import render_stored
@@ -24,7 +25,7 @@ from webapp.templating import asset, init_templating
 
 UNKNOWN_PAGE = "There is no such file."
 THEMES = ("system", "light", "dark")
-OFFLINE_MODEL = "Demonstration, no language model"
+OFFLINE_MODEL = N_("Demonstration, no language model")
 
 
 def init_rendering(app: Flask) -> None:
