@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+_TAG = re.compile(r"<(?![\d=])")
+
 
 def escape(text: str) -> str:
     """Make a text unable to open or close a block: every `<` that could begin a tag becomes `&lt;`."""
-    return re.sub(r"<(?![\d=])", "&lt;", text)
+    return _TAG.sub("&lt;", text) if "<" in text else text
 
 
 def attribute(text: str) -> str:

@@ -252,10 +252,11 @@ def fit_retrieved(source: ContextInput, budget: int, present: dict[tuple[str, in
         last = max(rank for rank, reason in enumerate(packed.reasons) if not reason)
         found = [*found[:last], *found[last + 1 :]]
         packed = pack(found, budget - frame, present, count)
+    passed_over = 0
     for rank, (item, tokens, reason) in enumerate(zip(packed.shown, packed.tokens, packed.reasons, strict=True), 1):
-        passed_over = sum(not line.injected for line in part.receipt)
         if not reason or passed_over < PASSED_OVER:
             part.account(item, rank, tokens, reason)
+            passed_over += bool(reason)
     if not packed.excerpts:
         part.segments, part.tokens = (), 0
     return part

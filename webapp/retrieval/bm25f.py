@@ -180,14 +180,16 @@ class KeywordIndex:
         if not number or not asked:
             return KeywordScores(scores, [])
         norms = self._norms()
-        living = int(np.count_nonzero(norms))
+        living_rows = norms > 0
+        living = int(np.count_nonzero(living_rows))
         used, total = [], 0.0
         dates = date_words(asked)
         for word, terms in self._query_terms(asked, prefix).items():
             rows, counts = self.rows_with(terms)
-            alive = norms[rows] > 0
-            rows, counts = rows[alive], counts[alive]
-            on_date = self._on_date(dates, word, norms > 0)
+            if living < number:
+                alive = living_rows[rows]
+                rows, counts = rows[alive], counts[alive]
+            on_date = self._on_date(dates, word, living_rows)
             frequency = len(rows) if on_date is None else max(len(rows), int(np.count_nonzero(on_date)))
             idf = float(np.log1p((living - frequency + 0.5) / (frequency + 0.5))) ** self.weights.rarity
             idf *= self.weights.name_alone if word in names and frequency <= max(FEW, RARE * living) else 1
@@ -197,7 +199,8 @@ class KeywordIndex:
         used = sorted(used, key=lambda item: -item[1])[: self.weights.query_terms]
         for _, idf, rows, counts, on_date in used:
             self._add(scores, idf, rows, counts * norms[rows], on_date)
-        scores[norms == 0] = 0
+        if living < number:
+            scores[~living_rows] = 0
         return KeywordScores(scores, [(word, idf, rows) for word, idf, rows, _, _ in used], total)
 
     def _query_terms(self, asked: Sequence[str], prefix: bool) -> dict[str, list[int]]:
@@ -227,14 +230,16 @@ class KeywordIndex:
         weights, buffer = self.weights, self._buffer
         buffer[rows] = own
         touched = [rows]
-        following = self._following.values[rows]
-        after_next = np.where(following == NONE, NONE, self._following.values[following])
-        for targets, weight in (
-            (following, weights.previous),
-            (self._previous.values[rows], weights.following),
-            (after_next, weights.before_previous),
+        previous, following = self._previous.values[rows], self._following.values[rows]
+        # Memories stand alone: where no row has a neighbour there is nothing to lend.
+        is_followed = bool(np.any(following != NONE))
+        after_next = np.where(following == NONE, NONE, self._following.values[following]) if is_followed else following
+        for targets, weight, is_needed in (
+            (following, weights.previous, is_followed),
+            (previous, weights.following, bool(np.any(previous != NONE))),
+            (after_next, weights.before_previous, is_followed),
         ):
-            if weight:
+            if weight and is_needed:
                 # No two rows share a neighbour, so each target is met once; NONE is the last place of both.
                 buffer[targets] += weight * self._context[targets] * own
                 touched.append(targets)

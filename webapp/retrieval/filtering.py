@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,12 +41,12 @@ def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[
     if not where.archived:
         mask &= ~columns["archived"]
     if len(where.kinds) < len(KINDS):
-        mask &= np.isin(columns["kind"], [KINDS.index(kind) for kind in where.kinds])
+        mask &= _of_kinds(columns["kind"], where.kinds)
     if where.exclude_conversation is not None:
-        conversational = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+        conversational = _of_kinds(columns["kind"], _IN_CONVERSATION)
         mask &= ~(conversational & (columns["group"] == where.exclude_conversation))
     if where.only_conversation is not None:
-        elsewhere = np.isin(columns["kind"], [KINDS.index(kind) for kind in _IN_CONVERSATION])
+        elsewhere = _of_kinds(columns["kind"], _IN_CONVERSATION)
         mask &= ~(elsewhere & (columns["group"] != where.only_conversation))
     if where.verbatim is not None:
         conversation_id, first_id = where.verbatim
@@ -59,6 +59,11 @@ def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[
     if where.until is not None:
         mask &= columns["time"] < seconds(where.until)
     return mask
+
+
+def _of_kinds(kinds: NDArray[Any], wanted: Collection[str]) -> NDArray[np.bool_]:
+    """Which rows are of one of some kinds; `kinds` are their numbers."""
+    return np.asarray(np.array([kind in wanted for kind in KINDS])[kinds], np.bool_)
 
 
 def seconds(when: datetime) -> int:

@@ -128,32 +128,13 @@ def _of_memories(statement: Select[*tuple[Any, ...]]) -> Select[*tuple[Any, ...]
 
 def _as_memories(rows: Iterable[Any]) -> Iterable[_Read]:
     at = now()
-    for row in rows:
-        ranked = RankedMemory(
-            row.memory_id,
-            row.content,
-            1.0 if row.confidence is None else row.confidence,
-            row.importance,
-            row.created_at,
-            row.updated_at,
-            row.last_accessed_at,
-            is_pinned=bool(row.is_pinned),
-        )
-        yield (
-            row.user_id,
-            row.space_id,
-            row.visibility == "shared",
-            Found(
-                "memory",
-                row.memory_id,
-                row.content,
-                row.created_at,
-                revision=row.revision,
-                conversation_id=row.source_conversation_id,
-                message_id=row.source_message_id,
-                extra={"worth": score(ranked, 1.0, at), "memory_type": row.memory_type, "fact_key": row.fact_key},
-            ),
-        )
+    for number, text, owner, space, visibility, made, changed, used, sure, weight, *rest in rows:
+        is_pinned, revision, conversation_id, message_id, memory_type, fact_key = rest
+        confidence = 1.0 if sure is None else sure
+        ranked = RankedMemory(number, text, confidence, weight, made, changed, used, is_pinned=bool(is_pinned))
+        extra = {"worth": score(ranked, 1.0, at), "memory_type": memory_type, "fact_key": fact_key}
+        item = Found("memory", number, text, made, 0.0, "", revision, conversation_id, message_id, extra=extra)
+        yield owner, space, visibility == "shared", item
 
 
 @cache
@@ -175,21 +156,12 @@ def _messages_by_id(room: int) -> Select[*tuple[Any, ...]]:
 
 
 def _messages(ids: Sequence[int]) -> Iterable[_Read]:
-    for row in _by_id(_messages_by_id, ids):
+    for number, text, made, role, owner, conversation_id, title, space in _by_id(_messages_by_id, ids):
         yield (
-            row.user_id,
-            row.space_id,
+            owner,
+            space,
             False,
-            Found(
-                "message",
-                row.message_id,
-                row.content,
-                row.created_at,
-                conversation_id=row.conversation_id,
-                message_id=row.message_id,
-                title=row.title,
-                role=row.role,
-            ),
+            Found("message", number, text, made, 0.0, "", None, conversation_id, number, title, role),
         )
 
 

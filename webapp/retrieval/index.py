@@ -14,16 +14,15 @@ from webapp.retrieval.bm25f import NONE, KeywordIndex
 from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
-from webapp.retrieval.keyword_scores import KeywordScores, Terms
+from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.second_look import second_look
 from webapp.retrieval.vectors import VectorStore
-from webapp.retrieval.weights import ALIKE_VECTORS, BY_MEANING, BY_NEIGHBOURS, LOOKED_AT, FusionWeights, Weights
+from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
 
 Floats = NDArray[np.float32]
-_LINKED = frozenset({"message", "document"})
 _MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
 
 
@@ -102,7 +101,7 @@ class UserIndex:
                 column.extend(np.asarray(values[name], column.values.dtype))
             for row, passage in zip(rows, passages, strict=True):
                 self._rows[passage.key] = self._rows.get(passage.key, row * PIECES - 1) + 1
-                if passage.kind in _LINKED and passage.group_id is not None:
+                if passage.kind in LINKED and passage.group_id is not None:
                     previous, following = self._groups.put(passage, row)
                     self._keywords.link(
                         row, NONE if previous is None else previous, NONE if following is None else following
@@ -212,26 +211,27 @@ class UserIndex:
         with self._lock:
             if not self._rows or k <= 0:
                 return []
-            allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
+            columns = {name: column.values for name, column in self._columns.items()}
+            allowed = allowed_rows(columns, where)
             meaning, z = self._similarity(vectors or {}, allowed)
             found = self._keywords.search(query, prefix=prefix, alone=z is None)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
-            scores -= np.float32(self._fusion.asking) * (self._columns["asking"].values > 0)
+            scores -= np.float32(self._fusion.asking) * (columns["asking"] > 0)
             if self._fusion.own and asks_of_self(query):
-                scores -= np.float32(self._fusion.own) * (self._columns["speaker"].values == _ASSISTANT)
-            np.multiply(scores, self._columns["quality"].values, out=scores, where=np.isfinite(scores) & (scores > 0))
+                scores -= np.float32(self._fusion.own) * (columns["speaker"] == _ASSISTANT)
+            np.multiply(scores, columns["quality"], out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
-            groups = np.where(self._columns["kind"].values == _MESSAGE, self._columns["group"].values, 0)
-            times, among = self._columns["time"].values, max(pool, LOOKED_AT)
+            groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)
+            times, among = columns["time"], max(pool, LOOKED_AT)
             ranked = best_lending(scores, times, among, groups, self._fusion.conversation)
             again = 0.0 if z is None or per_group is None else self._fusion.second
             rows = second_look(scores, ranked, times, self._vectors.values(), again)[:pool].tolist()
             if per_group is not None:
                 rows = diversify(rows, k, group=self._group_of, per_group=per_group, like=self._alike(rows))
             best = float(found.scores[candidates].max(initial=0.0)) or 1.0
-            held = zip(rows, found.held_by(rows), strict=True)
-            return [self._hit(row, own, float(scores[row]), found, best, meaning, z) for row, own in held]
+            before, order, weight = self._keywords.previous, self._groups.order, self._fusion.vector
+            return hits_of(rows, scores, found, best, meaning, z, weight, columns, before, order)
 
     def _similarity(self, vectors: Mapping[str, Floats], allowed: NDArray[np.bool_]) -> tuple[Floats, Floats | None]:
         """Return cosines, 1 at a model's floor, and z-scores by row, from the first model that has the row, or None."""
@@ -242,7 +242,8 @@ class UserIndex:
             if store is None or not len(store) or store.dimensions != len(vector):
                 continue
             own = store.cosines(vector, len(allowed))
-            own[~np.isnan(meaning)] = np.nan
+            if z is not None:
+                own[~np.isnan(meaning)] = np.nan
             # Models differ in scale, so each is standardised by itself.
             part = standardise(own, allowed, self._keywords.worded)
             z = part if z is None else z + part
@@ -250,31 +251,6 @@ class UserIndex:
         if z is not None:
             z = with_neighbours(z, self._keywords.previous, self._keywords.following, self._fusion)
         return meaning, z
-
-    def _hit(
-        self, row: int, own: Terms, score: float, found: KeywordScores, best: float, meaning: Floats, z: Floats | None
-    ) -> Hit:
-        keyword = float(found.scores[row]) / best
-        parts = {"keyword": keyword, "coverage": sum(idf for _, idf in own) / found.asked if found.asked else 0.0}
-        if not np.isnan(meaning[row]):
-            parts["meaning"] = float(meaning[row])
-        alike = z is not None and float(z[row]) * self._fusion.vector >= BY_MEANING
-        reasons = ["words"] if own else ["words nearby"] if keyword > BY_NEIGHBOURS else []
-        reasons += ["meaning"] if alike or not reasons else []
-        kind, matched = KINDS[int(self._columns["kind"].values[row])], tuple(word for word, _ in own)
-        number, piece, group, start, end = (
-            int(self._columns[name].values[row]) for name in ("id", "piece", "group", "start", "end")
-        )
-        order = self._groups.order((kind, group), number, piece) if kind in _LINKED else 0
-        place = (start, end, group or None, order)
-        return Hit(kind, number, score, " and ".join(reasons), matched, parts, *place, *self._asking(row))
-
-    def _asking(self, row: int) -> tuple[int, int]:
-        """How much of a question a message is, and, of one of the assistant's, the user's before it."""
-        asking, by = self._columns["asking"].values, self._columns["speaker"].values
-        before = int(self._keywords.previous[row])
-        replies = before != NONE and (SPEAKERS[by[before]], SPEAKERS[by[row]]) == SPEAKERS[1:]
-        return int(asking[row]), int(asking[before]) if replies else 0
 
     def _group_of(self, row: int) -> tuple[int, int] | None:
         group = int(self._columns["group"].values[row])
@@ -284,7 +260,7 @@ class UserIndex:
         """Tell which of some rows say the same as one of them, itself included: all compared at once."""
         alike: dict[int, list[int]] = {}
         for store in self._vectors.values():
-            held = [row for row in rows if row in store]
+            held = store.held(rows)
             for one, two in np.argwhere(store.similarities(held) >= ALIKE_VECTORS).tolist():
                 alike.setdefault(held[one], []).append(held[two])
         return lambda row: alike.get(row, ())

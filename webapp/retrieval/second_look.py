@@ -19,7 +19,7 @@ def second_look(
 ) -> NDArray[np.int64]:
     """Rank rows again, best first, by how like the best few they are; the scores change in place."""
     for store in stores if weight else ():
-        held = [row for row in ranked[:LOOKED_AT].tolist() if row in store]
+        held = store.held(ranked[:LOOKED_AT].tolist())
         if len(held) > STANDING:
             look_again(scores, held, store.likeness(held, held[:ALIKE_TO]), weight)
     return ranked[best_rows(scores[ranked], times[ranked], len(ranked))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -181,7 +181,7 @@ def search(
     clock.lap("search")
     asked = terms_of(q)
     found = [
-        replace(item, score=item.score * UNWANTED) if item.score > 0 and _unwanted(entry, item, asked) else item
+        item.scored(item.score * UNWANTED) if item.score > 0 and _unwanted(entry, item, asked) else item
         for item in _with_phrases(load_found(hits, scope_of(user_id, space_id)), q, entry.index.fusion.phrase)
     ]
     clock.lap("load")
@@ -226,11 +226,7 @@ def _dated(text: str) -> str:
 def _with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Found]:
     """What was found, with more of a score for what has the question's words side by side as it does."""
     share = phrases_of(text)
-    shares = [share(item.content) for item in found]
-    return [
-        replace(item, score=item.score + weight * held) if held else item
-        for item, held in zip(found, shares, strict=True)
-    ]
+    return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
 
 
 def _filter(question: Question, scope: Scope) -> Filter:

@@ -33,6 +33,11 @@ class VectorStore:
         """Tell whether a row has a vector here."""
         return row in self._places
 
+    def held(self, rows: Sequence[int]) -> list[int]:
+        """Those of some rows that have a vector here."""
+        places = self._places
+        return [row for row in rows if row in places]
+
     @property
     def nbytes(self) -> int:
         """Approximate bytes held."""

@@ -27,19 +27,23 @@ def estimate_tokens(text: str) -> int:
     """
     if not text:
         return 0
-    raw = _INDENT.sub(b"  ", text.encode("utf-8", "surrogatepass"))
+    raw = text.encode("utf-8", "surrogatepass")
+    if b"   " in raw:
+        raw = _INDENT.sub(b"  ", raw)
     size = len(raw)
+    rest = raw.translate(None, _LETTERS)
 
     def number_of(kinds: bytes) -> int:
-        return size - len(raw.translate(None, kinds))
+        return len(rest) - len(rest.translate(None, kinds))
 
-    letters, digits = number_of(_LETTERS), number_of(_DIGITS)
+    letters, digits = size - len(rest), number_of(_DIGITS)
     if letters + digits + raw.count(b"\n") == size:
         two = three = four = punctuation = 0
     else:
         two, three, four = number_of(_LEAD_2), number_of(_LEAD_3), number_of(_LEAD_4)
         punctuation = size - letters - digits - 2 * two - 3 * three - 4 * four
     tokens = letters / 3.6 + digits * 0.6 + punctuation * 0.8 + two * 0.8 + three * 1.5 + four * 3
-    if size >= 20:
+    # A run has no white space in it: where no word is that long there is none.
+    if size >= 20 and max(map(len, raw.split()), default=0) >= 20:
         tokens += sum(len(run) for run in _DENSE.findall(raw) if run.translate(None, _DIGITS) != run) * 0.45
     return ceil(tokens)
