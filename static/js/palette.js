@@ -14,8 +14,11 @@ function choose(option) {
   else field.removeAttribute("aria-activedescendant");
 }
 
+let isPicked = false; // by the arrow keys: what arrives later takes nothing away from under the person's hand
+
 /** Shows the commands that what is typed may mean; the first ones are for who types nothing. */
 function offer() {
+  isPicked = false;
   const typed = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let any = false;
   for (const command of $$(".result-command", palette)) {
@@ -43,6 +46,7 @@ if (palette) {
       event.preventDefault();
       const step = event.key === "ArrowDown" ? 1 : -1;
       choose(all.at((all.indexOf(chosen()) + step) % all.length));
+      isPicked = true;
     } else if (event.key === "Escape") {
       event.preventDefault(); // a search field would only be emptied by it
       palette.close();
@@ -52,7 +56,7 @@ if (palette) {
     }
   });
   field.addEventListener("input", offer);
-  $("#palette-results").addEventListener("htmx:after:settle", () => choose(options()[0]));
+  $("#palette-results").addEventListener("htmx:after:settle", () => choose((isPicked && chosen()) || options()[0]));
   on("click", "#palette [data-press]", (_event, option) => {
     const pressed = $(option.dataset.press);
     palette.close();

@@ -159,6 +159,27 @@ def test_search_from_anywhere_opens_at_the_message(tab, model):
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_what_the_arrow_keys_chose_stays_chosen_when_results_arrive(tab):
+    page = tab.page
+    waiting: list[Route] = []
+
+    def hold(route: Route) -> None:  # Playwright marks the function, which a list's own method does not let it
+        waiting.append(route)
+
+    page.route("**/find?*", hold)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search everything").fill("go to")
+    until(page, lambda: bool(waiting), "searched")
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#palette").get_by_role("option", selected=True)
+    name = chosen.inner_text()
+    assert name != page.locator("#palette").get_by_role("option").first.inner_text()
+    with page.expect_response("**/find?*"):
+        waiting[0].continue_()
+    expect(page.locator("#palette-results")).to_contain_text("Nothing found")
+    expect(chosen).to_have_text(name)
+
+
 def test_keys(titles, open_tab, user):
     titles("Anything")
     page = open_tab(user).page
