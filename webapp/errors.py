@@ -64,7 +64,7 @@ class TooMany(DomainError):
 class Unavailable(DomainError):
     """Something this request needs is away for the moment."""
 
-    status, title = 503, N_("Unavailable for the moment")
+    status, title = 503, N_("Unavailable at the moment")
 
     def __init__(self, detail: str = "", *, retry_after: int = 5):
         super().__init__(detail, retry_after=retry_after)

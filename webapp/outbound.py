@@ -62,7 +62,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("This is no address.") from None
+        raise Refused("This is not an address.") from None
     if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
         raise Refused(f"The address has to begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
     if parts.username or parts.password or parts.fragment:
@@ -70,7 +70,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     try:
         parts.hostname.encode("idna" if not parts.hostname.isascii() else "ascii")
     except UnicodeError:
-        raise Refused("This is no name of a host.") from None
+        raise Refused("This is not a host name.") from None
     return parts
 
 

@@ -12,7 +12,7 @@ document.addEventListener("htmx:before:swap", (event) => {
   if (status === 422) return; // the form itself, with its errors
   // Not our page but a proxy's.
   event.preventDefault();
-  toast(status >= 502 ? t("The server cannot be reached for the moment. Try again in a few seconds.") : t("That did not work. Try again."));
+  toast(status >= 502 ? t("The server cannot be reached at the moment. Try again in a few seconds.") : t("That did not work. Try again."));
 });
 
 // A settled stream is not opened again when the page around it is looked at anew.

@@ -50,7 +50,7 @@ async function ask(address, body) {
     const answer = await fetch(address, { method: body ? "POST" : "GET", headers, body });
     if (answer.ok || answer.status === 422) return { ok: answer.ok, text: await answer.text() };
   } catch { /* said below */ }
-  toast(t("Saved prompts cannot be reached for the moment."));
+  toast(t("Saved prompts are not available at the moment."));
   return null;
 }
 

@@ -118,7 +118,7 @@ def test_joining_by_a_link(
     make_user(is_admin=True)
     assert 'name="password"' not in anonymous.get("/register").text
     sent = ask(anonymous, "New@Example.org")
-    assert sent.status_code == 200 and "Look at your mail" in sent.text
+    assert sent.status_code == 200 and "Check your e-mail" in sent.text
     letter = wait(run_jobs, postman)
     assert letter["To"] == "new@example.org" and letter["Auto-Submitted"] == "auto-generated"
     path = link(letter)

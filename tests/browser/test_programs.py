@@ -57,7 +57,7 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     assert not scrolls_sideways(page)
     _keep(page, f"consent-{colour}")
     page.get_by_label("The boat").check()
-    page.get_by_role("button", name="Let it in").click()
+    page.get_by_role("button", name="Allow").click()
     expect(page).to_have_url(re.compile(rf"^{re.escape(callback)}\?code=[^&]+&state=s&iss="))
     code = page.evaluate("new URLSearchParams(location.search).get('code')")
     form = {"grant_type": "authorization_code", "client_id": client_id, "code": code, "redirect_uri": callback}

@@ -115,7 +115,7 @@ def test_a_patient_of_thirty_turns(
         "Pain in the neck",
         "Since May",
         "Would rather avoid surgery",
-        "Set aside at your wish.",
+        "Set aside, as you asked.",
         "For your clinician",
     ):
         assert words in printed, words

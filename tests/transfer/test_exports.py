@@ -276,7 +276,7 @@ def test_too_many_at_once_are_refused(client):
 def test_the_page_makes_and_offers_exports(login, user, run_jobs):
     browser = login(user)
     assert post_form(browser, "/exports", page="/transfer", what="memories", format="text").status_code == 303
-    assert "Being made" in browser.get("/transfer").text
+    assert "Being prepared" in browser.get("/transfer").text
     run_jobs()
     text = browser.get("/transfer?part=exports", headers={"HX-Request": "true"}).text
     assert "Download" in text

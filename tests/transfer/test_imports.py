@@ -330,7 +330,7 @@ def test_the_page_leads_through_an_import(client, login, user, run_jobs, chatgpt
     run_jobs()
     done = browser.get(**asked)  # the page that asked is read anew, with what to do next
     assert "hx-get" not in done.text and done.headers["HX-Refresh"] == "true"
-    assert "Take it in" in browser.get(place).text
+    assert ">Import</button>" in browser.get(place).text
     assert post_form(browser, f"{place}/start", page=place, take=["conversations", "memories"]).status_code == 303
     run_jobs()
     text = browser.get(place).text

@@ -124,4 +124,4 @@ def test_the_page_shows_how_far_it_is(
     page = browser.get(place).text
     assert "0 of 3 parts taken back" in page
     assert "Undo this import" not in page
-    assert "Being undone" in browser.get("/transfer").text
+    assert "Undoing" in browser.get("/transfer").text

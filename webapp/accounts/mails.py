@@ -57,7 +57,7 @@ def invite(admin_id: int, email: str) -> None:
     if _account(email):
         raise Invalid.field("email", "already has an account")
     if _request(JOIN, email, None, invited_by=admin_id) is None:
-        raise TooMany("This address has had enough mail for now. Try again in an hour.", retry_after=3_600)
+        raise TooMany("We have sent several e-mails to this address already. Try again in an hour.", retry_after=3_600)
 
 
 def ask_for_reset(email: str) -> None:
@@ -70,7 +70,7 @@ def ask_to_verify(user_id: int) -> None:
     """Send the user a link that shows that their address is theirs. Raises TooMany."""
     user = service.get_user(user_id)
     if user.email_verified_at is None and _request(VERIFY, user.email, user) is None:
-        raise TooMany("You have had several of these mails. Try again in an hour.", retry_after=3_600)
+        raise TooMany("We have sent you several of these e-mails already. Try again in an hour.", retry_after=3_600)
 
 
 def send(mail_id: int) -> str:

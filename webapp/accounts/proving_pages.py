@@ -49,7 +49,7 @@ def check_code() -> ViewResult:
     auth.count_attempt("code", str(user.user_id))
     if not second_factor.check(user.user_id, request.form.get("code", "")[:100]):
         db.session.rollback()
-        return _code_form({"code": "This is neither the code of this moment nor an unused recovery code."}), 401
+        return _code_form({"code": "This is neither the current code nor an unused recovery code."}), 401
     db.session.commit()
     auth.forgive_attempts("code", str(user.user_id))
     auth.start_session(user)

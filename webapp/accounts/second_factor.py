@@ -66,7 +66,7 @@ def confirm(user_id: int, code: str) -> list[str]:
     if row is None or row.confirmed_at is not None:
         raise Conflict("There is nothing to confirm.")
     if not _is_current(row, code):
-        raise Invalid.field("code", "is not the code of this moment. Check the clock of your phone")
+        raise Invalid.field("code", "is not the current code. Check that your phone’s clock is right")
     made = [_recovery_code() for _ in range(RECOVERY_CODES)]
     row.recovery_hashes, row.confirmed_at = [_digest(code) for code in made], now()
     db.session.flush()

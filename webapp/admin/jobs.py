@@ -98,7 +98,7 @@ def requeue(client: Redis, job_id: str) -> None:
     """Put a failed job back on its queue. Raises NotFound; Conflict for one that did not fail."""
     found = _fetch(client, job_id)
     if found.func_name not in FUNCTIONS:
-        raise Conflict("This is no job of this version.")
+        raise Conflict("This version has no such job.")
     try:
         found.requeue()
     except (InvalidJobOperation, NoSuchJobError):

@@ -48,7 +48,7 @@ def delete(admin_id: int, user_id: int, typed_email: str) -> str:
     _not_oneself(admin_id, user_id)
     email = service.get_user(user_id).email
     if typed_email.strip().casefold() != email.casefold():
-        raise Invalid.field("email", "is not that of this account")
+        raise Invalid.field("email", "does not belong to this account")
     closing.end(user_id)
     return email
 

@@ -69,7 +69,7 @@ def undelete_many() -> Any:
     try:
         at = datetime.fromisoformat(request.args.get("at", "")).replace(tzinfo=UTC)
     except ValueError:
-        raise Invalid.field("at", "is not a moment") from None
+        raise Invalid.field("at", "is not a date and time") from None
     flash(translated(organising.undelete_many(current_user_id(), at)), "message")
     db.session.commit()
     if not wants_partial():

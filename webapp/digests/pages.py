@@ -64,7 +64,7 @@ def generate(conversation_id: int) -> ViewResult:
         generation.generate_now(conversation_id)
     except (Conflict, Unavailable) as error:
         return _render(_own(conversation_id), error=error.detail), error.status
-    return _done(conversation_id, _("The digest is made."))
+    return _done(conversation_id, _("The digest is ready."))
 
 
 @blueprint.get("/history")

@@ -186,7 +186,7 @@ def _without_secrets(data: ConversationMemoryData, *, refuse: bool) -> Conversat
     if not find_secret(*data.main_topics, *data.action, data.typical_observation):
         return data
     if refuse:
-        raise Invalid.field("memory_data", "holds what looks like a secret; such are never kept")
+        raise Invalid.field("memory_data", "contains what looks like a secret; secrets are never kept")
     return ConversationMemoryData(
         main_topics=[item for item in data.main_topics if not find_secret(item)],
         action=[item for item in data.action if not find_secret(item)],

@@ -42,7 +42,7 @@ ANSWER_SECONDS = 5.0
 AWAY_SECONDS = 2.0
 PART = 8 * 1024**2
 PIECE = 64 * 1024
-AWAY = N_("The place where files are kept cannot be reached at the moment. Nothing is lost; try again later.")
+AWAY = N_("The file storage cannot be reached at the moment. Nothing is lost; try again later.")
 _MISSING = ("404", "NoSuchKey", "NotFound")
 
 T = TypeVar("T")

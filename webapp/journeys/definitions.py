@@ -84,7 +84,7 @@ def read_definition(text: str) -> JourneyBody:
     except (ValueError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"cannot be read: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(data, Mapping):
-        raise ValueError("is no journey")
+        raise ValueError("is not a journey")
     try:
         return JourneyBody.model_validate(data)
     except ValidationError as error:

@@ -130,7 +130,7 @@ def change(conversation_id: int, slug: str) -> ViewResult:
         case "correct":
             answers.correct(*where, _words(), _evidence_id())
         case _:
-            raise Invalid.field("do", "is no change of a point")
+            raise Invalid.field("do", "is not a change to a point")
     return _changed(conversation_id)
 
 

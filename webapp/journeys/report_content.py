@@ -63,7 +63,7 @@ class Wording:
     heading: str = "Summary of a conversation"
     addressed: str = "{addressed} of {total} points talked through"
     open: str = "Not yet talked about."
-    aside: str = "Set aside at your wish."
+    aside: str = "Set aside, as you asked."
     unclear: str = "Two answers disagree: {text}"
     said: str = "You, {said_at}"
     foot: str = "Made from what you said in Commonplace. Quotations are your own words."

@@ -21,7 +21,7 @@ def wording_in(code: str) -> Wording:
             _("Summary of a conversation"),
             _("%(addressed)s of %(total)s points talked through", addressed="{addressed}", total="{total}"),
             _("Not yet talked about."),
-            _("Set aside at your wish."),
+            _("Set aside, as you asked."),
             _("Two answers disagree: %(text)s", text="{text}"),
             _("You, %(said_at)s", said_at="{said_at}"),
             _("Made from what you said in Commonplace. Quotations are your own words."),

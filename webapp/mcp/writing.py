@@ -109,6 +109,6 @@ def _propose(user_id: int, content: str, kind: str, space_id: int | None) -> dic
 def _refuse_forgotten(user_id: int, content: str) -> None:
     """A person may write anew what they had forgotten; a program may not."""
     if find_secret(content):
-        raise Invalid.field("content", "looks like a secret; such are never kept")
+        raise Invalid.field("content", "looks like a secret; secrets are never kept")
     if graveyard(user_id).forbids(content):
         raise Forbidden(_SAID["forgotten"])

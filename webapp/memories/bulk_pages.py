@@ -48,7 +48,7 @@ def act() -> ViewResult:
                 service.pin_memory(user_id, number, action == "pin")
         done = ngettext(*_DONE[action], len(ids))
     else:
-        raise Invalid.field("action", "is none of those offered")
+        raise Invalid.field("action", "is not one of the choices offered")
     db.session.commit()
     flash(done, "message")
     return redirect(url_for("memories.page", view="rows"), 303)
@@ -62,7 +62,7 @@ def review() -> ViewResult:
     try:
         decision = Decision(request.form.get("decision", ""))
     except ValueError:
-        raise Invalid.field("decision", "is none of those offered") from None
+        raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
         raise Invalid.field("decision", "is decided one at a time")
     kept = left = 0

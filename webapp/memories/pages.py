@@ -182,7 +182,7 @@ def save(memory_id: int) -> ViewResult:
     seen = request.form.get("revision", type=int)
     try:
         if seen is not None and seen != card.memory.revision:
-            raise Conflict("This memory was changed in the meantime. It now says what stands above.")
+            raise Conflict("This memory was changed in the meantime. It now says what is shown above.")
         row = service.update_memory(current_user_id(), memory_id, read_form(MemoryChanges))
     except (Invalid, Conflict) as error:
         db.session.rollback()

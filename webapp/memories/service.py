@@ -295,5 +295,5 @@ def _refuse_secrets(*texts: str | None) -> None:
     if kind := find_secret(*texts):
         raise Invalid.field(
             "content",
-            say("looks like a secret (%(replace)s); such are never kept", replace=kind.value.replace("_", " ")),
+            say("looks like a secret (%(replace)s); secrets are never kept", replace=kind.value.replace("_", " ")),
         )

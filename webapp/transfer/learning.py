@@ -78,11 +78,13 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     row = get_import(user_id, import_id, lock=True)
     known = dict(row.learning or {})
     if row.stage not in ("done", "cancelled"):
-        raise Conflict("Nothing is learned from an import before it is taken in, or after it was undone.")
+        raise Conflict("Nothing can be learned from an import that has not run yet or was undone.")
     if row.learn_status == "running":
         raise Conflict("That is being done already.")
     if row.learn_status in OVER:
-        raise Conflict("Everything was read already." if row.learn_status == "done" else "This was stopped for good.")
+        raise Conflict(
+            "Everything has been read already." if row.learn_status == "done" else "This was stopped for good."
+        )
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())
     if not total:

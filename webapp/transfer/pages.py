@@ -80,7 +80,7 @@ def create_import() -> ViewResult:
         else:
             return _page(error=N_("Choose a file, or paste a list of memories.")), 422
     except DomainError as error:
-        said = error.detail or N_("That cannot be taken in. Pasted text can be up to a million characters long.")
+        said = error.detail or N_("That cannot be imported. Pasted text can be up to a million characters long.")
         return _page(error=said[:1].upper() + said[1:]), error.status
     db.session.commit()
     return redirect(url_for(".show_import", import_id=row.import_id), 303)
@@ -164,7 +164,7 @@ def change_learning(import_id: int, wish: str) -> ViewResult:
     elif wish in ("pause", "stop"):
         (learning.pause if wish == "pause" else learning.stop)(user_id, import_id)
     else:
-        raise NotFound("There is no such wish.")
+        raise NotFound("There is no such choice.")
     db.session.commit()
     return redirect(url_for(".show_import", import_id=import_id, _anchor="learning"), 303)
 

@@ -41,7 +41,7 @@ def decide(import_id: int) -> ViewResult:
     """Keep all of them, or drop all of them, some at a time; those that contradict another memory are left."""
     user_id, decision = current_user_id(), request.form.get("decision", "")
     if decision not in (Decision.ACCEPT.value, Decision.REJECT.value):
-        raise Invalid.field("decision", "is none of those offered")
+        raise Invalid.field("decision", "is not one of the choices offered")
     end, done, left, last_id = time.monotonic() + SECONDS, 0, 0, 0
     while True:
         some = proposals.decide_some(user_id, import_id, Decision(decision), after=last_id)

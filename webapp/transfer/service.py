@@ -106,7 +106,7 @@ def start(user_id: int, import_id: int, fields: StartImport) -> Import:
     """Take a file in that was looked at. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
     if row.status != "ready":
-        raise Conflict("This import is still being looked at." if row.status == "reading" else "This import is over.")
+        raise Conflict("This import is still being checked." if row.status == "reading" else "This import has ended.")
     if fields.space_id is not None:
         require_member(user_id, fields.space_id)
     options: dict[str, Any] = fields.model_dump(mode="json")
@@ -139,7 +139,7 @@ def cancel(user_id: int, import_id: int) -> Import:
     """Stop an import; what it has taken in so far stays, and can be undone. Raises NotFound, Conflict."""
     row = get_import(user_id, import_id, lock=True)
     if row.status not in ("reading", "ready", "running"):
-        raise Conflict("This import is over.")
+        raise Conflict("This import has ended.")
     row.status, row.updated_at = "cancelled", now()
     row.preview = {**(row.preview or {}), "sample": []}
     storage.drop(row.stored_as)

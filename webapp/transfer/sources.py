@@ -125,7 +125,7 @@ class Upload:
         self._read += size
         too_dense = of_member > RATIO_FROM and of_member > MOST_RATIO * max(1, info.compress_size)
         if self._read > MOST_BYTES or too_dense:
-            raise Refused("The ZIP unpacks to more than an export can be. It was not taken in.")
+            raise Refused("The ZIP unpacks to more than an export can be. It was not imported.")
 
     def __enter__(self) -> Upload:
         return self
@@ -210,5 +210,5 @@ def _opened(path: Path) -> zipfile.ZipFile:
         raise Refused("The ZIP is broken. Download the export again.") from error
     if len(archive.filelist) > MOST_MEMBERS:
         archive.close()
-        raise Refused("The ZIP holds more files than an export can have. It was not taken in.")
+        raise Refused("The ZIP holds more files than an export can have. It was not imported.")
     return archive

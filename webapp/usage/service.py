@@ -45,11 +45,11 @@ def report(user_id: int, query: UsageQuery, *, everyone: bool = False) -> UsageR
 
 
 _SPENT_TODAY = N_(
-    "You have used what you may spend this day. Your message was not sent; you can go on tomorrow (UTC), "
+    "You have reached your limit for today. Your message was not sent; you can continue tomorrow (UTC), "
     "or ask your administrator."
 )
 _SPENT_THIS_MONTH = N_(
-    "You have used what you may spend this month. Your message was not sent; you can go on on %(day)s (UTC), "
+    "You have reached your limit for this month. Your message was not sent; you can continue on %(day)s (UTC), "
     "or ask your administrator."
 )
 

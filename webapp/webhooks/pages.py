@@ -107,4 +107,4 @@ def _page(
 
 
 def _said(found: dict[str, Any]) -> str:
-    return _("Choose at least one event.") if found["loc"][0] == "kinds" else _("This is no address.")
+    return _("Choose at least one event.") if found["loc"][0] == "kinds" else _("This is not an address.")

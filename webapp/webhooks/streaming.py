@@ -53,7 +53,7 @@ def response(user_id: int, query: EventQuery) -> Response:
         feed.listen(user_id)
         after, lost = feed.position(user_id, request.headers.get("Last-Event-ID") or query.after)
     except RedisError:
-        raise Unavailable("Events cannot be told at the moment.") from None
+        raise Unavailable("Events cannot be sent at the moment.") from None
     db.session.remove()  # no connection is held while the stream is open
     _enter(user_id)
     return sse.response(_Counted(user_id, _stream(this_app(), identity, after, lost, wanted)))
