@@ -95,7 +95,7 @@ def test_it_counts_only_once_a_code_was_seen(app, login, user):
     browser = login(user)
     post_form(browser, "/settings/two-step/start", "/settings")
     wrong = post_form(browser, "/settings/two-step/confirm", "/settings/two-step", code="123")
-    assert wrong.status_code == 422 and "not the code of this moment" in wrong.text
+    assert wrong.status_code == 422 and "not the current code" in wrong.text
     assert post_form(app.test_client(), "/login", "/login", email=user.email, password=PASSWORD).location == "/"
     with app.app_context():
         row = db.session.scalars(select(SecondFactor)).one()

@@ -151,7 +151,7 @@ def test_deleting_wants_the_address(browser, user, app):
     page = f"/admin/users/{user.user_id}"
     refused = post(browser, f"{page}/delete", email="somebody@example.org")
     assert refused.status_code == 422
-    assert "What you typed is not that of this account." in refused.text
+    assert "What you typed does not belong to this account." in refused.text
     with app.app_context():
         assert service.get_user(user.user_id)
     done = post(browser, f"{page}/delete", email=f" {user.email.upper()} ")

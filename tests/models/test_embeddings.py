@@ -161,7 +161,7 @@ def test_the_environment_comes_before_a_choice(
         catalogue.all()
         assert embedder().model == MODEL and known_embeddings() is None
     page = login(admin.person).get(f"/admin/models/{made['connection_id']}").text
-    assert "it comes before a choice made here" in page
+    assert "takes precedence over a choice made here" in page
 
 
 def test_what_makes_vectors_is_known_on_the_way_to_a_reply_without_a_look(

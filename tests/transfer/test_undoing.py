@@ -122,6 +122,6 @@ def test_the_page_shows_how_far_it_is(
     place = f"/imports/{taken_in}"
     assert post_form(browser, f"{place}/undo", page=place).status_code == 303
     page = browser.get(place).text
-    assert "0 of 3 parts taken back" in page
+    assert "0 of 3 parts undone" in page
     assert "Undo this import" not in page
     assert "Undoing" in browser.get("/transfer").text
