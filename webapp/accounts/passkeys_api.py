@@ -2,47 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from webapp.accounts import passkeys
 from webapp.accounts.auth import current_user_id, recently_proved, signed_in
-from webapp.accounts.models import Passkey
+from webapp.accounts.schemas import PasskeyList, PasskeyName, PasskeyOut, PasskeyPath
 from webapp.database import db
-from webapp.validation import Id, Instant, Line
 from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("passkeys_api", __name__, tag="Accounts")
-
-
-class PasskeyPath(BaseModel):
-    passkey_id: Id
-
-
-class PasskeyName(BaseModel):
-    """What a passkey is called."""
-
-    model_config = ConfigDict(extra="forbid")
-    name: Line = Field(min_length=1, max_length=100)
-
-
-class PasskeyOut(BaseModel):
-    """A passkey as its owner sees it."""
-
-    passkey_id: int
-    name: str
-    created_at: Instant
-    last_used_at: Instant | None
-
-    @classmethod
-    def of(cls, passkey: Passkey) -> PasskeyOut:
-        """From the row."""
-        return cls(**{name: getattr(passkey, name) for name in cls.model_fields})
-
-
-class PasskeyList(BaseModel):
-    """All of somebody's passkeys."""
-
-    passkeys: list[PasskeyOut]
 
 
 @blueprint.get("/account/passkeys", responses={200: PasskeyList})

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from webapp.accounts.agents import describe_agent
 from webapp.accounts.emails import MAX_EMAIL, normalise_email
-from webapp.accounts.models import ApiToken, User, UserSession
+from webapp.accounts.models import ApiToken, Passkey, User, UserSession
 from webapp.accounts.passwords import MAX_PASSWORD, complaint
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
@@ -187,6 +187,36 @@ class SessionPath(BaseModel):
 
 class TokenPath(BaseModel):
     token_id: Id
+
+
+class PasskeyPath(BaseModel):
+    passkey_id: Id
+
+
+class PasskeyName(Request):
+    """What a passkey is called."""
+
+    name: Line = Field(min_length=1, max_length=100)
+
+
+class PasskeyOut(BaseModel):
+    """A passkey as its owner sees it."""
+
+    passkey_id: int
+    name: str
+    created_at: Instant
+    last_used_at: Instant | None
+
+    @classmethod
+    def of(cls, passkey: Passkey) -> PasskeyOut:
+        """From the row."""
+        return cls(**{name: getattr(passkey, name) for name in cls.model_fields})
+
+
+class PasskeyList(BaseModel):
+    """All of somebody's passkeys."""
+
+    passkeys: list[PasskeyOut]
 
 
 class UserPath(BaseModel):

@@ -77,26 +77,19 @@ def _whole(begun: Begun, model: str) -> Response:
 
 
 def _streamed(user_id: int, begun: Begun, model: str, with_usage: bool) -> Response:
-    app = this_app()
-    entries = edge.entries(begun, None)
+    app, reading = this_app(), edge.reading(user_id, begun)
     about = (begun.turn_id, int(time.time()), model)
 
     def chunks() -> Iterator[bytes]:
-        ended = False
-        try:
+        with reading as pieces:
             yield wire.chunk(*about, [wire.choice({"role": "assistant", "content": ""})])
-            for piece in edge.pieces(entries):
+            for piece in pieces:
                 if piece is None:
                     yield b": waiting\n\n"
                 elif isinstance(piece, str):
                     yield wire.chunk(*about, [wire.choice({"content": piece})])
                 else:
-                    ended = True
                     yield from last(piece)
-            ended = True
-        finally:
-            if not ended:
-                edge.stop(app, user_id, begun)
 
     def last(end: End) -> Iterator[bytes]:
         if end.kind == "error":

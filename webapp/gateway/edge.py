@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -100,13 +101,41 @@ def launch(begun: Begun) -> None:
     db.session.remove()
 
 
-def entries(begun: Begun, patience: float | None) -> Iterator[Entry | None]:
-    """The events of the reply; None while nothing happens."""
+def _entries(begun: Begun, patience: float | None) -> Iterator[Entry | None]:
     launched = begun.started is not None
     return follow(this_app(), runtime().hub, begun.turn_id, patience=patience, launched=launched)
 
 
-def pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
+def reading(user_id: int, begun: Begun) -> AbstractContextManager[Iterator[str | End | None]]:
+    """What a stream of the reply says: its text as it comes, then its end; None while nothing happens.
+
+    A reader that hangs up before the end stops the reply, which is what these clients mean by it.
+    """
+    app, found = this_app(), _pieces(_entries(begun, None))
+
+    @contextmanager
+    def read() -> Iterator[Iterator[str | End | None]]:
+        is_open = True
+
+        def told() -> Iterator[str | End | None]:
+            nonlocal is_open
+            for piece in found:
+                is_open = not isinstance(piece, End)
+                yield piece
+            is_open = False
+
+        try:
+            yield told()
+        finally:
+            if is_open:
+                with app.app_context():
+                    expect_writes(False)
+                    chat.stop_turn(user_id, begun.turn_id)
+
+    return read()
+
+
+def _pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
     """The text of a reply as it comes, each character once, then its end; None while nothing happens."""
     length = 0
     for item in found:
@@ -127,17 +156,10 @@ def pieces(found: Iterator[Entry | None]) -> Iterator[str | End | None]:
 
 def wait_for(begun: Begun) -> End | Response:
     """The end of a reply that is not streamed; the answer to be given instead where it failed or takes too long."""
-    end = next((piece for piece in pieces(entries(begun, PATIENCE)) if isinstance(piece, End)), None)
+    end = next((piece for piece in _pieces(_entries(begun, PATIENCE)) if isinstance(piece, End)), None)
     if end is None:
         return refusal(wire.error("The reply takes too long. It goes on in the conversation.", 504), 504)
     return refusal(*end.error) if end.kind == "error" else end
-
-
-def stop(app: Flask, user_id: int, begun: Begun) -> None:
-    """Stop a reply whose reader hung up, which to these clients means: stop."""
-    with app.app_context():
-        expect_writes(False)
-        chat.stop_turn(user_id, begun.turn_id)
 
 
 def usage_in(app: Flask, begun: Begun) -> dict[str, Any]:

@@ -106,26 +106,19 @@ def _whole(begun: Begun, about: About) -> Response:
 
 
 def _streamed(user_id: int, begun: Begun, about: About) -> Response:
-    app = this_app()
-    entries = edge.entries(begun, None)
+    app, reading = this_app(), edge.reading(user_id, begun)
     stream = outgoing.Stream(about)
 
     def events() -> Iterator[bytes]:
-        ended = False
-        try:
+        with reading as pieces:
             yield from stream.begin()
-            for piece in edge.pieces(entries):
+            for piece in pieces:
                 if piece is None:
                     yield b": waiting\n\n"
                 elif isinstance(piece, str):
                     yield from stream.text(piece)
                 else:
-                    ended = True
                     yield from last(piece)
-            ended = True
-        finally:
-            if not ended:
-                edge.stop(app, user_id, begun)
 
     def last(end: End) -> Iterator[bytes]:
         if end.kind == "error":
