@@ -10,7 +10,7 @@ from webapp.errors import DomainError
 from webapp.files import documents, service
 from webapp.files.api import limit_files, send_document, send_document_picture, stream_of
 from webapp.files.citing import in_three
-from webapp.files.schemas import PictureQuery
+from webapp.files.pages import asked_picture
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import translated
 from webapp.spaces.service import require_member, view_space
@@ -61,13 +61,7 @@ def page(space_id: int, document_id: int, number: int) -> ViewResult:
 @signed_in
 def picture(space_id: int, document_id: int) -> Response:
     """A page of a PDF as it looks."""
-    found = request.args
-    query = PictureQuery(
-        page=min(max(found.get("page", 0, type=int), 0), 100_000),
-        words=found.get("words", "")[:500],
-        size="small" if found.get("size") == "small" else "full",
-    )
-    return send_document_picture(space_id, document_id, query)
+    return send_document_picture(space_id, document_id, asked_picture())
 
 
 @blueprint.get("/spaces/<int:space_id>/documents/<int:document_id>/content")

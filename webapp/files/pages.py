@@ -112,17 +112,21 @@ def show(file_id: int) -> ViewResult:
     )
 
 
-@blueprint.get("/files/<int:file_id>/picture")
-@signed_in
-def picture(file_id: int) -> ViewResult:
-    """A picture, or a page of a PDF, as models and readers see it."""
+def asked_picture() -> PictureQuery:
+    """Which picture the address asks for; what it says wrongly is left out."""
     found = request.args
-    query = PictureQuery(
+    return PictureQuery(
         page=min(max(found.get("page", 0, type=int), 0), 100_000),
         words=found.get("words", "")[:500],
         size="small" if found.get("size") == "small" else "full",
     )
-    return send_picture(file_id, query)
+
+
+@blueprint.get("/files/<int:file_id>/picture")
+@signed_in
+def picture(file_id: int) -> ViewResult:
+    """A picture, or a page of a PDF, as models and readers see it."""
+    return send_picture(file_id, asked_picture())
 
 
 @blueprint.get("/files/<int:file_id>/content")
