@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from webapp.cli.launch.redis_programs import newest_redis
 
@@ -40,7 +40,7 @@ sentinel parallel-syncs {service} 2
 class RedisGroup:
     """`servers` of Redis, the first of them the master, and `sentinels` that watch them, on ports of loopback."""
 
-    def __init__(self, directory: Path, *, servers: int = 2, sentinels: int = 1, patience_ms: int = 400) -> None:
+    def __init__(self, directory: Path, *, servers: int = 2, sentinels: int = 1, patience_ms: int) -> None:
         self.directory = directory
         self.ports = [free_port() for _ in range(servers)]
         self.sentinel_ports = [free_port() for _ in range(sentinels)]
@@ -109,6 +109,22 @@ class RedisGroup:
         """kill -9; what a server held is gone."""
         self._processes[port].kill()
         self._processes[port].wait()
+
+    def fail_over(self) -> None:
+        """kill -9 the master; returns once another server is it, which no Sentinel has to find out by waiting."""
+        old = self.master
+        self.kill(old)
+
+        def is_over() -> bool:
+            if self.master == old:
+                with suppress(ResponseError), _client(self.sentinel_ports[0]) as client:  # it is about it already
+                    client.execute_command("SENTINEL", "FAILOVER", SERVICE)
+                return False
+            with suppress(RedisError), _client(self.master) as client:
+                return client.role()[0] == "master"
+            return False
+
+        wait_until(is_over, "another master", log=self.log)
 
     def stop(self) -> None:
         """End all of it."""
