@@ -47,7 +47,7 @@ def main(names: list[str], *, with_schedule: bool = False) -> None:
     os.nice(NICE)
     app = worker_app()
     with app.app_context():
-        warm_up()  # in the parent, once: every horse would pay half a second for it
+        warm_up(streams=False)  # in the parent, once: every horse would pay half a second for it
         gc.collect()
         gc.freeze()
         if names:

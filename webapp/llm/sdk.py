@@ -7,6 +7,7 @@ not pay.
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .errors import MissingKey
@@ -20,8 +21,13 @@ if TYPE_CHECKING:
 _PLACEHOLDER_KEY = "not-needed"
 
 
-def warm_up() -> None:
-    """Import the SDK now; a process that streams calls this at its start, or its first turn stops the loop for it."""
+def warm_up(*, streams: bool = True) -> None:
+    """Import the SDK now; a process that streams calls this at its start, or its first turn stops the loop for it.
+
+    One that does not is spared aiohttp, 8 MB that the SDK imports where it finds it: `async_client` fails there.
+    """
+    if not streams:
+        sys.modules.setdefault("aiohttp", None)  # type: ignore[arg-type]  # how Python marks what is not to be imported
     import openai  # noqa: PLC0415
 
     del openai
