@@ -111,6 +111,29 @@ def test_an_edited_history_begins_another_conversation(
     assert lines == [first]
 
 
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_same_question_again_in_a_fork_makes_no_second_fork(
+    app: Flask, client: ApiClient, model: ServerHandle, is_known: bool
+) -> None:
+    """Behind an edited question, and behind a history from elsewhere."""
+    history = [("user", "One"), ("assistant", "First.")]
+    if is_known:
+        model.script(reply="First.", times=1)
+        reply(client, history[0])
+        reply(client, *history, ("user", "Two"))
+    asked = [*history, ("user", "Two, but otherwise")]
+    _, fork = reply(client, *asked)
+    model.script(reply="Better.", times=1)
+    better, again = reply(client, *asked)
+    assert again == fork
+    assert said(app, fork) == [*asked, ("assistant", "Better.")]
+    assert len(talks(app)) == 1 + is_known
+    _, still = reply(client, *asked, ("assistant", better), ("user", "On"))
+    assert still == fork
+    _, other = reply(client, *asked)  # where it went on meanwhile, another one
+    assert other not in (fork, 1)
+
+
 def test_a_reply_that_lost_what_was_forgotten_is_known_and_does_not_come_back(
     app: Flask, client: ApiClient, model: ServerHandle
 ) -> None:

@@ -105,8 +105,24 @@ def test_another_way_on_from_a_response_is_a_branch(app: Flask, client: ApiClien
     assert len(said(app, conversation)) == 4
     with app.app_context():
         assert db.session.get(Conversation, fork).makes_memory is False
-    _, still = respond(client, "Four", previous_response_id=other["id"])
-    assert still == fork
+    _, again = respond(client, "Three", previous_response_id=first["id"])
+    assert again == fork
+    assert len(said(app, fork)) == 4
+    assert send(client, "Four", previous_response_id=other["id"]).status_code == 409  # another version took its place
+
+
+def test_a_branch_behind_what_was_written_on_the_page_is_found_again(
+    app: Flask, client: ApiClient, model: ServerHandle
+) -> None:
+    client.post("/api/chat/stream", json={"message": "One"}).get_data()
+    ((conversation, _),) = talks(app)
+    found = client.get(f"/api/conversations/{conversation}/messages").get_json()
+    name = f"resp_{found['messages'][-1]['message_id']}"
+    respond(client, "Two", previous_response_id=name)
+    _, fork = respond(client, "Three", previous_response_id=name)
+    _, again = respond(client, "Three", previous_response_id=name)
+    assert again == fork != conversation
+    assert [count for _, count in talks(app)] == [4, 4]
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,14 @@ def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
 
 
+def test_its_price_is_written_as_the_language_writes_sums(login, user, brought, monkeypatch):
+    monkeypatch.setattr("webapp.transfer.learning.cost", lambda *args: 1.5)
+    browser = login(user)
+    assert "around $1.50." in browser.get(f"/imports/{brought}").text
+    post_form(browser, "/language", page="/settings", language="de")
+    assert "1,50\u00a0$" in browser.get(f"/imports/{brought}").text
+
+
 def test_its_price_is_worked_out_before_it_begins_not_at_every_look(app, login, user, brought):
     browser = login(user)
     page = f"/imports/{brought}"

@@ -230,6 +230,16 @@ def test_gemini_as_a_page(read):
     assert _said(undated[0])[0] == ("user", "Wie geht es?")
 
 
+def test_what_began_in_the_same_second_in_two_exports_of_gemini_is_two_conversations(read):
+    """Pages, and records of some accounts, tell the second and no more."""
+    pages = [exports.gemini_page(), exports.gemini_page().replace("Wie geht es?", "Wie spät ist es?")]
+    ids = [read(zipped({"a.html": page}))[1][0].source_id for page in (*pages, pages[0])]
+    assert ids[0] == ids[2] != ids[1]
+    records = [{"header": "Gemini Apps", "title": title, "time": "2026-05-01T10:00:00Z"} for title in ("One", "Two")]
+    (talk,) = _only(read(zipped({"a.json": records}))[1], ReadConversation)
+    assert len({message.source_id for message in talk.messages}) == 2
+
+
 def test_beginnings_are_told_from_questions():
     assert common_beginning(["Prompted how are you", "Prompted what now", "Prompted why"]) == "Prompted "
     assert common_beginning(["how are you", "what now", "why", "where"]) == ""

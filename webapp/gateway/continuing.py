@@ -55,12 +55,16 @@ def begin_after(user_id: int, reply_id: int, asked: Asked, results: Mapping[str,
     else:
         begun = _answer(user_id, reply, results, wish)
     prepare(begun, asked, wish)
-    mark = threads.mark_of(user_id, reply) if begun.started is not None else None
-    if mark:
-        said = [("assistant", reply.content)] if reply.content else []
-        lines = [*said, ("user", asked.question)] if asked.question else said
-        threads.note(user_id, fingerprint("", lines, behind=mark), begun.conversation_id, begun.turn_id)
+    if begun.started is not None:
+        threads.note(user_id, _mark(user_id, reply, asked), begun.conversation_id, begun.turn_id)
     return begun
+
+
+def _mark(user_id: int, reply: Message, asked: Asked) -> str:
+    """What names the request behind a response; of one that was written on the page, the response's id does."""
+    behind = threads.mark_of(user_id, reply) or fingerprint(f"{RESPONSE}/{reply.message_id}", [])
+    said = [("assistant", reply.content)] if reply.content else []
+    return fingerprint("", [*said, ("user", asked.question)] if asked.question else said, behind=behind)
 
 
 def _agree(conversation: Conversation, wish: Wish) -> None:
@@ -92,6 +96,9 @@ def _ask(
     reply = messages.get_message(user_id, reply_id)
     conversation = get_conversation(user_id, reply.conversation_id, lock=True)
     again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
+    if again is None and not results and (found := threads.find_asked(user_id, _mark(user_id, reply, asked))):
+        branch, last = found
+        return go_on(user_id, asked, wish, branch, pictures, *last)
     if again is None:
         reply = _branched(user_id, reply)
     if again in (None, (0, "")) and results:

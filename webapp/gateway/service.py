@@ -190,6 +190,10 @@ def _begin(user_id: int, asked: Asked, wish: Wish, pictures: Mapping[int, str]) 
         again = threads.asked_again(conversation.conversation_id, reply_id, asked.question)
         if again is not None:
             return go_on(user_id, asked, wish, conversation.conversation_id, pictures, *again)
+    elsewhere = threads.find_asked(user_id, fingerprint(wish.seed, asked.lines))
+    if elsewhere is not None:
+        place, last = elsewhere
+        return go_on(user_id, asked, wish, place, pictures, *last)
     conversation = threads.begin_with(user_id, wish.fields, asked.history)
     return start(user_id, asked, wish, conversation.conversation_id, pictures)
 

@@ -54,6 +54,19 @@ def find(user_id: int, seed: str, history: Sequence[TextLine]) -> tuple[Conversa
     return None
 
 
+def find_asked(user_id: int, mark: str) -> tuple[int, tuple[int, str]] | None:
+    """Where this very question, behind this very history, was put before: the conversation, held, and the reply that it
+    still ends with, and its status; None for a question that is new, or behind which the conversation went on."""
+    for reply in _candidates(user_id, mark):
+        query = owned(user_id).where(Conversation.conversation_id == reply.conversation_id).with_for_update()
+        conversation = db.session.scalar(query)
+        rest = messages.current_messages(reply.conversation_id, after=reply.message_id)
+        if conversation is not None and all(row.role == "assistant" for row in rest):
+            last = rest[-1] if rest else reply
+            return reply.conversation_id, (last.message_id, last.status)
+    return None
+
+
 def find_part(user_id: int, asked: Asked, seed: str) -> Message | None:
     """The part of a reply that ends with the calls that a request brings the answers to; None for any other."""
     last = asked.rounds[-1]

@@ -199,6 +199,10 @@ def test_an_export_of_elsewhere_comes_in(shell: Shell, client: ApiClient) -> Non
     assert len(client.get("/api/conversations").get_json()["conversations"]) == 2
     assert shell("import", "-", "--yes", given="[2024-05-01] - Lives in Lisbon\n").returncode == 0
     assert [row["content"] for row in shell.json("memories", "--review")["memories"]] == ["Lives in Lisbon"]
+    shell("remember", "--pin", "Keeps bees")
+    shell("remember", "I play the viola")
+    marks = {row[3]: row[4:] for row in (line.split("\t") for line in shell("memories").stdout.splitlines())}
+    assert marks == {"Lives in Lisbon": ["to review"], "Keeps bees": ["pinned"], "I play the viola": [""]}
     (shell.home / "odd.bin").write_bytes(bytes(range(256)))
     assert shell("import", "odd.bin", "--yes").returncode == 1
     assert failed(shell("import", "missing.zip", "--yes"), 2)

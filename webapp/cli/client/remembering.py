@@ -97,7 +97,9 @@ def memories(
     space_id: int | None,
     as_json: bool,
 ) -> None:
-    """List your memories, last changed first; `memories forget ID` forgets one."""
+    """List your memories, last changed first, with a mark on those that wait for your review or are pinned.
+
+    `memories forget ID` forgets one."""
     if context.invoked_subcommand is not None:
         return
     there = server(context)
@@ -114,8 +116,13 @@ def memories(
     if as_json:
         output.dump({"memories": rows})
         return
-    lines = [(row["memory_id"], row["memory_type"], row["updated_at"][:10], row["content"]) for row in rows]
-    output.table(("id", "kind", "changed", "memory"), lines, empty="There are no such memories.")
+    lines = [(row["memory_id"], row["memory_type"], row["updated_at"][:10], row["content"], _mark(row)) for row in rows]
+    output.table(("id", "kind", "changed", "memory", ""), lines, empty="There are no such memories.")
+
+
+def _mark(row: dict[str, Any]) -> str:
+    """What is to be known about a memory at a glance: nothing of it is used before it was reviewed."""
+    return "to review" if row["needs_review"] else "pinned" if row["is_pinned"] else ""
 
 
 @memories.command()

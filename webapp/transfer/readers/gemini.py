@@ -102,11 +102,11 @@ def _session(records: list[_Asked], prefix: str) -> ReadConversation:
     messages: list[ReadMessage] = []
     for record in records:
         question = record.title.removeprefix(prefix).strip()
-        stamp = record.at.isoformat() if record.at else hashlib.sha256(record.title.encode()).hexdigest()[:16]
+        name = _name(record)
         if question:
-            messages.append(ReadMessage(f"{stamp}:q", "user", question, record.at))
+            messages.append(ReadMessage(f"{name}:q", "user", question, record.at))
         if record.answer:
-            messages.append(ReadMessage(f"{stamp}:a", "assistant", record.answer, record.at, "gemini"))
+            messages.append(ReadMessage(f"{name}:a", "assistant", record.answer, record.at, "gemini"))
     first = records[0]
     return ReadConversation(
         source_id=messages[0].source_id if messages else first.title,
@@ -115,6 +115,14 @@ def _session(records: list[_Asked], prefix: str) -> ReadConversation:
         created_at=first.at,
         updated_at=records[-1].at,
     )
+
+
+def _name(record: _Asked) -> str:
+    """What names a record for good: when it was, and where that is told to the second only, what was asked."""
+    if record.at and record.at.microsecond:
+        return record.at.isoformat()
+    words = hashlib.sha256(record.title.encode()).hexdigest()[:16]
+    return f"{record.at.isoformat()}:{words}" if record.at else words
 
 
 def _json(upload: Upload) -> list[str]:
