@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, Select, bindparam, false, select
+from sqlalchemy import Integer, Row, Select, bindparam, false, select
 
 from webapp.access_paths import along
 from webapp.database import db, now
@@ -26,6 +26,7 @@ MOST = 200
 MOST_NEW = 20
 """How many memories that changed since a prompt's beginning was fixed are told apart from it."""
 NEW = "new"
+END_OF_TIME = datetime(9999, 1, 1, tzinfo=UTC)
 TOLERANCE = 1e-6
 """What importances lose on their way through a FLOAT column."""
 
@@ -74,22 +75,39 @@ def _changed_since(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...
 
 def lasting_memories(user_id: int, space_id: int | None = None, *, until: datetime | None = None) -> list[KnownItem]:
     """What every prompt holds; with `until`, without what changed later."""
-    usable = _usable(user_id, space_id)
-    if until is not None:
-        usable = usable.where(Memory.updated_at <= until)
-    latest = Memory.updated_at.desc(), Memory.memory_id.desc()
-    pinned = _rows(_along(usable.where(Memory.is_pinned).order_by(*latest).limit(MOST), space_id, "pinned"))
-    ranked = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
-    ranked = ranked.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
-    facts = _rows(_along(ranked, space_id, "known"))
+    statements = _lasting(user_id, space_id)
+    limits = {"until": until or END_OF_TIME}
+    pinned = db.session.execute(statements.pinned, limits).all()
+    facts = db.session.execute(statements.facts, limits).all()
     seen = {row.memory_id for row in (*pinned, *facts)}
-    newest = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc())
-    recent = _rows(_along(newest.limit(len(seen) + DEFAULT_RANKING.recent_count), space_id, "recent"))
+    most_recent = {"most": len(seen) + DEFAULT_RANKING.recent_count}
+    recent = db.session.execute(statements.recent, limits | most_recent).all()
     at = now()
     rows = {row.memory_id: row for row in (*pinned, *facts, *recent) if not _is_over(row, at)}
     known = always_known(map(_ranked, rows.values()), budget=10**9, count_tokens=len)
     grouped = [("pinned", known.pinned), ("fact", known.facts), ("recent", known.recent)]
     return [item for group, items in grouped for item in _items([rows[item.ref] for item in items], group)]
+
+
+class _Lasting(NamedTuple):
+    """What is asked for what lasts: all unchanged after `until`, the recent ones at most `most`."""
+
+    pinned: Select[*tuple[Any, ...]]
+    facts: Select[*tuple[Any, ...]]
+    recent: Select[*tuple[Any, ...]]
+
+
+@lru_cache(maxsize=256)
+def _lasting(user_id: int, space_id: int | None) -> _Lasting:
+    # Of every turn after a change of memory: built once, as above.
+    usable = _usable(user_id, space_id).where(Memory.updated_at <= bindparam("until", type_=Memory.updated_at.type))
+    pinned = usable.where(Memory.is_pinned).order_by(Memory.updated_at.desc(), Memory.memory_id.desc()).limit(MOST)
+    facts = usable.where(Memory.known_rank >= DEFAULT_RANKING.known_importance - TOLERANCE)
+    facts = facts.order_by(Memory.known_rank.desc(), Memory.memory_id.desc()).limit(MOST)
+    recent = usable.order_by(Memory.created_at.desc(), Memory.memory_id.desc()).limit(bindparam("most", type_=Integer))
+    return _Lasting(
+        _along(pinned, space_id, "pinned"), _along(facts, space_id, "known"), _along(recent, space_id, "recent")
+    )
 
 
 def _usable(user_id: int, space_id: int | None) -> Select[*tuple[Any, ...]]:
@@ -125,10 +143,6 @@ def _is_over(row: Row[Any], at: datetime) -> bool:
     if row.is_pinned or row.fact_key in _PROFILE:
         return False
     return has_faded(row.content, row.updated_at, at)
-
-
-def _rows(statement: Select[Any]) -> Sequence[Row[Any]]:
-    return db.session.execute(statement).all()
 
 
 def _named(user_id: int, items: list[KnownItem], *, in_space: bool) -> list[KnownItem]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import false
+from sqlalchemy import Select, false
 
 from webapp.access_paths import along
 from webapp.database import db
@@ -49,6 +51,17 @@ def standing_instructions(
 
 
 def _looked_up(user_id: int) -> list[StandingInstruction]:
+    return [
+        StandingInstruction(
+            row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
+        )
+        for row in sorted(db.session.execute(_instructions(user_id)), key=lambda row: row.memory_id)
+    ]
+
+
+# Of every turn after a change of memory: to build it costs about as much as to send it.
+@lru_cache(maxsize=256)
+def _instructions(user_id: int) -> Select[*tuple[Any, ...]]:
     instructions = (
         visible(user_id)
         .where(
@@ -70,10 +83,4 @@ def _looked_up(user_id: int) -> list[StandingInstruction]:
     )
     # Left to itself MariaDB walks all memories there are from the newest back, and SQLite all that wait for nothing:
     # most people have few instructions.
-    wanted = along(instructions, Memory, "ix_memories_type")
-    return [
-        StandingInstruction(
-            row.memory_id, row.content, row.revision, round(row.importance, 4), row.space_id, row.only_conversation_id
-        )
-        for row in sorted(db.session.execute(wanted), key=lambda row: row.memory_id)
-    ]
+    return along(instructions, Memory, "ix_memories_type")

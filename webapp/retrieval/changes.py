@@ -175,12 +175,17 @@ def memories_changed(user_id: int, since: int, through: int) -> frozenset[int]:
     """The memories that the user's change sets between two of them are about."""
     if through <= since:
         return frozenset()
-    sets = select(MemoryChangeSet.changes).where(
-        MemoryChangeSet.user_id == user_id,
-        MemoryChangeSet.change_set_id > since,
-        MemoryChangeSet.change_set_id <= through,
+    sets = db.session.scalars(_change_sets(), {"user": user_id, "since": since, "through": through})
+    return frozenset(int(entry["memory_id"]) for made in sets for entry in made)
+
+
+@cache
+def _change_sets() -> Select[Any]:
+    return select(MemoryChangeSet.changes).where(
+        MemoryChangeSet.user_id == bindparam("user"),
+        MemoryChangeSet.change_set_id > bindparam("since"),
+        MemoryChangeSet.change_set_id <= bindparam("through"),
     )
-    return frozenset(int(entry["memory_id"]) for made in db.session.scalars(sets) for entry in made)
 
 
 def _changes(user_id: int, since: int, through: int) -> Iterable[Row[int, str, int, int]]:

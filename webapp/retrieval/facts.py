@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
-from sqlalchemy import or_
+from sqlalchemy import BigInteger, Select, bindparam, or_
 
 from webapp.access_paths import by_primary_key
 from webapp.database import db
@@ -95,13 +96,21 @@ def _current_keys(user_id: int, change_set_id: int) -> Keys:
 
 def _look_up(keys: Keys, user_id: int, changed: Collection[int] | None) -> None:
     """Read the user's keyed facts, or those among some memories."""
-    statement = usable_memories().where(Memory.user_id == user_id, Memory.fact_key.is_not(None))
-    if changed is not None:
-        for memory_id in changed:
-            keys.remove(memory_id)
-        statement = by_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
-    for memory_id, fact_key in db.session.execute(statement.with_only_columns(Memory.memory_id, Memory.fact_key)):
+    for memory_id in changed or ():
+        keys.remove(memory_id)
+    where = {"user": user_id} if changed is None else {"user": user_id, "changed": list(changed)}
+    for memory_id, fact_key in db.session.execute(_keyed(everything=changed is None), where):
         keys.put(memory_id, fact_key or "")
+
+
+@cache
+def _keyed(*, everything: bool) -> Select[*tuple[Any, ...]]:
+    """The keys of a user's facts, or of those among the `changed`."""
+    statement = usable_memories().where(Memory.user_id == bindparam("user"), Memory.fact_key.is_not(None))
+    if not everything:
+        changed = bindparam("changed", type_=BigInteger, expanding=True)
+        statement = by_primary_key(statement.where(Memory.memory_id.in_(changed)), Memory)
+    return statement.with_only_columns(Memory.memory_id, Memory.fact_key)
 
 
 @lru_cache(maxsize=4_096)

@@ -84,10 +84,11 @@ def load_space(user_id: int, space_id: int) -> Iterator[Block]:
 
 def load_memories(user_id: int, memory_ids: Collection[int] | None = None) -> Iterator[Block]:
     """The user's usable memories: those of these ids, or all."""
-    statement = _memories(Memory.user_id == user_id)
-    if memory_ids is not None:
-        statement = by_primary_key(statement.where(Memory.memory_id.in_(memory_ids)), Memory)
-    yield from _blocks(statement, Memory.memory_id, _memory, few=memory_ids is not None)
+    if memory_ids is None:
+        yield from _blocks(_memories(Memory.user_id == user_id), Memory.memory_id, _memory)
+    else:
+        changed = {"user": user_id, "changed": sorted(memory_ids)}
+        yield _block(map(_memory, db.session.execute(_changed_memories(), changed)))
 
 
 def load_conversations(*conditions: Any) -> Iterator[Block]:
@@ -119,6 +120,13 @@ def load_changed(user_id: int, tails: Mapping[int, int], with_chunks: Collection
 @cache
 def _changed_chunks() -> Select[*tuple[Any, ...]]:
     return _chunks().where(*_changed()).order_by(ConversationChunk.chunk_id)
+
+
+@cache
+def _changed_memories() -> Select[*tuple[Any, ...]]:
+    changed: BindParameter[int] = bindparam("changed", expanding=True)
+    statement = _memories(Memory.user_id == bindparam("user"), Memory.memory_id.in_(changed))
+    return by_primary_key(statement.order_by(Memory.memory_id), Memory)
 
 
 @cache
@@ -263,15 +271,12 @@ def _document(row: Row[*tuple[Any, ...]]) -> tuple[Passage, str | None, bytes | 
     return passage, model, vector
 
 
-def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any, *, few: bool = False) -> Iterator[Block]:
-    """The rows of a statement in the order of its key; at once where they are few.
+def _blocks(statement: Select[*tuple[Any, ...]], key: Any, convert: Any) -> Iterator[Block]:
+    """The rows of a statement in the order of its key.
 
-    Else the keys alone first: to sort all rows with their texts and vectors, for every page anew, is slow, and more
+    The keys alone first: to sort all rows with their texts and vectors, for every page anew, is slow, and more
     than the sort buffer of a database holds.
     """
-    if few:
-        yield _block(map(convert, db.session.execute(statement.order_by(key))))
-        return
     keys = sorted(db.session.scalars(statement.with_only_columns(key)))
     for start in range(0, len(keys), BLOCK):
         some = by_primary_key(statement.where(key.in_(keys[start : start + BLOCK])).order_by(key), key.class_)

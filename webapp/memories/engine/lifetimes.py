@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
 from webapp.text.words import MONTHS
 
@@ -34,6 +35,7 @@ _MONTH_FIRST = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?,
 _SINCE = re.compile(r"\b(?:born|since|until|married|founded|geboren|seit|née?|depuis|nacid[oa]|desde)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=4_096)  # every prompt asks it of what is always known
 def ask_again_on(content: str, last_sign: datetime) -> datetime | None:
     """When to ask whether a statement, last confirmed then, is still true; None for what has no natural end."""
     days = [] if _SINCE.search(content) else [day for day in _dates(content) if day > last_sign]
