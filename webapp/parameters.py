@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from webapp.validation import Line
+from webapp.validation import Line, SearchText
 
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
@@ -46,3 +47,54 @@ class Parameters(BaseModel):
             for item in error.errors():
                 known.pop(str(item["loc"][0]), None)
             return cls(**known)
+
+
+Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
+
+
+class RequestParameters(BaseModel):
+    """What one request sets, for its reply only; what is left out is as it is set for the conversation and the model.
+
+    `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
+    """
+
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_tokens: Count | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
+    max_completion_tokens: Count | None = Field(
+        None, ge=1, le=1_000_000, description="Of what is written, and what is thought before that."
+    )
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
+        None, description="The reply ends before any of these."
+    )
+    seed: Count | None = Field(None, ge=-(2**63), lt=2**63)
+    frequency_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
+    presence_penalty: Amount | None = Field(None, ge=-2, le=2, allow_inf_nan=False)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are set, by name."""
+        found = {name: getattr(self, name) for name in RequestParameters.model_fields}
+        return {name: value for name, value in found.items() if value not in (None, [])}
+
+
+class OfOneReply(RequestParameters):
+    """The parameters of one reply, as a field of a request of ours."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+PAYLOAD = "parameters"
+"""Where a message keeps them: a question for every reply to it, a reply for itself."""
+
+
+def of_one_reply(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What is sent for one reply besides what its conversation sets, from what the question and the reply keep."""
+    return {**((question or {}).get(PAYLOAD) or {}), **((reply or {}).get(PAYLOAD) or {})}
+
+
+def longest_reply(parameters: Mapping[str, Any]) -> int:
+    """The tokens that a reply was said to take at most; 0 where nobody said so."""
+    return int(parameters.get("max_completion_tokens") or parameters.get("max_tokens") or 0)

@@ -18,8 +18,11 @@ from webapp.database import db
 from webapp.llm.offline.script_faults import alternates
 from webapp.llm.offline.temperaments import TEMPERAMENTS
 from webapp.llm.offline.testing import ServerHandle
+from webapp.llm.thinking import ROOM
 from webapp.model_clients import completions
 from webapp.usage.models import UsageRecord
+
+FOR_ONE_REPLY = {"top_p": 0.8, "seed": 7, "stop": ["END"]}
 
 pytestmark = pytest.mark.once  # about providers, not about the database
 
@@ -53,10 +56,12 @@ def test_a_conversation_passes_on_every_temperament(
 ) -> None:
     model.script(match="sorrel", respond=using_a_tool)
     conversation_id = begin(client)
+    chosen = {"temperature": 0.3, "max_tokens": 700}
+    assert client.put(f"/api/conversations/{conversation_id}", json={"parameters": chosen}).status_code == 200
     file = _send(client, b"# Balcony\n\nThe railing faces south-west.", "balcony.md").get_json()
 
     def say(words: str, *file_ids: int) -> dict[str, Any]:
-        body = {"content": words, "file_ids": list(file_ids)}
+        body = {"content": words, "file_ids": list(file_ids), "parameters": FOR_ONE_REPLY}
         sent = client.post(f"/api/conversations/{conversation_id}/messages", json=body)
         assert sent.status_code == 202, sent.text
         reply = wait(client, sent.get_json()["response_id"])
@@ -94,6 +99,16 @@ def test_a_conversation_passes_on_every_temperament(
     # What was refused is asked for once: the third turn is not refused anything.
     refused = [call for call in model.calls() if call["status"] == 400]
     assert len(refused) <= 6
+    sent = [call["values"] | {"stop": "stop" in call["keys"]} for call in answered if call["stream"]][-3:]
+    if provider == "max_completion_tokens":
+        assert all(values["max_completion_tokens"] == 700 for values in sent)
+        assert not any(values.keys() & {"temperature", "top_p"} or values["stop"] for values in sent)
+    else:
+        expected = {"temperature": 0.3, "top_p": 0.8, "stop": True}
+        assert all(values | expected == values for values in sent)
+        room = ROOM if provider == "reasoning fields" else 0
+        assert [values["max_tokens"] for values in sent][-1] == 700 + room
+    assert all(values["seed"] == 7 for values in sent)
     with app.app_context():
         records = db.session.scalars(select(UsageRecord)).all()
     assert len(records) >= 3

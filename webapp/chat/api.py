@@ -87,7 +87,7 @@ def send_message(path: ConversationPath, body: NewMessage) -> ViewResult:
         body.content,
         conversation_id=path.conversation_id,
         model=body.model,
-        custom_payload={"purpose": body.purpose} if body.purpose else None,
+        custom_payload=body.kept,
         file_ids=modes_of(body.file_ids),
     )
     return _accepted(started)
@@ -105,7 +105,7 @@ def chat_stream(body: ChatRequest, query: FollowOnly) -> ViewResult:
         conversation_id=body.conversation_id,
         new=NewConversation(space_id=body.space_id),
         model=body.model,
-        custom_payload={"context": body.context} if body.context else None,
+        custom_payload=body.kept,
         file_ids=modes_of(body.file_ids),
     )
     idempotency.commit(started.header, 200)
@@ -154,8 +154,11 @@ def retry(path: TurnPath) -> ViewResult:
 @idempotency.idempotent
 def regenerate(path: TurnPath, body: Again) -> ViewResult:
     """Write another version of a reply, with an instruction or by another model if named; the earlier one is kept."""
-    turn_id = path.turn_id
-    return _accepted(service.regenerate(current_user_id(), turn_id, instruction=body.instruction, model=body.model))
+    chosen = body.parameters.given if body.parameters else {}
+    started = service.regenerate(
+        current_user_id(), path.turn_id, instruction=body.instruction, model=body.model, parameters=chosen
+    )
+    return _accepted(started)
 
 
 @blueprint.post("/messages/<int:message_id>/edit", responses={202: MessageStarted})

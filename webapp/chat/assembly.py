@@ -36,7 +36,7 @@ from webapp.llm.target import Target
 from webapp.memories.always import NEW
 from webapp.memories.known import memory_is_on
 from webapp.models.catalogue import targets_for, with_parameters
-from webapp.parameters import Parameters
+from webapp.parameters import Parameters, longest_reply, of_one_reply
 from webapp.prompts import service as prompts
 from webapp.prompts.values import pieces_for
 from webapp.retrieval.service import Question, Result, retrieve
@@ -111,8 +111,9 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
     targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
-    if conversation.parameters:
-        targets = with_parameters(targets, Parameters.of(conversation.parameters).given)
+    wanted = of_one_reply(request, reply.custom_payload)
+    if conversation.parameters or wanted:
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)
     window = targets[0].context_window if targets else None
     toolset, size = Toolset(), window or settings.context_tokens
     if settings.model_tools:
@@ -142,7 +143,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
         window,
         tool_tokens + toolset.definition_tokens + tail.tokens,
         targets[0].system if targets else "",
-        int(targets[0].parameters.get("max_tokens") or 0) if targets else 0,
+        longest_reply(targets[0].parameters) if targets else 0,
     )
     label = made.place.label or prompt.label
     return Assembled(

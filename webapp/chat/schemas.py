@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, model_validator
 
 from webapp.conversations.schemas import MessageOut
+from webapp.parameters import PAYLOAD, OfOneReply
 from webapp.retrieval.schemas import ReceiptLine
 from webapp.validation import Id, JsonObject, Line, MessageText
 
@@ -41,11 +42,25 @@ FileIds = Annotated[
 ]
 
 
+FOR_IT = "For the replies to this message only, before what the conversation and the model set."
+
+
+def _kept(parameters: OfOneReply | None, **said: Any) -> dict[str, Any]:
+    chosen = parameters.given if parameters else {}
+    return {name: value for name, value in {**said, PAYLOAD: chosen}.items() if value}
+
+
 class NewMessage(BaseModel):
     content: MessageText
     file_ids: FileIds = []
     purpose: Line | None = Field(None, max_length=100, description="Why it is sent; kept with the message.")
     model: Line | None = Field(None, max_length=200)
+    parameters: OfOneReply | None = Field(None, description=FOR_IT)
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What stands with the message beside its text."""
+        return _kept(self.parameters, purpose=self.purpose)
 
 
 class ChatRequest(BaseModel):
@@ -55,6 +70,12 @@ class ChatRequest(BaseModel):
     space_id: Id | None = None
     context: JsonObject | None = Field(None, description="Anything the client wants to keep with the message.")
     model: Line | None = Field(None, max_length=200)
+    parameters: OfOneReply | None = Field(None, description=FOR_IT)
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What stands with the message beside its text."""
+        return _kept(self.parameters, context=self.context)
 
 
 class EditedMessage(BaseModel):
@@ -66,6 +87,7 @@ class Again(BaseModel):
 
     instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")
     model: Line | None = Field(None, max_length=220, description="The model that writes this version.")
+    parameters: OfOneReply | None = Field(None, description="For this version only.")
 
     @model_validator(mode="before")
     @classmethod

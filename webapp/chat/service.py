@@ -25,6 +25,7 @@ from webapp.extensions import redis
 from webapp.files import service as files
 from webapp.journeys.guides import heed
 from webapp.models.choosing import check_choice
+from webapp.parameters import PAYLOAD
 from webapp.retrieval.service import anticipate
 from webapp.tools.of_clients import ClientTools
 from webapp.usage import service as usage
@@ -111,23 +112,32 @@ def retry_turn(user_id: int, reply_id: int) -> Started:
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
-    return _answer_again(conversation, reply)
+    return _noted(_answer_again(conversation, reply), {PAYLOAD: (reply.custom_payload or {}).get(PAYLOAD)})
 
 
-def regenerate(user_id: int, reply_id: int, *, instruction: str = "", model: str | None = None) -> Started:
-    """A new version of a finished reply, by an `instruction` such as "shorter" or another `model`; the old one and what
-    followed are kept.
-
-    Raises NotFound, Conflict, Invalid for a model that cannot be chosen.
+def regenerate(
+    user_id: int,
+    reply_id: int,
+    *,
+    instruction: str = "",
+    model: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Started:
+    """A new version of a finished reply, by an `instruction` such as "shorter", another `model` or with `parameters` of
+    its own; the old one and what followed are kept. Raises NotFound, Conflict, Invalid for a model that is not there.
     """
     check_choice(model)
     reply, conversation = _reply(user_id, reply_id)
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     started = _answer_again(conversation, reply)
-    if instruction:
-        started.reply.custom_payload = {**(started.reply.custom_payload or {}), "instruction": instruction}
     started.reply.model = model or None
+    return _noted(started, {"instruction": instruction, PAYLOAD: dict(parameters or {})})
+
+
+def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
+    told = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
+    started.reply.custom_payload = told or None
     db.session.flush()
     return started
 
@@ -137,16 +147,17 @@ def continue_reply(user_id: int, reply_id: int) -> Started:
     reply, conversation = _reply(user_id, reply_id)
     if not reply.is_cut or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
-    payload = {"purpose": "continue"}
-    return start_turn(user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload=payload)
+    return start_turn(
+        user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload={"purpose": "continue"}
+    )
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:
     runtime().runner.require_room()
     usage.require_room(conversation.user_id)
-    if messages.opened_point(reply) is not None:
+    if (point := messages.opened_point(reply)) is not None:
         abandoned = _streaming_after(reply)
-        again = messages.add_opening(conversation, _asked_again(reply), parent_id=reply.parent_id)
+        again = messages.add_opening(conversation, {"point": point}, parent_id=reply.parent_id)
         messages.supersede_from(conversation, reply.message_id, again)
         db.session.flush()
         return Started(conversation, None, again, abandoned)
@@ -159,11 +170,6 @@ def _answer_again(conversation: Conversation, reply: Message) -> Started:
     messages.supersede_from(conversation, asked.message_id + 1, again)
     db.session.flush()
     return Started(conversation, None, again, abandoned, embedded)
-
-
-def _asked_again(reply: Message) -> dict[str, Any]:
-    """What says which point a message opens, for another version of it."""
-    return {"point": messages.opened_point(reply)}
 
 
 def _streaming_after(message: Message) -> Sequence[int]:

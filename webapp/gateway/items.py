@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from webapp.gateway import wire
 from webapp.gateway.functions import Call, Unsupported, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Asked, Completion, WireMessage
+from webapp.parameters import Amount, Count
 from webapp.validation import Line, SearchText, encodable
 
 PREFIX = "resp_"
@@ -38,6 +39,10 @@ def _text_or_items(value: Any) -> Any:
 Input = Annotated[str | list[dict[str, Any]], PlainValidator(_text_or_items)]
 
 
+class Reasoning(BaseModel):
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+
+
 class ResponseRequest(BaseModel):
     """A request for a response. What is not named here is taken and has no effect."""
 
@@ -57,6 +62,22 @@ class ResponseRequest(BaseModel):
     background: bool | None = None
     conversation: Any = None
     prompt: Any = None
+    temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
+    top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
+    max_output_tokens: Count | None = Field(None, ge=1, le=1_000_000)
+    reasoning: Reasoning | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What it sets for the reply, by the names of chat completions."""
+        given = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_completion_tokens": self.max_output_tokens,
+            "reasoning_effort": self.reasoning.effort if self.reasoning else None,
+            "verbosity": (self.text or {}).get("verbosity"),
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     @property
     def previous(self) -> int | None:
@@ -106,6 +127,8 @@ def _check(request: ResponseRequest) -> None:
     form = (request.text or {}).get("format")
     if (form.get("type", "text") if isinstance(form, dict) else "text") != "text":
         raise Unsupported("text.format", "Only text can be answered here.")
+    if (request.text or {}).get("verbosity") not in (None, "low", "medium", "high"):
+        raise Unsupported("text.verbosity", "verbosity is one of low, medium, high.")
 
 
 def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Asked:
@@ -114,10 +137,10 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Aske
         tools = read_tools(
             [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
         )
-        asked = wire.read(Completion.model_construct(messages=list(messages), n=1, response_format=None))
+        asked = wire.read(Completion.model_construct(messages=list(messages)))
     except Unsupported as error:
         raise Unsupported(error.param.replace("messages", "input").replace(".function", ""), str(error)) from None
-    return replace(asked, tools=tools, place="input")
+    return replace(asked, tools=tools, place="input", parameters=request.parameters)
 
 
 def _nested(tool: Any) -> Any:

@@ -30,6 +30,7 @@ class About:
     tools: Sequence[Any] = ()
     tool_choice: Any = "auto"
     parallel: bool = True
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, turn_id: int, created: int, request: ResponseRequest) -> About:
@@ -45,6 +46,7 @@ class About:
             [_tool(tool) for tool in request.tools or ()],
             _choice(request.tool_choice),
             request.parallel_tool_calls is not False,
+            request.parameters,
         )
 
 
@@ -68,18 +70,18 @@ def response(
         "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
         "incomplete_details": {"reason": reason} if reason else None,
         "instructions": about.instructions,
-        "max_output_tokens": None,
+        "max_output_tokens": about.parameters.get("max_completion_tokens"),
         "model": about.model,
         "output": list(output),
         "parallel_tool_calls": about.parallel,
         "previous_response_id": about.previous,
-        "reasoning": {"effort": None, "summary": None},
+        "reasoning": {"effort": about.parameters.get("reasoning_effort"), "summary": None},
         "store": about.store,
-        "temperature": None,
-        "text": {"format": {"type": "text"}},
+        "temperature": about.parameters.get("temperature"),
+        "text": _text(about.parameters),
         "tool_choice": about.tool_choice,
         "tools": list(about.tools),
-        "top_p": None,
+        "top_p": about.parameters.get("top_p"),
         "truncation": "disabled",
         "usage": _usage(usage) if usage is not None else None,
         "user": None,
@@ -162,6 +164,11 @@ class Stream:
         body = {"type": kind, "sequence_number": self._number, **data}
         self._number += 1
         return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+def _text(parameters: Mapping[str, Any]) -> Item:
+    told = {"verbosity": parameters["verbosity"]} if "verbosity" in parameters else {}
+    return {"format": {"type": "text"}, **told}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

@@ -22,6 +22,7 @@ from webapp.gateway.edge import End
 from webapp.gateway.functions import Unsupported
 from webapp.gateway.outgoing import About
 from webapp.gateway.service import Begun, Wish
+from webapp.parameters import PAYLOAD
 from webapp.web import ViewResult
 
 blueprint = Blueprint("responses", __name__, url_prefix="/v1")
@@ -60,6 +61,7 @@ def retrieve(name: str) -> ViewResult:
         reply.model or "default",
         previous=kept.get("previous"),
         metadata=kept.get("metadata") or {},
+        parameters=(reply.custom_payload or {}).get(PAYLOAD) or {},
     )
     return _stored(about, reply)
 

@@ -26,6 +26,7 @@ from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.models.catalogue import HOME_ID
 from webapp.models.choosing import choices
+from webapp.parameters import PAYLOAD
 from webapp.tools.of_clients import waiting
 from webapp.usage.models import UsageRecord
 from webapp.usage.service import require_room
@@ -122,8 +123,10 @@ def prepare(begun: Begun, asked: Asked, wish: Wish) -> None:
     if begun.started is not None:
         begun.started.attended = False  # these programs know of no question in the middle of a reply
         begun.started.client = asked.tools
-        if wish.note:
-            begun.started.reply.custom_payload = {**(begun.started.reply.custom_payload or {}), **wish.note}
+        kept = {name: value for name, value in (begun.started.reply.custom_payload or {}).items() if name != PAYLOAD}
+        if asked.parameters:
+            kept[PAYLOAD] = dict(asked.parameters)
+        begun.started.reply.custom_payload = {**kept, **(wish.note or {})} or None
 
 
 def _noted(user_id: int, asked: Asked, wish: Wish, begun: Begun) -> Begun:

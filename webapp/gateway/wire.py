@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
+from webapp.gateway.pictures import picture_in
+from webapp.parameters import RequestParameters
 from webapp.tools.of_clients import ClientTools, arguments_of
 from webapp.validation import Line, SearchText, encodable
 
@@ -29,7 +28,6 @@ MOST_CALLS = 128
 """In one message."""
 ARGUMENTS_PIECE = 1_000
 """Characters of a call's arguments in one event."""
-_DATA_URL = re.compile(r"data:image/(?:png|jpeg|jpg|gif|webp);base64,", re.IGNORECASE)
 MEMORY = ("on", "read", "off")
 SUFFIXES: dict[str, dict[str, Any]] = {
     "temporary": {"is_temporary": True},
@@ -56,7 +54,7 @@ class StreamOptions(BaseModel):
     include_usage: bool = False
 
 
-class Completion(BaseModel):
+class Completion(RequestParameters):
     """A request for a reply. What is not named here is taken and has no effect."""
 
     model_config = ConfigDict(extra="ignore")
@@ -70,6 +68,9 @@ class Completion(BaseModel):
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
     response_format: dict[str, Any] | None = None
+    logprobs: bool | None = None
+    modalities: list[Any] | None = None
+    functions: list[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Asked:
     tools: ClientTools | None = None
     rounds: tuple[Round, ...] = ()
     place: str = "messages"  # the field that said it
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the request, as the model is sent them
 
     @property
     def lines(self) -> list[TextLine]:
@@ -93,10 +95,7 @@ class Asked:
 
 def read(request: Completion) -> Asked:
     """The question of a request. Raises Unsupported for what this endpoint cannot do."""
-    if request.n not in (None, 1):
-        raise Unsupported("n", "Only one choice can be made at a time.")
-    if (request.response_format or {}).get("type", "text") != "text":
-        raise Unsupported("response_format", "Only text can be answered here.")
+    _check(request)
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
     rounds, spoken = _rounds(request.messages)
     said = [(message.role, text_of(message)) for message in spoken]
@@ -106,7 +105,21 @@ def read(request: Completion) -> Asked:
         raise Unsupported("messages", "The last message has to be the user's, and to say something.")
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
-    return Asked(question, lines[:-1], instructions[:MOST_INSTRUCTIONS], pictures, tools, rounds)
+    instructions = instructions[:MOST_INSTRUCTIONS]
+    return Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given)
+
+
+def _check(request: Completion) -> None:
+    if request.n not in (None, 1):
+        raise Unsupported("n", "Only one choice can be made at a time.")
+    if (request.response_format or {}).get("type", "text") != "text":
+        raise Unsupported("response_format", "Only text can be answered here.")
+    if request.logprobs:
+        raise Unsupported("logprobs", "Probabilities of tokens are not told here.")
+    if set(map(str, request.modalities or ())) - {"text"}:
+        raise Unsupported("modalities", "Only text can be answered here.")
+    if request.functions:
+        raise Unsupported("functions", "Functions come along as tools: `tools`, each of the type 'function'.")
 
 
 def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequence[WireMessage]]:
@@ -133,24 +146,10 @@ def _rounds(messages: Sequence[WireMessage]) -> tuple[tuple[Round, ...], Sequenc
 def _pictures(message: WireMessage) -> tuple[bytes, ...]:
     """The images that came along in a message. Raises Unsupported for too many."""
     parts = message.content if isinstance(message.content, list) else []
-    found = tuple(data for part in parts if (data := _picture(part)) is not None)
+    found = tuple(data for part in parts if (data := picture_in(part)) is not None)
     if len(found) > MOST_PICTURES:
         raise Unsupported("messages", f"No more than {MOST_PICTURES} images can be sent at a time.")
     return found
-
-
-def _picture(part: Mapping[str, Any]) -> bytes | None:
-    """The bytes of an image in a data URL; None for any other part. Nothing is fetched from elsewhere."""
-    if part.get("type") not in ("image_url", "input_image"):
-        return None
-    named = part.get("image_url")
-    url = named.get("url") if isinstance(named, dict) else named
-    if not isinstance(url, str) or (head := _DATA_URL.match(url)) is None:
-        return None
-    try:
-        return base64.b64decode(url[head.end() :], validate=True) or None
-    except (binascii.Error, ValueError):
-        return None
 
 
 def split_model(wish: str) -> tuple[str, dict[str, Any]]:
@@ -290,7 +289,7 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
         if kind in _TEXT_PARTS:
             found.append(str(part.get("text") or part.get("refusal") or ""))
         elif kind in ("image_url", "input_image"):
-            if not (seen and _picture(part) is not None):
+            if not (seen and picture_in(part) is not None):
                 found.append(IMAGE)
         else:
             raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")

@@ -24,6 +24,11 @@ _NAMES = {
     "base64": ("encoding_format", "base64"),
     "bare_calls": ("reasoning_content",),
     "system": ("system role", "role system", "role 'system'", "system message", "system prompt"),
+    "verbosity": ("verbosity",),
+    "frequency_penalty": ("frequency_penalty",),
+    "presence_penalty": ("presence_penalty",),
+    "seed": ("seed",),
+    "stop": ("'stop'", '"stop"', "`stop`", "stop sequence", "stop parameter", "parameter: stop", "parameter stop"),
 }
 # A complaint about a value (a tool's schema, too large a number) also names the part, but is no refusal of it.
 _REFUSAL = re.compile(
@@ -33,6 +38,11 @@ _REFUSAL = re.compile(
     r"|missing.*reasoning_content|reasoning_content.*(?:must|missing)"
 )
 _VALUE = re.compile(r"tools[\[.]\d|invalid schema")
+_DROPPED = (
+    *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
+    *("frequency_penalty", "presence_penalty", "seed", "stop"),
+)
+"""What is left out where it is refused."""
 _SENT_AS = {"base64": "encoding_format", "system": "messages", "bare_calls": "messages", "images": "messages"}
 
 
@@ -74,7 +84,7 @@ def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> 
         result.pop("parallel_tool_calls", None)
     if drops("stream_options"):
         result.pop("stream_options")
-    for parameter in ("temperature", "top_p", "reasoning_effort", "parallel_tool_calls"):
+    for parameter in _DROPPED:
         if drops(parameter):
             result.pop(parameter)
     if drops("base64"):

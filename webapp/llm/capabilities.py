@@ -12,7 +12,8 @@ from typing import Protocol
 log = logging.getLogger(__name__)
 
 FEATURES = frozenset({"tools", "stream_options", "max_tokens", "base64", "system", "images", "bare_calls"}) | {
-    *("temperature", "top_p", "reasoning_effort", "parallel_tool_calls")
+    *("temperature", "top_p", "reasoning_effort", "verbosity", "parallel_tool_calls"),
+    *("frequency_penalty", "presence_penalty", "seed", "stop"),
 }
 """What a server may refuse. `bare_calls`: calls of tools that come back without what was thought before them."""
 STRUCTURED_MODES = ("json_schema", "json_object", "text")

@@ -60,7 +60,9 @@ class ChatClient:
         body |= {name: value for name, value in (parameters or {}).items() if value is not None}
         base_url, _ = self.settings.endpoint()
         thinks = self.capabilities.thinks(base_url, body["model"])
-        if thinks and body.get("max_tokens"):
+        if most := body.pop("max_completion_tokens", None):
+            body["max_tokens"] = most  # by the name that all servers know; it counts what is thought, too
+        elif thinks and body.get("max_tokens"):
             body["max_tokens"] += ROOM  # for what is thought before the answer
         names = [tool["function"]["name"] for tool in tools or ()]
         attempt = 0

@@ -14,7 +14,7 @@ from aiohttp import web
 from .pace import Flow, Pacer
 from .replies import reply_to
 from .script import Rule, Script
-from .script_faults import Fault, alternates, has_bare_calls, has_images
+from .script_faults import Fault, alternates, has_bare_calls, has_images, refused_parameter
 from .tasks import run_task
 from .tasks.request import task_request
 from .temperaments import Temperament
@@ -75,6 +75,9 @@ def refuse(fault: Fault, body: dict[str, Any]) -> None:
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
         )
         raise Refusal(400, error(text, code="unsupported_parameter", param="max_tokens"))
+    if name := refused_parameter(fault, body):
+        text = f"Unsupported parameter: '{name}' is not supported with this model."
+        raise Refusal(400, error(text, code="unsupported_parameter", param=name))
     if fault.refuse_base64 and body.get("encoding_format") == "base64":
         raise Refusal(400, error("encoding_format 'base64' is not supported", param="encoding_format"))
     if fault.refuse_system and any(message["role"] == "system" for message in body.get("messages", ())):

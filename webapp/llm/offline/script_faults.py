@@ -24,6 +24,7 @@ class Fault:
     refuse_stream_options: bool = False
     refuse_response_format: bool | list[str] = False  # or the types refused
     refuse_max_tokens: bool = False
+    refuse_parameters: list[str] = field(default_factory=list)  # by name
     refuse_base64: bool = False
     refuse_system: bool = False  # as Gemma's template does
     strict_roles: bool = False  # as Gemma's and Mistral's do: user and assistant in turn, the user first
@@ -45,12 +46,18 @@ def _pairs(fault: Fault, body: dict[str, Any]) -> list[tuple[bool, bool]]:
         (fault.refuse_tools, "tools" in body),
         (fault.refuse_stream_options, "stream_options" in body),
         (fault.refuse_max_tokens, "max_tokens" in body),
+        (bool(fault.refuse_parameters), refused_parameter(fault, body) is not None),
         (fault.refuse_base64, body.get("encoding_format") == "base64"),
         (fault.refuse_system, "system" in _roles(body)),
         (fault.strict_roles, not alternates(body)),
         (fault.refuse_images, has_images(body)),
         (fault.refuse_bare_calls, has_bare_calls(body)),
     ]
+
+
+def refused_parameter(fault: Fault, body: dict[str, Any]) -> str | None:
+    """The first parameter of a request that a fault refuses."""
+    return next((name for name in fault.refuse_parameters if name in body), None)
 
 
 def alternates(body: dict[str, Any]) -> bool:

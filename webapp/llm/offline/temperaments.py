@@ -16,6 +16,7 @@ class Temperament:
     tells_usage: bool = True
 
 
+_NOT_OF_THINKERS = ["temperature", "top_p", "frequency_penalty", "presence_penalty", "stop"]
 EVEN = Temperament()
 TEMPERAMENTS: dict[str, Temperament] = {
     # Gemma and Mistral behind vLLM or llama.cpp
@@ -27,7 +28,7 @@ TEMPERAMENTS: dict[str, Temperament] = {
     # DeepSeek's and Moonshot's thinking models
     "reasoning fields": Temperament(Fault(refuse_bare_calls=True), reasoning="Let me think about what was asked."),
     # OpenAI's newer models
-    "max_completion_tokens": Temperament(Fault(refuse_max_tokens=True)),
+    "max_completion_tokens": Temperament(Fault(refuse_max_tokens=True, refuse_parameters=_NOT_OF_THINKERS)),
     "usage missing": Temperament(Fault(refuse_stream_options=True), tells_usage=False),
 }
 """By what they are known for."""
