@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from webapp.internet import is_public
 from webapp.tools.addresses import Refused, checked, is_address
+from webapp.tools.masking import keys_in, masked
 from webapp.tools.toolset import ToolFailed
 
 AGENT = "Commonplace/1.0 (reads pages for its user)"
@@ -102,7 +103,7 @@ async def json_of(wish: Wish) -> Any:
             raise ToolFailed(f"{_name(wish.url)} answered with an error ({opened.status}).")
         data = await opened.whole()
     try:
-        return await asyncio.to_thread(json.loads, data)
+        return masked(await asyncio.to_thread(json.loads, data), keys_in(wish.headers))
     except (ValueError, RecursionError):
         raise ToolFailed(f"{_name(wish.url)} answered with something that is not JSON.") from None
 

@@ -8,6 +8,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.tools.masking import keys_in, masked
 from webapp.tools.mcp import wire
 from webapp.tools.mcp.wire import HANDSHAKE, STATELESS, Listed
 from webapp.tools.reaching import Wish, reach
@@ -57,7 +58,7 @@ class _Talk:
             session = opened.headers.get("mcp-session-id", "")
             if session.isascii() and session.isprintable() and len(session) <= 500:
                 self.session = session or self.session
-            answer = await self._answer(opened.kind, opened.pieces)
+            answer = await self._answer(opened.kind, opened.pieces, keys_in(headers))
         if self.age == STATELESS and method == "tools/list" and "error" in answer:
             raise _Older
         return wire.result_of(answer, self.server.name)
@@ -79,8 +80,8 @@ class _Talk:
             async with asyncio.timeout(2), reach(Wish(self.server.url, "DELETE", headers, None, self.server.inside)):
                 pass
 
-    async def _answer(self, kind: str, pieces: Any) -> dict[str, Any]:
-        """The answer, as soon as it is there: a stream may stay open behind it."""
+    async def _answer(self, kind: str, pieces: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+        """The answer without `keys`, as soon as it is there: a stream may stay open behind it."""
         data = bytearray()
         streams = kind == "text/event-stream"
         try:
@@ -90,14 +91,14 @@ class _Talk:
                     if streams and (end := data.rfind(b"\n\n")) >= 0:
                         found = wire.answer_of(kind, bytes(data[: end + 2]), self.number)
                         if found is not None:
-                            return found
+                            return dict(masked(found, keys))
                         del data[: end + 2]  # each event is looked at once
-            answer = await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number)
+            answer = masked(await asyncio.to_thread(wire.answer_of, kind, bytes(data), self.number), keys)
         except (ValueError, RecursionError):
             answer = None
         if answer is None:
             raise ToolFailed(f"{self.server.name} answered in a way that is not understood.")
-        return answer
+        return dict(answer)
 
 
 async def tools(server: Server) -> tuple[str, list[Listed]]:

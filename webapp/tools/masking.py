@@ -1,0 +1,34 @@
+"""Servers that tell what they were sent: a key of ours is taken out of their answers before anybody reads them; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+MASK = "[key]"
+SHORTEST = 8
+"""Characters below which a key is left: it would take ordinary words out of answers."""
+_HEADERS = ("authorization", "x-subscription-token")
+
+
+def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What the headers of a request tell that nobody is to read, in every form in which it may come back."""
+    sent = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in _HEADERS]
+    forms = {form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))}
+    return tuple(sorted(forms, key=len, reverse=True))
+
+
+def masked(value: Any, keys: tuple[str, ...]) -> Any:
+    """A value as read from JSON, without these keys. Raises RecursionError for one that is too deep."""
+    if not keys:
+        return value
+    if isinstance(value, str):
+        for key in keys:
+            value = value.replace(key, MASK)
+        return value
+    if isinstance(value, list):
+        return [masked(part, keys) for part in value]
+    if isinstance(value, dict):
+        return {masked(name, keys): masked(part, keys) for name, part in value.items()}
+    return value
