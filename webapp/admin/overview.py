@@ -91,13 +91,13 @@ def work(client: Redis) -> Work:
         return Work(False)
 
 
-def model(settings: Settings, embedding: str, *, embedder_is_away: bool = False) -> Model:
+def model(settings: Settings, embedding: str, *, background: str = "", embedder_is_away: bool = False) -> Model:
     """Where replies come from, without anything secret, and whether search by meaning works, as this process knows."""
     used = settings.model
     return Model(
         address=without_credentials(used.base_url),
         chat=used.chat_model,
-        background=used.background_model,
+        background=background or used.background_model,
         embedding=embedding,
         is_demonstration=settings.offline_model,
         embedder_is_away=embedder_is_away,

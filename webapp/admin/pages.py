@@ -20,6 +20,7 @@ from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.model_clients import embedder
+from webapp.models.catalogue import background_target
 from webapp.readiness import readiness
 from webapp.retrieval.embedding import query_vectors
 from webapp.web import ViewResult, wants_partial
@@ -33,11 +34,17 @@ PAGE_LENGTH = 50
 @admin_only
 def overview() -> ViewResult:
     """The state of the site, and the switch for registration."""
+    worker = background_target()
     return render_template(
         "admin/overview.html",
         counts=state.counts(),
         work=state.work(redis()),
-        model=state.model(app_settings(), embedder().model, embedder_is_away=query_vectors().is_away),
+        model=state.model(
+            app_settings(),
+            embedder().model,
+            background=worker.model if worker else "",
+            embedder_is_away=query_vectors().is_away,
+        ),
         parts=readiness(),
         versions=state.versions(redis()),
         registration_open=site.registration_is_open(),

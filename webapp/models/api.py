@@ -44,6 +44,7 @@ def choices() -> list[ModelOut]:
         ModelOut(
             id=offered.target.id,
             name=offered.label,
+            icon=offered.icon,
             connection_id=offered.connection_id,
             context_window=offered.target.context_window,
             capabilities=probing.capabilities_of(tests.get(offered.connection_id or 0)),
@@ -69,9 +70,8 @@ def list_connections(query: PageQuery) -> dict[str, Any]:
 @idempotency.idempotent
 def create_connection(body: NewConnection) -> tuple[Any, int]:
     """Connect a model server. Its key goes in and never comes out."""
-    if body.embedding_model:
-        asked = replace(app_settings().model, base_url=body.base_url, api_key=body.api_key)
-        _require_vectors(replace(asked, headers=tuple(sorted(body.headers.items()))), body.embedding_model)
+    asked = replace(app_settings().model, base_url=body.base_url, api_key=body.api_key)
+    _require(replace(asked, headers=tuple(sorted(body.headers.items()))), body)
     return idempotency.commit(_out(service.create_connection(body)), 201), 201
 
 
@@ -92,8 +92,8 @@ def update_connection(path: ConnectionPath, body: ConnectionChanges) -> dict[str
 
 
 def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change a connection; a model that is to make the vectors is tried first. Raises NotFound, Invalid."""
-    if changes.embedding_model:
+    """Change a connection; a model that is to take a role is tried first. Raises NotFound, Invalid."""
+    if changes.embedding_model or changes.background_model:
         settings = server_settings(service.get_connection(connection_id), app_settings().model)
         db.session.rollback()
         settings = replace(
@@ -102,13 +102,16 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
             api_key=settings.api_key if changes.api_key is None else changes.api_key,
             headers=settings.headers if changes.headers is None else tuple(sorted(changes.headers.items())),
         )
-        _require_vectors(settings, changes.embedding_model)
+        _require(settings, changes)
     return service.update_connection(connection_id, changes)
 
 
-def _require_vectors(settings: ModelSettings, model: str) -> None:
-    if trouble := probing.trouble_with(settings.with_embeddings(model)):
+def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
+    """Raise Invalid for a model that cannot do what it is chosen for."""
+    if (model := fields.embedding_model) and (trouble := probing.trouble_with(settings.with_embeddings(model))):
         raise Invalid.field("embedding_model", say("makes no vectors: %(trouble)s", trouble=trouble))
+    if (model := fields.background_model) and (trouble := probing.trouble_working(settings, model)):
+        raise Invalid.field("background_model", say("cannot do this work: %(trouble)s", trouble=trouble))
 
 
 @blueprint.delete("/connections/<int:connection_id>", responses={204: None})

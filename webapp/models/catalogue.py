@@ -36,15 +36,18 @@ class Offered:
     fallback_rank: int | None
     input_price: float | None
     output_price: float | None
+    icon: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the connections that are on have to offer, their servers, and the one that was chosen to make vectors."""
+    """What the connections that are on have to offer, their servers, and what was chosen to make vectors and to work in
+    the background."""
 
     offered: list[Offered]
     servers: list[ModelSettings]
     embeddings: ModelSettings | None
+    background: Target | None
 
 
 class Catalogue:
@@ -61,6 +64,10 @@ class Catalogue:
     def embeddings(self) -> ModelSettings | None:
         """The server and the model chosen to make vectors, if one is."""
         return self._fresh().embeddings
+
+    def background(self) -> Target | None:
+        """The model chosen for background work, if one is."""
+        return self._fresh().background
 
     def known_embeddings(self) -> ModelSettings | None:
         """The same as this process read it last; no look-up."""
@@ -177,13 +184,21 @@ def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> lis
     ]
 
 
+def environment_works(settings: Settings) -> bool:
+    """Whether the environment says what does the background work, which then comes before any choice."""
+    return home_wins(settings) and bool(settings.background_model)
+
+
 def background_target() -> Target | None:
-    """The model for background work: the default's, unless the environment names a server, which then does it."""
-    if home_wins(app_settings()):
+    """The model for background work: the one chosen for it, or the default's; None where the environment's does it."""
+    settings = app_settings()
+    if environment_works(settings):
         return None
-    found = catalogue.all()
-    default = next((offered for offered in found if offered.is_default), found[0] if found else None)
+    found, chosen = catalogue.all(), catalogue.background()
     db.session.rollback()  # nothing may be open while the model is called
+    if chosen is not None or home_wins(settings):
+        return chosen
+    default = next((offered for offered in found if offered.is_default), found[0] if found else None)
     return default.target if default else None
 
 
@@ -205,16 +220,18 @@ def _load(home: ModelSettings) -> Loaded:
     ).all()
     servers: dict[int, ModelSettings] = {}
     offered: list[Offered] = []
-    embeddings = None
+    embeddings = background = None
     for connection, offer in rows:
         server = servers.get(connection.connection_id)
         if server is None:
             server = servers[connection.connection_id] = server_settings(connection, home)
             if connection.embedding_model:
                 embeddings = server.with_embeddings(connection.embedding_model)
+            if name := connection.background_model:
+                background = Target(offer_id(connection.connection_id, name), name, server)
         if offer is not None:
             offered.append(_offered(connection, offer, server))
-    return Loaded(offered, list(servers.values()), embeddings)
+    return Loaded(offered, list(servers.values()), embeddings, background)
 
 
 def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettings) -> Offered:
@@ -237,6 +254,7 @@ def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettin
         offer.fallback_rank,
         offer.input_price,
         offer.output_price,
+        offer.icon,
     )
 
 

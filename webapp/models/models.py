@@ -29,6 +29,8 @@ class ModelConnection(Base):
     builtin_tools: Mapped[bool] = mapped_column(Boolean, default=True, server_default=text("1"))
     # The model that makes the vectors of the whole site, on the one connection that was chosen for that.
     embedding_model: Mapped[str | None] = mapped_column(String(200))
+    # The model that does the background work of the whole site, in the same way.
+    background_model: Mapped[str | None] = mapped_column(String(200))
     test_result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     tested_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
@@ -45,6 +47,8 @@ class ModelOffer(Base):
     connection_id: Mapped[int] = mapped_column(ForeignKey("model_connections.connection_id", ondelete="CASCADE"))
     model: Mapped[str] = mapped_column(String(200))
     label: Mapped[str] = mapped_column(String(100))
+    # A sign or two that stand before its name, such as an emoji.
+    icon: Mapped[str | None] = mapped_column(String(16))
     audience: Mapped[str] = mapped_column(one_of(*AUDIENCES, name="model_audience"), default="everyone")
     context_window: Mapped[int | None]
     parameters: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)

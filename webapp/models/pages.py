@@ -17,7 +17,7 @@ from webapp.languages.speaking import gettext as _
 from webapp.models import nearby, service
 from webapp.models.api import change_connection, run_test
 from webapp.models.api import choices as model_choices
-from webapp.models.catalogue import environment_embeds, home_wins, is_demonstration
+from webapp.models.catalogue import environment_embeds, environment_works, home_wins, is_demonstration
 from webapp.models.choosing import choice, like
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
 from webapp.problems import field_errors
@@ -32,6 +32,7 @@ LABELS = N_(
         "api_key": "The key",
         "headers": "The headers",
         "embedding_model": "This model",
+        "background_model": "This model",
     }
 )
 
@@ -130,6 +131,8 @@ def change(connection_id: int) -> ViewResult:
     }
     if request.form.get("api_key", "").strip() or "remove_key" in request.form:
         given["api_key"] = "" if "remove_key" in request.form else request.form["api_key"].strip()
+    if request.form.get("headers", "").strip() or "remove_headers" in request.form:
+        given["headers"] = {} if "remove_headers" in request.form else _headers()
     try:
         service.update_connection(connection_id, ConnectionChanges(**given))
     except ValidationError as error:
@@ -165,16 +168,27 @@ def offer(connection_id: int) -> ViewResult:
 @admin_only
 def embed(connection_id: int) -> ViewResult:
     """Let a model of a connection make the vectors of the whole site, or none of it any more."""
-    wanted = request.form.get("embedding_model", "").strip()
+    return _let(connection_id, "embedding_model", "embeddings")
+
+
+@blueprint.post("/admin/models/<int:connection_id>/background")
+@admin_only
+def work(connection_id: int) -> ViewResult:
+    """Let a model of a connection do the background work of the whole site, or none of it any more."""
+    return _let(connection_id, "background_model", "background")
+
+
+def _let(connection_id: int, role: str, place: str) -> ViewResult:
+    wanted = request.form.get(role, "").strip()
     try:
-        change_connection(connection_id, ConnectionChanges(embedding_model=wanted))
+        change_connection(connection_id, ConnectionChanges.model_validate({role: wanted}))
     except (ValidationError, Invalid) as error:
         db.session.rollback()
         invalid = error if isinstance(error, Invalid) else Invalid("", errors=field_errors(error))
-        return _connection(connection_id, errors=_said(invalid), typed=wanted), 422
+        return _connection(connection_id, errors=_said(invalid), typed={role: wanted}), 422
     db.session.commit()
     flash(_("Saved."), "message")
-    return redirect(url_for(".show", connection_id=connection_id) + "#embeddings", 303)
+    return redirect(url_for(".show", connection_id=connection_id) + f"#{place}", 303)
 
 
 @blueprint.post("/admin/models/<int:connection_id>/test")
@@ -209,6 +223,7 @@ def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
         {
             "model": name,
             "label": value("label"),
+            "icon": value("icon"),
             "audience": value("audience") or "everyone",
             "context_window": value("window"),
             "parameters": Parameters.model_validate(kept | given),
@@ -241,7 +256,9 @@ def _page(*, errors: dict[str, str] | None = None, values: dict[str, str] | None
     )
 
 
-def _connection(connection_id: int, *, errors: dict[str, str] | None = None, typed: str | None = None) -> str:
+def _connection(
+    connection_id: int, *, errors: dict[str, str] | None = None, typed: dict[str, str] | None = None
+) -> str:
     row = service.get_connection(connection_id)
     offers = service.offers_of(connection_id)
     chosen = {offer.model for offer in offers}
@@ -254,7 +271,8 @@ def _connection(connection_id: int, *, errors: dict[str, str] | None = None, typ
         offers=offers,
         names=names,
         all_names=all_names,
-        embedding_model=row.embedding_model or "" if typed is None else typed,
-        is_fixed=environment_embeds(app_settings()),
+        roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
+        | (typed or {}),
+        fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=error,
     )

@@ -148,6 +148,16 @@ def trouble_with(settings: ModelSettings) -> str:
     return "" if found["ok"] else str(found["detail"])
 
 
+def trouble_working(settings: ModelSettings, model: str) -> str:
+    """Why a model of a server cannot do background work, which asks for structured answers; empty where it can."""
+    client = CompletionClient(settings, Capabilities())
+    try:
+        found = _try(lambda: _structured(client, model))
+    finally:
+        client.close()
+    return "" if found["ok"] else str(found["detail"])
+
+
 def _embeddings(settings: ModelSettings, model: str | None, names: list[str]) -> dict[str, Any]:
     wanted = model or next((name for name in names if any(part in name.lower() for part in _MAKES_VECTORS)), None)
     if wanted is None:

@@ -38,6 +38,10 @@ Address = Annotated[Line, Field(min_length=8, max_length=500), AfterValidator(se
 Headers = Annotated[dict[str, str], Field(max_length=20), AfterValidator(_headers)]
 Name = Annotated[Line, Field(min_length=1, max_length=100)]
 ModelName = Annotated[Line, Field(min_length=1, max_length=200)]
+WORKS = (
+    "Its model that does the background work (titles, memories, summaries) for the site: one connection does that, "
+    "or else the default model."
+)
 EMBEDS = "Its model that makes the vectors for search and memory, for the whole site: one connection does that."
 
 
@@ -52,6 +56,7 @@ class OfferFields(BaseModel):
 
     model: ModelName = Field(description="Its name on the server.")
     label: Line | None = Field(None, max_length=100, description="Its name here.")
+    icon: Line | None = Field(None, max_length=8, description="Stands before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
     context_window: int | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
@@ -71,6 +76,7 @@ class NewConnection(BaseModel):
     is_enabled: Flag = True
     builtin_tools: Flag = Field(True, description="Whether its models are offered arithmetic and dates.")
     embedding_model: ModelName | None = Field(None, description=EMBEDS)
+    background_model: ModelName | None = Field(None, description=WORKS)
     models: list[OfferFields] = Field([], max_length=200)
 
 
@@ -86,6 +92,7 @@ class ConnectionChanges(BaseModel):
     is_enabled: Flag | None = None
     builtin_tools: Flag | None = None
     embedding_model: Line | None = Field(None, max_length=200, description=f"{EMBEDS} Empty: none of it any more.")
+    background_model: Line | None = Field(None, max_length=200, description=f"{WORKS} Empty: none of it any more.")
     models: list[OfferFields] | None = Field(None, max_length=200)
 
 
@@ -98,6 +105,7 @@ class OfferOut(OfferFields):
             id=offer_id(row.connection_id, row.model),
             model=row.model,
             label=row.label,
+            icon=row.icon,
             audience=row.audience,
             context_window=row.context_window,
             parameters=Parameters(**row.parameters),
@@ -117,6 +125,7 @@ class ConnectionOut(BaseModel):
     is_enabled: bool
     builtin_tools: bool
     embedding_model: str | None = Field(description=EMBEDS)
+    background_model: str | None = Field(description=WORKS)
     models: list[OfferOut]
     test_result: dict[str, Any] | None
     tested_at: Instant | None
@@ -133,6 +142,7 @@ class ConnectionOut(BaseModel):
             is_enabled=row.is_enabled,
             builtin_tools=row.builtin_tools,
             embedding_model=row.embedding_model,
+            background_model=row.background_model,
             models=[OfferOut.of_row(offer) for offer in offers],
             test_result=row.test_result,
             tested_at=row.tested_at,
@@ -153,6 +163,7 @@ class Price(BaseModel):
 class ModelOut(BaseModel):
     id: str
     name: str
+    icon: str | None
     connection_id: int | None
     context_window: int | None
     capabilities: list[str]

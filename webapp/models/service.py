@@ -62,8 +62,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
     )
     db.session.add(row)
     db.session.flush()
-    if fields.embedding_model:
-        _let_embed(row, fields.embedding_model)
+    _take_roles(row, fields)
     _set_offers(row.connection_id, fields.models)
     after_commit(catalogue.forget)
     return row
@@ -84,8 +83,7 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     if changes.headers is not None:
         secrets = Secrets(secrets.api_key, changes.headers)
     row.secrets, row.key_set, row.header_names = seal(secrets), bool(secrets.api_key), sorted(secrets.headers)
-    if changes.embedding_model is not None:
-        _let_embed(row, changes.embedding_model)
+    _take_roles(row, changes)
     if changes.models is not None:
         _set_offers(connection_id, changes.models)
     row.updated_at = now()
@@ -111,13 +109,18 @@ def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
     return row
 
 
-def _let_embed(row: ModelConnection, model: str) -> None:
-    """Let a model of this connection make the vectors, and no other connection; none of this one if it is empty."""
-    if model:
-        for other in db.session.scalars(select(ModelConnection).where(ModelConnection.embedding_model.is_not(None))):
-            other.embedding_model = None
-    row.embedding_model = model or None
-    db.session.flush()
+def _take_roles(row: ModelConnection, fields: NewConnection | ConnectionChanges) -> None:
+    """Let models of this connection make the vectors and do the background work, and no other connection's; none of
+    this one where the field is empty."""
+    for role in ("embedding_model", "background_model"):
+        model = getattr(fields, role)
+        if model is None:
+            continue
+        if model:
+            for other in db.session.scalars(select(ModelConnection).where(getattr(ModelConnection, role).is_not(None))):
+                setattr(other, role, None)
+        setattr(row, role, model or None)
+        db.session.flush()
 
 
 def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
@@ -134,7 +137,7 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
             db.session.delete(offer)
     for fields in models:
         row = known.get(fields.model) or ModelOffer(connection_id=connection_id, model=fields.model)
-        row.label = fields.label or fields.model[:100]
+        row.label, row.icon = fields.label or fields.model[:100], fields.icon or None
         row.audience, row.context_window = fields.audience, fields.context_window
         row.parameters = fields.parameters.model_dump(exclude_none=True)
         row.input_price, row.output_price = fields.input_price, fields.output_price

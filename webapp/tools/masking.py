@@ -1,4 +1,4 @@
-"""Servers that tell what they were sent: a key of ours is taken out of their answers before anybody reads them; pure."""
+"""Servers that tell what they were sent: keys are taken out of their answers before anybody reads them; pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _HEADERS = ("authorization", "x-subscription-token")
 def keys_in(headers: Mapping[str, str]) -> tuple[str, ...]:
     """What the headers of a request tell that nobody is to read, in every form in which it may come back."""
     sent = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() in _HEADERS]
-    forms = {form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))}
+    forms = {
+        form for key in sent if len(key) >= SHORTEST for form in (key, quote(key), quote(key, ""), quote_plus(key))
+    }
     return tuple(sorted(forms, key=len, reverse=True))
 
 
