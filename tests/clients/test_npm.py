@@ -69,6 +69,26 @@ def test_openai(app: Flask, user: Person, live_server: LiveServer, model: Server
     assert sorted(count for _, count in talks(app)) == [3, 4]
 
 
+def test_openai_responses(
+    app: Flask, user: Person, live_server: LiveServer, model: ServerHandle, clients: Path
+) -> None:
+    model.script(match="slowly", reply="one " * 2_000, token_delay=0.02)
+    model.script(match="tides", reply="Ebb and flow 🌊")
+    model.script(match="moon", reply="It pulls. " * 20, token_delay=0.005)
+    model.script(match="Where to", reply='{"city": "Porto"}')
+    model.script(match="weather", reply="It is sunny.")
+    model.script(match="weather", tool_calls=[{"name": "get_weather", "arguments": {"city": "Porto"}}], times=1)
+    seen = run(clients, "responses.js", BASE=f"{live_server.url}/v1", TOKEN=user.token)
+    assert (seen["whole"], seen["again"]) == (["Ebb and flow 🌊", "completed", True, "7"], "Ebb and flow 🌊")
+    assert [seen["streamed"][0].strip(), *seen["streamed"][1:]] == [("It pulls. " * 20).strip(), True, True]
+    assert seen["formed"] == {"city": "Porto"}
+    assert seen["called"] == ["get_weather", {"city": "Porto"}]
+    assert seen["answered"] == ["It is sunny.", "completed"]
+    assert seen["background"] == ["in_progress", "cancelled"]
+    assert seen["error"] == ["BadRequestError", 400, "conversation"]
+    assert sorted(count for _, count in talks(app)) == [2, 2, 3, 4]
+
+
 @pytest.mark.parametrize("age", ["old", "legacy", "auto", "2026-07-28"])
 def test_mcp(app: Flask, user: Person, live_server: LiveServer, clients: Path, age: str) -> None:
     memory(app, user, "Keeps bees on the roof")

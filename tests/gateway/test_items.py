@@ -10,8 +10,9 @@ import pytest
 
 from webapp.gateway.functions import Unsupported
 from webapp.gateway.items import ResponseRequest, read, read_next, reply_id
+from webapp.gateway.matching import fingerprint
 from webapp.gateway.outgoing import About, Stream, output_of, response
-from webapp.gateway.wire import Completion, fingerprint
+from webapp.gateway.wire import Completion
 from webapp.gateway.wire import read as read_completion
 from webapp.tools.of_clients import waiting
 
@@ -113,9 +114,13 @@ def test_tools_are_flat_here() -> None:
         ("Hi", {"tools": [{"type": "function"}]}, "tools[0].name"),
         ("Hi", {"tools": [{"type": "function", "name": "a", "parameters": []}]}, "tools[0].parameters"),
         ("Hi", {"tool_choice": "required"}, "tool_choice"),
-        ("Hi", {"text": {"format": {"type": "json_object"}}}, "text.format"),
-        ("Hi", {"background": True}, "background"),
-        ("Hi", {"conversation": "conv_1"}, "conversation"),
+        ("Hi", {"text": {"format": {"type": "grammar"}}}, "text.format.type"),
+        ("Hi", {"text": {"format": {"type": "json_schema", "schema": {}}}}, "text.format.name"),
+        ("Hi", {"background": True, "stream": True}, "background"),
+        ("Hi", {"background": True, "store": False}, "background"),
+        ("Hi", {"conversation": "elsewhere"}, "conversation"),
+        ("Hi", {"conversation": {"id": 5}}, "conversation"),
+        ("Hi", {"conversation": "conv_1", "previous_response_id": "resp_1"}, "conversation"),
         ("Hi", {"prompt": {"id": "pmpt_1"}}, "prompt"),
     ],
 )

@@ -237,10 +237,74 @@ def test_a_picture_is_shown_to_the_model(app: Flask, client: ApiClient, model: S
         assert db.session.scalar(db.select(db.func.count()).select_from(File)) == 2
 
 
+FORM: dict[str, Any] = {
+    "type": "json_schema",
+    "name": "trip",
+    "strict": True,
+    "schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("refused", "sent"),
+    [([], "json_schema"), (["json_schema"], "json_object"), (["json_schema", "json_object"], None)],
+)
+def test_an_answer_has_the_form_that_was_asked_for(
+    client: ApiClient, model: ServerHandle, refused: list[str], sent: str | None
+) -> None:
+    """Where a server holds no model to it, the model has read what is wanted."""
+    model.script(match="Where to", reply='{"city": "Porto"}')
+    if refused:
+        model.script(match="Where to", reply='{"city": "Porto"}', fault={"refuse_response_format": refused})
+    found, _ = respond(client, "Where to?", text={"format": FORM})
+    assert json.loads(text(found)) == {"city": "Porto"}
+    assert found["text"] == {"format": FORM}
+    assert client.get(f"/v1/responses/{found['id']}").get_json()["text"]["format"]["name"] == "trip"
+    asked = bodies(model)[-1]
+    assert asked["response_format"] == sent
+    assert '"city"' in str(asked["messages"][-1]["content"])
+    # The same by completions.
+    form = {"type": "json_schema", "json_schema": {name: FORM[name] for name in ("name", "schema", "strict")}}
+    body = {"messages": [{"role": "user", "content": "Where to?"}], "response_format": form}
+    assert client.post("/v1/chat/completions", json=body).status_code == 200
+    assert bodies(model)[-1]["response_format"] == sent
+
+
+def test_one_in_the_background_is_asked_for_and_can_be_cancelled(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="word " * 2_000, token_delay=0.02, times=1)
+    first, conversation = respond(client, "One", background=True)
+    assert (first["status"], first["background"], first["output"]) == ("in_progress", True, [])
+    place = f"/v1/responses/{first['id']}"
+    found = client.get(place).get_json()
+    assert (found["status"], found["background"]) == ("in_progress", True)
+    stopped = client.post(f"{place}/cancel").get_json()
+    assert (stopped["id"], stopped["status"]) == (first["id"], "cancelled")
+    assert client.post(f"{place}/cancel").get_json() == client.get(place).get_json() == stopped
+    second, again = respond(client, "Two", previous_response_id=first["id"])
+    assert (second["status"], again) == ("completed", conversation)
+    assert client.post("/v1/responses/resp_999999/cancel").status_code == 404
+
+
+def test_a_conversation_is_named_by_its_id(app: Flask, client: ApiClient, model: ServerHandle) -> None:
+    call_tool(model, city="Porto")
+    first, conversation = respond(client, QUESTION, tools=[TOOL])
+    assert first["conversation"] == {"id": f"conv_{conversation}"}
+    model.script(reply="It is sunny in Porto.", times=1)
+    second, again = respond(client, output(first), tools=[TOOL], conversation=first["conversation"])
+    assert (text(second), again) == ("It is sunny in Porto.", conversation)
+    _, still = respond(client, "And tomorrow?", conversation=f"conv_{conversation}")
+    assert still == conversation
+    assert talks(app) == [(conversation, 5)]
+    assert send(client, "Hello", conversation="conv_999999").status_code == 404
+
+
 @pytest.mark.parametrize(
     ("body", "param"),
     [
         ({}, "input"),
+        ({"input": "Hi", "text": {"format": {"type": "json_schema"}}}, "text.format.name"),
+        ({"input": "Hi", "conversation": "here"}, "conversation"),
+        ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "input"),
         ({"input": 5}, "input"),
         ({"input": "Hi", "metadata": {"x" * 65: "y"}}, None),
         ({"input": "Hi", "metadata": {str(number): "y" for number in range(17)}}, "metadata"),
@@ -290,6 +354,8 @@ def test_responses_are_their_owners(
         headers = {"Authorization": f"Bearer {secret}"} if secret else None
         for answer in (
             person.get(f"/v1/responses/{first['id']}", headers=headers),
+            person.post(f"/v1/responses/{first['id']}/cancel", headers=headers),
+            send(person, "Two", headers, conversation=first["conversation"]),
             send(person, "Two", headers, previous_response_id=first["id"]),
             send(person, [{"type": "function_call_output", "call_id": "x", "output": "y"}], headers,
                  previous_response_id=first["id"]),

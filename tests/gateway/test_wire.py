@@ -8,21 +8,30 @@ from typing import Any
 import pytest
 
 from webapp.gateway.functions import Unsupported
-from webapp.gateway.wire import (
-    IMAGE,
-    PICTURE,
-    Completion,
-    fingerprint,
-    read,
-    says_the_same,
-    split_model,
-)
+from webapp.gateway.matching import IMAGE, PICTURE, fingerprint, says_the_same
+from webapp.gateway.wire import Completion, read, split_model
 
 GONE = "[forgotten]"
 
 
 def request(*messages: tuple[str, Any], **fields: Any) -> Completion:
     return Completion(messages=[{"role": role, "content": content} for role, content in messages], **fields)
+
+
+def form(**fields: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "trip", "schema": {"type": "object"}, **fields}}
+
+
+def test_the_form_of_an_answer_goes_to_the_model_and_is_said_in_words() -> None:
+    asked = read(request(("system", "Be brief."), ("user", "Where to?"), response_format=form(strict=True)))
+    assert asked.tools is not None and asked.tools.form == form(strict=True)
+    assert asked.instructions.startswith("Be brief.\n\nAnswer with exactly one JSON object")
+    assert '{"type":"object"}' in asked.instructions
+    assert read(request(("user", "Hello"), response_format={"type": "text"})).tools is None
+    asked = read(request(("user", "Hello"), response_format={"type": "json_object"}))
+    assert asked.tools is not None and asked.tools.form == {"type": "json_object"}
+    long = read(request(("user", "Hello"), response_format=form(schema={"title": "x" * 20_000})))
+    assert len(long.instructions) < 200
 
 
 def test_the_last_message_is_the_question_and_the_rest_is_history() -> None:
@@ -76,7 +85,16 @@ def test_a_history_is_the_same_with_its_images_and_without() -> None:
     [
         ({"n": 2}, "n"),
         ({"tool_choice": "required"}, "tool_choice"),
-        ({"response_format": {"type": "json_object"}}, "response_format"),
+        ({"response_format": {"type": "yaml"}}, "response_format.type"),
+        ({"response_format": []}, "response_format.type"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        ({"response_format": form(name="a b")}, "response_format.json_schema.name"),
+        ({"response_format": form(schema=[])}, "response_format.json_schema.schema"),
+        ({"response_format": form(schema={"type": "array"})}, "response_format.json_schema.schema"),
+        ({"response_format": form(schema={"title": "x" * 40_000})}, "response_format.json_schema.schema"),
+        ({"response_format": form(schema={"default": float("nan")})}, "response_format.json_schema"),
+        ({"response_format": form(strict="yes")}, "response_format.json_schema.strict"),
+        ({"response_format": form(description=5)}, "response_format.json_schema.description"),
     ],
 )
 def test_what_cannot_be_done_is_said(fields: dict[str, Any], param: str) -> None:

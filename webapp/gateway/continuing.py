@@ -10,11 +10,13 @@ from webapp.chat import service as chat
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation
+from webapp.conversations.tool_records import handed_over
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.gateway import threads
+from webapp.gateway.matching import fingerprint
 from webapp.gateway.service import Begun, Wish, go_on, prepare, start, with_pictures
-from webapp.gateway.wire import Asked, fingerprint
+from webapp.gateway.wire import Asked
 from webapp.tools.of_clients import CLIENT
 from webapp.usage.service import require_room
 
@@ -29,6 +31,12 @@ def get_reply(user_id: int, reply_id: int) -> Message:
     if row.role != "assistant" or kept.get("store") is False:
         raise NotFound("There is no such response.")
     return row
+
+
+def waiting_reply(conversation_id: int) -> int | None:
+    """The last reply of a conversation where it waits for what the calls of a client's tools come to."""
+    last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
+    return last.message_id if last is not None and handed_over(last.tool_calls) else None
 
 
 def begin_after(user_id: int, reply_id: int, asked: Asked, results: Mapping[str, str], wish: Wish) -> Begun:

@@ -72,8 +72,9 @@ def body_as(shape: type[_Body]) -> _Body:
         raise Invalid(f"{'.'.join(found[0]['loc'])}: {found[0]['msg']}", errors=found) from None
 
 
-def wish(model: str) -> Wish:
-    """What the headers and the model's suffixes choose. Raises Invalid, NotFound."""
+def wish(model: str, conversation_id: int | None = None) -> Wish:
+    """What the headers and the model's suffixes choose; `conversation_id` is what the body names. Raises Invalid,
+    NotFound."""
     name, chosen = wire.split_model(model)
     wishes: dict[str, Any] = {"model": service.model_named(name)}
     for header, field in ((SPACE, "space_id"), (CONVERSATION, "conversation_id")):
@@ -85,7 +86,7 @@ def wish(model: str) -> Wish:
         if memory not in wire.MEMORY:
             raise Invalid.field(MEMORY, f"{MEMORY} has to be one of {', '.join(wire.MEMORY)}.")
         wishes["memory"] = memory
-    wishes |= chosen
+    wishes |= chosen | ({"conversation_id": conversation_id} if conversation_id else {})
     found = Wish(**wishes, chosen=frozenset(wishes) - {"model"})
     if found.conversation_id:
         get_conversation(current_user_id(), found.conversation_id)

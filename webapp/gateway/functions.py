@@ -139,10 +139,10 @@ def _problem(schema: Any) -> str:
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(name, str) for name in required):
         return "required has to be a list of names."
-    return f"it has more than {DEEPEST_SCHEMA} levels." if _depth(schema) > DEEPEST_SCHEMA else ""
+    return f"it has more than {DEEPEST_SCHEMA} levels." if depth(schema) > DEEPEST_SCHEMA else ""
 
 
-def _depth(value: Any) -> int:
+def depth(value: Any) -> int:
     """Levels of lists and objects in a value, counted without recursion."""
     depth, level = 0, [value]
     while level:

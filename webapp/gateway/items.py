@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from webapp.gateway import wire
+from webapp.gateway.formats import read_flat_format
 from webapp.gateway.functions import Call, Unsupported, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Asked, Completion, WireMessage
 from webapp.parameters import Amount, Count
@@ -17,6 +18,8 @@ from webapp.validation import Line, SearchText, encodable
 
 PREFIX = "resp_"
 MOST_METADATA = 16
+CONVERSATION = "conv_"
+_CONVERSATION = re.compile(r"(?:conv_)?([1-9][0-9]{0,18})")
 _ID = re.compile(r"resp_([1-9][0-9]{0,18})")
 _ROLES = ("user", "assistant", "system", "developer")
 _LEFT_OUT = ("reasoning", "compaction")
@@ -80,6 +83,22 @@ class ResponseRequest(BaseModel):
         return {name: value for name, value in given.items() if value is not None}
 
     @property
+    def conversation_id(self) -> int | None:
+        """The conversation that it names, as `conv_34`, `34`, or an object with such an id. Raises Unsupported."""
+        if self.conversation is None:
+            return None
+        named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
+        found = _CONVERSATION.fullmatch(named) if isinstance(named, str) else None
+        if found is None:
+            raise Unsupported("conversation", "A conversation is named by its id, as conv_34.")
+        return int(found[1])
+
+    @property
+    def form(self) -> dict[str, Any] | None:
+        """The form that the answer is to have, as chat completions name it. Raises Unsupported."""
+        return read_flat_format((self.text or {}).get("format"), "text.format")
+
+    @property
     def previous(self) -> int | None:
         """The id of the reply that it goes on from; 0 for an id that is none of ours."""
         if not self.previous_response_id:
@@ -118,15 +137,14 @@ def read_next(request: ResponseRequest) -> tuple[Asked, Mapping[str, str]]:
 
 
 def _check(request: ResponseRequest) -> None:
-    if request.background:
-        raise Unsupported("background", "Responses are not made in the background here; a stream can be left open.")
-    if request.conversation is not None:
-        raise Unsupported("conversation", "Name a conversation by the header X-Commonplace-Conversation.")
+    if request.background and request.stream:
+        raise Unsupported("background", "A response that is made in the background is not streamed: ask for it by id.")
+    if request.background and request.store is False:
+        raise Unsupported("background", "A response that is made in the background has to be stored.")
+    if request.conversation_id and request.previous_response_id:
+        raise Unsupported("conversation", "conversation and previous_response_id cannot be used together.")
     if request.prompt is not None:
         raise Unsupported("prompt", "There are no stored prompts here.")
-    form = (request.text or {}).get("format")
-    if (form.get("type", "text") if isinstance(form, dict) else "text") != "text":
-        raise Unsupported("text.format", "Only text can be answered here.")
     if (request.text or {}).get("verbosity") not in (None, "low", "medium", "high"):
         raise Unsupported("text.verbosity", "verbosity is one of low, medium, high.")
 
@@ -138,9 +156,10 @@ def _as_input(messages: Sequence[WireMessage], request: ResponseRequest) -> Aske
             [_nested(tool) for tool in request.tools or ()], request.tool_choice, request.parallel_tool_calls
         )
         asked = wire.read(Completion.model_construct(messages=list(messages)))
+        form = request.form
     except Unsupported as error:
         raise Unsupported(error.param.replace("messages", "input").replace(".function", ""), str(error)) from None
-    return replace(asked, tools=tools, place="input", parameters=request.parameters)
+    return wire.in_form(replace(asked, tools=tools, place="input", parameters=request.parameters), form)
 
 
 def _nested(tool: Any) -> Any:

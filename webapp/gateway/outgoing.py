@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.gateway.items import PREFIX, ResponseRequest, calls_of
+from webapp.gateway.formats import flat
+from webapp.gateway.items import CONVERSATION, PREFIX, ResponseRequest, calls_of
 from webapp.gateway.wire import ARGUMENTS_PIECE
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -31,9 +32,12 @@ class About:
     tool_choice: Any = "auto"
     parallel: bool = True
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] | None = None
+    background: bool = False
+    conversation_id: int | None = None
 
     @classmethod
-    def of(cls, turn_id: int, created: int, request: ResponseRequest) -> About:
+    def of(cls, turn_id: int, created: int, request: ResponseRequest, conversation_id: int | None = None) -> About:
         """What a request makes it say."""
         return cls(
             turn_id,
@@ -47,6 +51,9 @@ class About:
             _choice(request.tool_choice),
             request.parallel_tool_calls is not False,
             request.parameters,
+            request.form,
+            request.background is True,
+            conversation_id,
         )
 
 
@@ -66,7 +73,8 @@ def response(
         "object": "response",
         "created_at": about.created,
         "status": "incomplete" if reason else status,
-        "background": False,
+        "background": about.background,
+        "conversation": {"id": f"{CONVERSATION}{about.conversation_id}"} if about.conversation_id else None,
         "error": {"code": _ERRORS.get(error["code"], "server_error"), "message": error["message"]} if error else None,
         "incomplete_details": {"reason": reason} if reason else None,
         "instructions": about.instructions,
@@ -78,7 +86,7 @@ def response(
         "reasoning": {"effort": about.parameters.get("reasoning_effort"), "summary": None},
         "store": about.store,
         "temperature": about.parameters.get("temperature"),
-        "text": _text(about.parameters),
+        "text": _text(about),
         "tool_choice": about.tool_choice,
         "tools": list(about.tools),
         "top_p": about.parameters.get("top_p"),
@@ -166,9 +174,9 @@ class Stream:
         return f"event: {kind}\ndata: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-def _text(parameters: Mapping[str, Any]) -> Item:
-    told = {"verbosity": parameters["verbosity"]} if "verbosity" in parameters else {}
-    return {"format": {"type": "text"}, **told}
+def _text(about: About) -> Item:
+    told = {"verbosity": about.parameters["verbosity"]} if "verbosity" in about.parameters else {}
+    return {"format": flat(about.form), **told}
 
 
 def _tool(tool: Mapping[str, Any]) -> Item:

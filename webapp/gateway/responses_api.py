@@ -10,6 +10,7 @@ from typing import Any
 from flask import Blueprint, Response, jsonify
 
 from webapp.accounts.auth import current_user_id, signed_in
+from webapp.chat import service as chat
 from webapp.chat import sse
 from webapp.chat.api import limit_turns
 from webapp.conversations.models import Message
@@ -37,14 +38,17 @@ def create() -> ViewResult:
     """A response to the last message or to what function calls came to, streamed if asked for."""
     body = edge.body_as(items.ResponseRequest)
     user_id = current_user_id()
-    wish = replace(edge.wish(body.model), note=_note(body))
     try:
+        wish = replace(edge.wish(body.model, body.conversation_id), note=_note(body))
         begun = _begin(user_id, body, wish)
     except Unsupported as error:
         raise Invalid.field(error.param, str(error)) from None
     edge.launch(begun)
-    about = About.of(begun.turn_id, int(time.time()), body)
-    answer = _streamed(user_id, begun, about) if body.stream else _whole(begun, about)
+    about = About.of(begun.turn_id, int(time.time()), body, begun.conversation_id)
+    if body.background:
+        answer = jsonify(outgoing.response(about, "in_progress"))
+    else:
+        answer = _streamed(user_id, begun, about) if body.stream else _whole(begun, about)
     answer.headers[edge.CONVERSATION] = str(begun.conversation_id)
     return answer
 
@@ -53,21 +57,43 @@ def create() -> ViewResult:
 @signed_in
 def retrieve(name: str) -> ViewResult:
     """A response that was made before, as it stands now."""
-    reply = continuing.get_reply(current_user_id(), items.reply_id(name))
+    return _stored(continuing.get_reply(current_user_id(), items.reply_id(name)))
+
+
+@blueprint.post("/responses/<name>/cancel")
+@signed_in
+def cancel(name: str) -> ViewResult:
+    """Stop a response that is being written; the answer is what there is of it. One that has ended stays as it is."""
+    user_id = current_user_id()
+    reply = continuing.get_reply(user_id, items.reply_id(name))
+    if reply.status == "streaming":
+        begun = Begun(reply.message_id, reply.conversation_id, None)
+        chat.stop_turn(user_id, begun.turn_id)
+        edge.launch(begun)
+        edge.wait_for(begun)
+        reply = continuing.get_reply(user_id, begun.turn_id)
+    return _stored(reply)
+
+
+def _about(reply: Message) -> About:
     kept = (reply.custom_payload or {}).get(RESPONSE) or {}
-    about = About(
+    return About(
         reply.message_id,
         int(reply.created_at.timestamp()),
         reply.model or "default",
         previous=kept.get("previous"),
         metadata=kept.get("metadata") or {},
         parameters=(reply.custom_payload or {}).get(PAYLOAD) or {},
+        form=kept.get("form"),
+        background=bool(kept.get("background")),
+        conversation_id=reply.conversation_id,
     )
-    return _stored(about, reply)
 
 
 def _begin(user_id: int, body: items.ResponseRequest, wish: Wish) -> Begun:
     previous = body.previous
+    if previous is None and body.conversation_id:
+        previous = continuing.waiting_reply(body.conversation_id)
     if previous is None:
         return service.begin(user_id, items.read(body), wish)
     asked, results = items.read_next(body)
@@ -82,10 +108,15 @@ def _note(body: items.ResponseRequest) -> dict[str, Any] | None:
         kept["metadata"] = body.metadata
     if body.previous:
         kept["previous"] = f"{items.PREFIX}{body.previous}"
+    if body.background:
+        kept["background"] = True
+    if body.form:
+        kept["form"] = body.form
     return {RESPONSE: kept} if kept else None
 
 
-def _stored(about: About, reply: Message) -> dict[str, Any]:
+def _stored(reply: Message) -> dict[str, Any]:
+    about = _about(reply)
     if reply.status == "failed":
         error = {"code": reply.error_code or "", "message": reply.error_detail or "The reply failed."}
         return outgoing.response(about, "failed", error=error)

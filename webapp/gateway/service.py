@@ -20,7 +20,8 @@ from webapp.files import service as files
 from webapp.files.taking import take_in
 from webapp.gateway import threads
 from webapp.gateway.functions import Round
-from webapp.gateway.wire import Asked, fingerprint
+from webapp.gateway.matching import fingerprint
+from webapp.gateway.wire import Asked
 from webapp.memories.engine.tombstones import Graveyard
 from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard

@@ -11,8 +11,9 @@ from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation, owned
 from webapp.database import db, now
+from webapp.gateway.matching import TextLine, fingerprint, says_the_same
 from webapp.gateway.models import GatewayThread
-from webapp.gateway.wire import Asked, TextLine, fingerprint, says_the_same
+from webapp.gateway.wire import Asked
 from webapp.memories.keeping.copies import GONE
 from webapp.memories.keeping.graveyards import graveyard
 from webapp.tools.of_clients import CLIENT

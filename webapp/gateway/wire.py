@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.gateway.formats import in_words, read_format
 from webapp.gateway.functions import Round, Unsupported, read_calls, read_rounds, read_tools
+from webapp.gateway.matching import IMAGE, PICTURE, TextLine
 from webapp.gateway.pictures import picture_in
 from webapp.parameters import RequestParameters
 from webapp.tools.of_clients import ClientTools, arguments_of
@@ -20,9 +21,6 @@ MOST_MESSAGES = 1_000
 MOST_INSTRUCTIONS = 8_000
 """Characters of a client's system prompt that the model is shown."""
 PREFIX = "chatcmpl-"
-IMAGE = "[An image was sent here. It cannot be seen.]"
-PICTURE = "[An image]"
-"""What a message says that is nothing but an image."""
 MOST_PICTURES = 10
 MOST_CALLS = 128
 """In one message."""
@@ -36,8 +34,6 @@ SUFFIXES: dict[str, dict[str, Any]] = {
 }
 """What may follow a model's id after a colon: a temporary conversation; memory is read and not made; no memory."""
 
-TextLine = tuple[str, str]
-"""A role, `user` or `assistant`, and what was said."""
 _TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 _STATUS_OF = {"rate_limited": 429, "context_too_long": 400, "refused": 400, "model_not_found": 404}
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
@@ -67,7 +63,7 @@ class Completion(RequestParameters):
     tools: list[Any] | None = None
     tool_choice: Any = None
     parallel_tool_calls: bool | None = None
-    response_format: dict[str, Any] | None = None
+    response_format: Any = None
     logprobs: bool | None = None
     modalities: list[Any] | None = None
     functions: list[Any] | None = None
@@ -96,6 +92,7 @@ class Asked:
 def read(request: Completion) -> Asked:
     """The question of a request. Raises Unsupported for what this endpoint cannot do."""
     _check(request)
+    form = read_format(request.response_format, "response_format")
     tools = read_tools(request.tools, request.tool_choice, request.parallel_tool_calls)
     rounds, spoken = _rounds(request.messages)
     said = [(message.role, text_of(message)) for message in spoken]
@@ -106,14 +103,21 @@ def read(request: Completion) -> Asked:
     pictures = _pictures(spoken[-1])
     question = text_of(spoken[-1], seen=len(pictures)) or PICTURE
     instructions = instructions[:MOST_INSTRUCTIONS]
-    return Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given)
+    asked = Asked(question, lines[:-1], instructions, pictures, tools, rounds, parameters=request.given)
+    return in_form(asked, form)
+
+
+def in_form(asked: Asked, form: dict[str, Any] | None) -> Asked:
+    """The same, with the form that its answer is to have."""
+    if form is None:
+        return asked
+    instructions = "\n\n".join(text for text in (asked.instructions, in_words(form)) if text)
+    return replace(asked, instructions=instructions, tools=replace(asked.tools or ClientTools(), form=form))
 
 
 def _check(request: Completion) -> None:
     if request.n not in (None, 1):
         raise Unsupported("n", "Only one choice can be made at a time.")
-    if (request.response_format or {}).get("type", "text") != "text":
-        raise Unsupported("response_format", "Only text can be answered here.")
     if request.logprobs:
         raise Unsupported("logprobs", "Probabilities of tokens are not told here.")
     if set(map(str, request.modalities or ())) - {"text"}:
@@ -161,41 +165,6 @@ def split_model(wish: str) -> tuple[str, dict[str, Any]]:
         wish = name
         name, _, suffix = wish.rpartition(":")
     return wish, chosen
-
-
-def fingerprint(seed: str, lines: Iterable[TextLine], *, behind: str = "") -> str:
-    """What names a history for good; `seed` is what else tells two apart, `behind` names lines that come before."""
-    digest = bytes.fromhex(behind) if behind else hashlib.sha256(seed.encode()).digest()
-    for role, text in lines:
-        digest = hashlib.sha256(digest + f"{role}\n{normal(text)}".encode()).digest()
-    return digest.hex()
-
-
-def normal(text: str) -> str:
-    """A text without what clients change when they send it back, and without what stands for images."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    return "\n".join(line for line in lines if line not in (IMAGE, PICTURE)).strip()
-
-
-def says_the_same(stored: str, sent: str, *, is_partial: bool, gone: str) -> bool:
-    """Whether a client sent back a reply as it is stored.
-
-    A reply that was cut short may be longer here or there. Of one that lost what was forgotten (the mark `gone`) the
-    client still has the whole.
-    """
-    mine, theirs = normal(stored), normal(sent)
-    if mine == theirs:
-        return True
-    if is_partial and mine and theirs:
-        return mine.startswith(theirs) or theirs.startswith(mine)
-    if gone not in mine:
-        return False
-    rest = theirs
-    for piece in mine.split(gone):
-        _, found, rest = rest.partition(piece)
-        if piece and not found:
-            return False
-    return True
 
 
 def completion(
@@ -291,6 +260,8 @@ def text_of(message: WireMessage, *, seen: int = 0) -> str:
         elif kind in ("image_url", "input_image"):
             if not (seen and picture_in(part) is not None):
                 found.append(IMAGE)
+        elif kind in ("file", "input_file"):
+            raise Unsupported("messages", "Files cannot come along here. Attach them to the conversation on its page.")
         else:
             raise Unsupported("messages", f"Parts of the type {str(kind)[:40]!r} cannot be read here.")
     try:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .alternation import alternating, without_system
-from .capabilities import Capabilities
-from .errors import ContextTooLong, error_fields, from_exception
+from .capabilities import STRUCTURED_MODES, Capabilities
+from .errors import ContextTooLong, ModelError, error_fields, from_exception
 from .seeing import has_pictures, without_pictures
 
 # Words by which servers name the part they refuse, in their `param` or in their message.
@@ -62,6 +62,30 @@ def refused_feature(exc: BaseException, body: Mapping[str, Any]) -> str | None:
         if _SENT_AS.get(feature, feature) in body and any(name in text for name in names):
             return feature
     return None
+
+
+def blames_format(exc: BaseException, error: ModelError) -> bool:
+    """Whether `response_format` was to blame for an answer that is no reply.
+
+    Servers put this in many words, and some in none: any refusal without a better explanation counts.
+    """
+    status = getattr(exc, "status_code", None)
+    if error.code != "model_unavailable" or status is None:
+        return False
+    if status in (400, 415, 422, 501):
+        return True
+    message, codes, _ = error_fields(getattr(exc, "body", None))
+    text = " ".join((message, *codes)).lower()
+    return status == 500 and any(word in text for word in ("response_format", "json_schema", "json_object", "grammar"))
+
+
+def with_format(body: dict[str, Any], mode: str) -> dict[str, Any]:
+    """`body`, asking for its form by no more than `mode` (one of STRUCTURED_MODES) has; in `text` it does not ask."""
+    kind = (body.get("response_format") or {}).get("type", "text")
+    if STRUCTURED_MODES.index(kind) >= STRUCTURED_MODES.index(mode):
+        return body
+    rest = {name: value for name, value in body.items() if name != "response_format"}
+    return rest if mode == "text" else rest | {"response_format": {"type": mode}}
 
 
 def adapted(body: dict[str, Any], base_url: str, capabilities: Capabilities) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from .adapt import adapted, refused_feature
-from .capabilities import Capabilities
+from .adapt import adapted, blames_format, refused_feature, with_format
+from .capabilities import STRUCTURED_MODES, Capabilities
 from .errors import Interrupted, ModelError, ModelUnavailable, from_exception
 from .events import Event, Finish, ReasoningDelta, StreamDecoder, TextDelta, ToolCall, Usage
 from .inline_thinking import InlineThinking
@@ -141,6 +141,8 @@ class ChatClient:
         """The raw streaming response, asked for again without what the server refuses by name."""
         base_url, key = self.settings.endpoint()
         client = self._client()
+        if "response_format" in body:
+            body = with_format(body, self.capabilities.structured_mode(base_url, body["model"]) or STRUCTURED_MODES[0])
         while True:
             request = adapted(body, base_url, self.capabilities)
             try:
@@ -150,7 +152,13 @@ class ChatClient:
             except Exception as exc:
                 feature = refused_feature(exc, request)
                 if feature is None or not self.capabilities.accepts(base_url, body["model"], feature):
-                    raise from_exception(exc, has_key=bool(key)) from None
+                    error = from_exception(exc, has_key=bool(key))
+                    if "response_format" not in body or not blames_format(exc, error):
+                        raise error from None
+                    kind = body["response_format"]["type"]
+                    log.info("model server refuses response_format %s", kind)
+                    body = with_format(body, STRUCTURED_MODES[STRUCTURED_MODES.index(kind) + 1])
+                    continue
                 log.info("model server refuses %s: going on without", feature)
                 self.capabilities.refuse(base_url, body["model"], feature)
         try:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from . import thinking
-from .adapt import adapted, refused_feature
+from .adapt import adapted, blames_format, refused_feature
 from .capabilities import STRUCTURED_MODES, Capabilities
-from .errors import CutOff, MalformedOutput, ModelError, Refused, error_fields, from_exception
+from .errors import CutOff, MalformedOutput, ModelError, Refused, from_exception
 from .events import Usage, text_of_parts, usage_of
 from .retry import retry_delay
 from .sdk import post, sync_client
@@ -188,7 +188,7 @@ class CompletionClient:
                     self.capabilities.refuse(base_url, body["model"], feature)
                     continue
                 error = from_exception(exc, has_key=bool(key))
-                if "response_format" in request and _blames_format(exc, error):
+                if "response_format" in request and blames_format(exc, error):
                     raise _FormatRefused(error) from None
                 raise error from None
 
@@ -216,18 +216,6 @@ class _FormatRefused(Exception):
     def __init__(self, error: ModelError) -> None:
         super().__init__(str(error))
         self.error = error
-
-
-def _blames_format(exc: BaseException, error: ModelError) -> bool:
-    """Servers put this in many words, and some in none: any refusal without a better explanation counts."""
-    status = getattr(exc, "status_code", None)
-    if error.code != "model_unavailable" or status is None:
-        return False
-    if status in (400, 415, 422, 501):
-        return True
-    message, codes, _ = error_fields(getattr(exc, "body", None))
-    text = " ".join((message, *codes)).lower()
-    return status == 500 and any(word in text for word in ("response_format", "json_schema", "json_object", "grammar"))
 
 
 def _structured_body(body: dict[str, Any], mode: str, name: str, json_schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Tools that the program at the other end brings along: offered to the model beside ours, called over there; pure."""
+"""Tools that the program at the other end brings along: offered to the model beside ours, called over there; and the
+form that it wants the answer in; pure."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.llm.events import ToolCall
@@ -31,13 +32,17 @@ _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class ClientTools:
-    """The tools of one request, as the protocol defines them. `choice` and `parallel` go to the model as they are;
-    `alone`: none of ours are offered beside them, for one of these has to be called."""
+    """What one request brings along for the model, as the protocol defines it: tools, and the form of the answer.
+
+    `choice`, `parallel` and `form` (a `response_format`) go to the model as they are; `alone`: none of our tools are
+    offered beside them, for one of these has to be called.
+    """
 
     definitions: Sequence[dict[str, Any]] = ()
     choice: str | dict[str, Any] | None = None
     parallel: bool | None = None
     alone: bool = False
+    form: dict[str, Any] | None = None
 
 
 def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
@@ -45,8 +50,11 @@ def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
 
     One of theirs that has the name of one of ours is offered as `client_…`, and called by its own name there.
     """
-    if theirs is None or not theirs.definitions:
+    if theirs is None:
         return ours
+    asks = {"response_format": theirs.form} if theirs.form else {}
+    if not theirs.definitions:
+        return replace(ours, parameters={**ours.parameters, **asks}) if asks else ours
     kept = [] if theirs.alone else list(ours.tools)
     taken = {tool.name for tool in ours.tools} | {str(named["function"]["name"]) for named in theirs.definitions}
     added, names = [], {}
@@ -58,7 +66,7 @@ def with_clients(ours: Toolset, theirs: ClientTools | None) -> Toolset:
             definition = {**definition, "function": {**definition["function"], "name": name}}
         names[own] = name
         added.append(Tool(definition, "client", title=own))
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = asks
     if theirs.choice is not None:
         parameters["tool_choice"] = _renamed(theirs.choice, names)
     if theirs.parallel is not None:

@@ -1,0 +1,83 @@
+"""The form that a client wants the answer in: a JSON schema, or any JSON object; pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from webapp.gateway.functions import DEEPEST_SCHEMA, Unsupported, depth
+from webapp.llm.structured import describe_schema
+
+MOST_SCHEMA = 32_000
+"""Characters of a schema as JSON."""
+MOST_SHOWN = 8_000
+"""Of one that the model reads, too: not every server holds a model to it."""
+KINDS = ("text", "json_object", "json_schema")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FIELDS = ("name", "description", "schema", "strict")
+_ANY_OBJECT = "Answer with exactly one JSON object and nothing else: no explanation, no code fence."
+
+
+def read_format(given: Any, param: str) -> dict[str, Any] | None:
+    """A `response_format` of chat completions as it goes to the model; None for plain text. Raises Unsupported."""
+    if given is None:
+        return None
+    kind = given.get("type", "text") if isinstance(given, dict) else None
+    if kind not in KINDS:
+        raise Unsupported(f"{param}.type", f"The type of a format is one of {', '.join(KINDS)}.")
+    if kind != "json_schema":
+        return None if kind == "text" else {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": _named_schema(given.get("json_schema"), f"{param}.json_schema")}
+
+
+def read_flat_format(given: Any, param: str) -> dict[str, Any] | None:
+    """The same, from `text.format` of a response, whose fields stand a level higher."""
+    if isinstance(given, dict) and given.get("type") == "json_schema":
+        rest = {name: value for name, value in given.items() if name != "type"}
+        return {"type": "json_schema", "json_schema": _named_schema(rest, param)}
+    return read_format(given, param)
+
+
+def flat(form: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A format as a response says it."""
+    if form is None:
+        return {"type": "text"}
+    return {"type": form["type"], **form.get("json_schema", {})}
+
+
+def in_words(form: Mapping[str, Any] | None) -> str:
+    """What the model reads of it; empty where text is wanted, and for a schema that is too long to be read twice."""
+    if form is None:
+        return ""
+    if form["type"] == "json_object":
+        return _ANY_OBJECT
+    named = form["json_schema"]
+    words = describe_schema(named["name"], named["schema"])
+    return words if len(words) <= MOST_SHOWN else _ANY_OBJECT
+
+
+def _named_schema(given: Any, param: str) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise Unsupported(param, "json_schema has a name and a schema.")
+    name, schema = given.get("name"), given.get("schema")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Unsupported(f"{param}.name", "A name has 1 to 64 letters, digits, underscores and hyphens.")
+    if not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        raise Unsupported(f"{param}.schema", "The schema has to be a JSON schema of the type 'object'.")
+    if not isinstance(given.get("strict"), bool | None):
+        raise Unsupported(f"{param}.strict", "strict is true or false.")
+    if not isinstance(given.get("description"), str | None):
+        raise Unsupported(f"{param}.description", "A description is a text.")
+    kept = {field: given[field] for field in _FIELDS if given.get(field) is not None}
+    try:
+        text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except ValueError:
+        raise Unsupported(param, "A format may not hold NaN, Infinity or half a surrogate pair.") from None
+    if len(text) > MOST_SCHEMA:
+        raise Unsupported(f"{param}.schema", f"A schema may take {MOST_SCHEMA:,} characters.")
+    if depth(schema) > DEEPEST_SCHEMA:
+        raise Unsupported(f"{param}.schema", f"A schema has no more than {DEEPEST_SCHEMA} levels.")
+    return kept
