@@ -40,6 +40,7 @@ from webapp.summaries.service import init_summaries
 from webapp.templating import Tongues
 from webapp.trace_requests import init_tracing
 from webapp.transfer.setup import init_transfer
+from webapp.usage.recording import record_background
 from webapp.web import BoundedRequest, Problem
 from webapp.webhooks.service import init_webhooks
 
@@ -117,7 +118,7 @@ def _extend(app: Flask, settings: Settings) -> None:
     client = redis.put(app, make_redis(settings.redis_url))
     app.config["RATELIMIT_STORAGE_OPTIONS"] = {"connection_pool": client.connection_pool}
     limiter.init_app(app)
-    init_models(app, settings)
+    init_models(app, settings, observe=record_background)
     init_after_commit()
     init_conflicts(app)
     init_retrieval(app, settings)

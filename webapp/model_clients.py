@@ -9,7 +9,7 @@ from redis import Redis
 
 from webapp.config import Settings
 from webapp.extensions import Part, redis
-from webapp.llm.background import BackgroundClient
+from webapp.llm.background import BackgroundClient, Observe
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.choosing import Embeddings
 from webapp.llm.embeddings import Embedder, OpenAIEmbedder
@@ -18,7 +18,6 @@ from webapp.llm.multilingual import MultilingualEmbedder
 from webapp.llm.pool import ChatPool
 from webapp.models.catalogue import background_target, catalogue, chosen_embeddings, known_embeddings
 from webapp.trace_models import TracedChat, TracedCompletions
-from webapp.usage.recording import record_background
 
 _CAPABILITY_SECONDS = 86_400
 
@@ -59,10 +58,10 @@ def packaged_embedder(name: str) -> Embedder | None:
     return MultilingualEmbedder() if name in ("multilingual", MultilingualEmbedder.model) else None
 
 
-def init_models(app: Flask, settings: Settings) -> None:
-    """Make the clients; none connects before it is used."""
+def init_models(app: Flask, settings: Settings, *, observe: Observe) -> None:
+    """Make the clients; none connects before it is used. Each answer to background work is told to `observe`."""
     capabilities = Capabilities(RedisCapabilities(redis.of(app)))
-    completions.put(app, TracedCompletions(settings.model, capabilities, background_target, record_background))
+    completions.put(app, TracedCompletions(settings.model, capabilities, background_target, observe))
     chat_client.put(app, lambda: TracedChat(settings.model, capabilities))
     home = packaged_embedder(settings.embedder) or OpenAIEmbedder(settings.model, capabilities)
     embeddings.put(app, Embeddings(home, capabilities, chosen_embeddings, known_embeddings, catalogue.known_servers))

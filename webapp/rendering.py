@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from webapp import dates
 from webapp.accounts.auth import current_identity
+from webapp.accounts.preferences import THEMES
 from webapp.compression import read_asset, reads_gzip
 from webapp.errors import NotFound
 from webapp.extensions import this_app
@@ -24,7 +25,6 @@ from webapp.markdown import render_stored
 from webapp.templating import asset, init_templating
 
 UNKNOWN_PAGE = "There is no such file."
-THEMES = ("system", "light", "dark")
 OFFLINE_MODEL = N_("Demonstration, no language model")
 
 

@@ -14,6 +14,7 @@ from webapp.accounts.agents import describe_agent
 from webapp.accounts.auth import current_identity, current_user_id, public, recently_proved, signed_in
 from webapp.accounts.entrance import login_form, register_form
 from webapp.accounts.first import first_account
+from webapp.accounts.preferences import THEMES
 from webapp.accounts.proving_pages import ask_for_code
 from webapp.accounts.schemas import (
     AccountChanges,
@@ -32,7 +33,6 @@ from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
-from webapp.rendering import THEMES
 from webapp.web import PageQuery, ViewResult, wants_partial
 
 blueprint = Blueprint("accounts_pages", __name__)

@@ -28,12 +28,16 @@ ModelId = Annotated[str, Field(max_length=220)]
 FavouriteModels = Annotated[list[ModelId], Field(max_length=50)]
 
 
+THEMES = ("system", "light", "dark")
+Theme = Literal["system", "light", "dark"]
+
+
 class UserSettings(BaseModel):
     """What a user can set; kept as JSON with the user, so every field has a default."""
 
     model_config = ConfigDict(extra="forbid")
 
-    theme: Literal["system", "light", "dark"] = "system"
+    theme: Theme = "system"
     language: LanguageCode | Literal[""] = Field(
         "", description="The language of the interface; empty for the one the browser asks for."
     )
@@ -77,7 +81,7 @@ class SettingsChanges(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    theme: Literal["system", "light", "dark"] | None = None
+    theme: Theme | None = None
     language: LanguageCode | Literal[""] | None = None
     browser_language: LanguageCode | Literal[""] | None = None
     timezone: TimeZone | None = None
