@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -18,8 +19,10 @@ from tests.support.people import ApiClient, Person, post_form
 from tests.support.work import work_off
 from webapp.database import db, write_transaction
 from webapp.extensions import app_settings
+from webapp.files import service as files
+from webapp.files import taking
 from webapp.files.citing import Citable, cited
-from webapp.files.documents import citable_documents
+from webapp.files.documents import add_to_space, citable_documents
 from webapp.files.keys import digest_of
 from webapp.files.pages import place_of
 from webapp.files.storing import file_storage
@@ -73,6 +76,33 @@ def test_a_file_without_text_is_refused_in_words(client: ApiClient) -> None:
         refused = client.post(place, json={"file_id": file_id})
         assert refused.status_code == 422
         assert words in refused.get_json()["errors"][0]["msg"]
+
+
+def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask, client: ApiClient) -> None:
+    space, user_id = make_space(client), client.person.user_id
+    file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
+    went_wrong: list[Exception] = []
+
+    def delete() -> None:
+        with app.app_context():
+            try:
+                with write_transaction():
+                    files.delete_file(user_id, file_id)
+            except Exception as error:
+                went_wrong.append(error)
+
+    other = threading.Thread(target=delete)
+    with app.app_context(), write_transaction():
+        made = add_to_space(user_id, space, file_id)
+        other.start()
+        other.join(0.5)  # it has begun, and waits
+    other.join(20)
+    assert went_wrong == []
+    assert client.get(f"/api/files/{file_id}").status_code == 404
+    assert client.get(f"/api/spaces/{space}/documents/{made.document_id}/content").data == HIVE
+    with app.app_context():
+        taking._drop(hashlib.sha256(HIVE).hexdigest())  # as by a deletion that looked before the document was there
+    assert client.get(f"/api/spaces/{space}/documents/{made.document_id}/content").data == HIVE
 
 
 @pytest.mark.once

@@ -154,7 +154,7 @@ def test_an_account_whole_as_its_schema_says(client, run_jobs, talk, user):
         everything = b"".join(archive.read(name) for name in archive.namelist()).decode()
     assert (manifest["format"], manifest["version"], manifest["account"]["email"]) == (
         "commonplace-export",
-        2,
+        3,
         user.email,
     )
     for name, rows in parts.items():

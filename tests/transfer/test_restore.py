@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -17,8 +18,10 @@ from flask_migrate import upgrade
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from jsonschema import validate
 from sqlalchemy import select
 
+from tests.files.test_files import pdf
 from tests.journeys.rows import assessment, begin, extraction, load, say, write_fixture
 from tests.memories.conversing import operation
 from tests.support.people import Person, make_person, post_form
@@ -28,6 +31,8 @@ from webapp.accounts.service import delete_user
 from webapp.config import Settings
 from webapp.conversations.models import Conversation, Folder, Message, MessageFeedback, MessageReasoning
 from webapp.database import db, write_transaction
+from webapp.files.documents import take_into_space
+from webapp.files.storing import file_storage, key_of
 from webapp.journeys.models import ConversationReport, JourneyGuide, PointMemory
 from webapp.library.models import SavedPrompt
 from webapp.memories.keeping import forgetting
@@ -36,7 +41,7 @@ from webapp.memories.keeping.journal import Journal, statement_hash
 from webapp.memories.models import Memory, MemoryEvidence, MemoryTombstone, TombstoneKey
 from webapp.retrieval.models import ConversationChunk, TurnReceipt
 from webapp.spaces.documents import _cut, add_document
-from webapp.spaces.models import SpaceDocument
+from webapp.spaces.models import DocumentChunk, SpaceDocument
 from webapp.spaces.schemas import NewDocument, NewSpace
 from webapp.spaces.service import create_space
 from webapp.transfer import exporting, importing, service, storage
@@ -546,6 +551,50 @@ def test_an_account_that_holds_something_is_never_written_over(app, client, api,
     counts = other.get(place).get_json()["counts"]
     assert counts["conversations imported"] == 1 and counts["memories proposed"] == 1
     assert "conversations restored" not in counts
+
+
+def test_documents_come_back_with_their_pages_and_their_originals(app, make_user, api):
+    person, other, stranger = make_user(), make_user(), make_user()
+    bees = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.")
+    with app.app_context():
+        with write_transaction():
+            space_id = create_space(person.user_id, NewSpace(kind="project", name="Hive")).space_id
+        with write_transaction():
+            take_into_space(person.user_id, space_id, "bees.pdf", io.BytesIO(bees))
+        with write_transaction():
+            add_document(person.user_id, space_id, NewDocument(title="Notes", content="Bees dance."))
+        for document_id in db.session.scalars(select(SpaceDocument.document_id)).all():
+            _cut(document_id)
+        first = exported(person.user_id)
+        with zipfile.ZipFile(io.BytesIO(first)) as archive:
+            (line,) = (json.loads(row) for row in archive.read("spaces.jsonl").splitlines())
+            validate(line, json.loads(archive.read("schema.json"))["$defs"]["spaces.jsonl"])
+        with write_transaction():
+            delete_user(person.user_id)
+        assert file_storage().size(key_of(hashlib.sha256(bees).hexdigest())) is None
+        restored(other.user_id, first)
+        assert contents(exported(other.user_id)) == contents(first)
+        found = db.session.scalars(select(SpaceDocument).order_by(SpaceDocument.pages.desc())).all()
+        assert [(row.title, row.pages, row.file_name) for row in found] == [
+            ("bees.pdf", 2, "bees.pdf"),
+            ("Notes", 0, None),
+        ]
+        place = f"/api/spaces/{found[0].space_id}/documents/{found[0].document_id}"
+        pages = select(DocumentChunk.page).where(DocumentChunk.document_id == found[0].document_id)
+        assert list(db.session.scalars(pages.order_by(DocumentChunk.position))) == [1, 2]
+        # A line that names somebody else's content gets nothing of it where its bytes are not in the file.
+        without = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(first)) as source, zipfile.ZipFile(without, "w") as target:
+            for name in source.namelist():
+                if not name.startswith("files/"):
+                    target.writestr(name, source.read(name))
+        restored(stranger.user_id, without.getvalue())
+        theirs = select(SpaceDocument).where(SpaceDocument.user_id == stranger.user_id, SpaceDocument.pages > 0)
+        assert (db.session.scalars(theirs).one().digest, db.session.scalars(theirs).one().pages) == (None, 2)
+    client = api(other)
+    assert client.get(f"{place}/content").data == bees
+    assert "Seventeen hives" in client.get(f"{place}/pages/2").get_json()["text"]
+    assert client.get(f"{place}/picture?page=2").mimetype == "image/jpeg"
 
 
 def test_two_are_not_restored_into_one_account_at_once(app, client, api, make_user, user, run_jobs):

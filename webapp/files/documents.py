@@ -46,7 +46,7 @@ def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> 
 
     Raises NotFound, Conflict for a full space, Invalid for a file without text or with too much of it.
     """
-    row = get_file(user_id, file_id)
+    row = get_file(user_id, file_id, lock=True)  # it cannot go before the document names its bytes
     found = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
     return _add(user_id, space_id, title.strip()[:255], original, db.session.scalars(found).all(), row.reason)
@@ -61,7 +61,7 @@ def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> D
     taken = take_content(name, data)
     original = Original(taken.digest, taken.media_type, taken.name)
     made = _add(user_id, space_id, "", original, taken.pages, taken.reason)
-    keep_after_commit(taken, data)
+    keep_after_commit(taken.digest, lambda: data)
     return made
 
 

@@ -28,9 +28,10 @@ def init_files() -> None:
     account_deleted.connect(_account_deleted)
 
 
-def get_file(user_id: int, file_id: int) -> File:
-    """One of the user's files. Raises NotFound."""
-    row = db.session.scalar(_owned(user_id).where(File.file_id == file_id))
+def get_file(user_id: int, file_id: int, *, lock: bool = False) -> File:
+    """One of the user's files; with `lock` nobody deletes it before the transaction ends. Raises NotFound."""
+    mine = _owned(user_id).where(File.file_id == file_id)
+    row = db.session.scalar(mine.with_for_update() if lock else mine)
     if row is None:
         raise NotFound("There is no such file.")
     return row

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from io import SEEK_END
 from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy import func, insert, select, union_all
+from sqlalchemy import CompoundSelect, func, insert, select, union_all
 
 from webapp.database import after_commit, db
 from webapp.errors import Conflict, Invalid, TooLarge, Unavailable
@@ -38,9 +38,9 @@ class Taken:
     name: str
     media_type: str
     size: int
-    pages: list[str]
-    reason: str | None
-    seen: int
+    pages: list[str] = field(default_factory=list)
+    reason: str | None = None
+    seen: int = 0
 
 
 def take_in(user_id: int, name: str, data: BinaryIO) -> File:
@@ -52,12 +52,33 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
         raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
     taken = take_content(name, data)
     row = _row_of(user_id, taken)
-    keep_after_commit(taken, data)
+    keep_after_commit(taken.digest, lambda: data)
     return row
 
 
 def take_content(name: str, data: BinaryIO) -> Taken:
     """Store a content and read it as `take_in` does; the caller writes what names it and calls `keep_after_commit`."""
+    taken = _told_apart(name, data)
+    db.session.rollback()
+    # Written anew though it may be there: it might just be deleted, with its last file or by the sweep.
+    with file_storage().take(key_of(taken.digest), data) as path:
+        if taken.media_type.startswith("image/"):
+            reason, seen = _look(path, taken.digest, taken.media_type)
+            return replace(taken, reason=reason, seen=seen)
+        pages, reason = _read(path, taken.media_type)
+    return replace(taken, pages=pages, reason=reason)
+
+
+def store_content(name: str, data: BinaryIO) -> Taken:
+    """As `take_content`, for a content whose text is known: it is not read."""
+    taken = _told_apart(name, data)
+    db.session.rollback()
+    with file_storage().take(key_of(taken.digest), data):
+        return taken
+
+
+def _told_apart(name: str, data: BinaryIO) -> Taken:
+    """What a content is, before it is read. Raises Invalid, TooLarge."""
     size = data.seek(0, SEEK_END)
     if size > app_settings().max_file_bytes:
         raise TooLarge(say("The file is larger than %(size)s MB.", size=app_settings().max_file_bytes // 1024**2))
@@ -66,17 +87,7 @@ def take_content(name: str, data: BinaryIO) -> Taken:
         media_type = kind_of(name, data, size)
     except Refused as refusal:
         raise Invalid.field("file", str(refusal)) from None
-    db.session.rollback()
-    digest = _digest(data)
-    seen = 0
-    pages: list[str] = []
-    # Written anew though it may be there: it might just be deleted, with its last file or by the sweep.
-    with file_storage().take(key_of(digest), data) as path:
-        if media_type.startswith("image/"):
-            reason, seen = _look(path, digest, media_type)
-        else:
-            pages, reason = _read(path, media_type)
-    return Taken(digest, name, media_type, size, pages, reason, seen)
+    return Taken(_digest(data), name, media_type, size)
 
 
 def _row_of(user_id: int, taken: Taken) -> File:
@@ -107,9 +118,9 @@ def _row_of(user_id: int, taken: Taken) -> File:
     return row
 
 
-def keep_after_commit(taken: Taken, data: BinaryIO) -> None:
+def keep_after_commit(digest: str, opened: Callable[[], BinaryIO]) -> None:
     """Store a content again if it went meanwhile, with the last other row that named it."""
-    after_commit(lambda: _keep_again(taken.digest, data))
+    after_commit(lambda: _keep_again(digest, opened))
 
 
 def drop_unnamed(digest: str) -> None:
@@ -125,9 +136,13 @@ def is_named(digest: str) -> bool:
 
 def named_among(digests: Collection[str]) -> set[str]:
     """Those of some contents that a file, or a document of a space, has."""
+    return {found for found in db.session.scalars(_naming(digests)) if found}
+
+
+def _naming(digests: Collection[str]) -> CompoundSelect[str | None]:
     files = select(File.digest).where(File.digest.in_(digests))
     documents = select(SpaceDocument.digest).where(SpaceDocument.digest.in_(digests))
-    return {found for found in db.session.scalars(union_all(files, documents)) if found}
+    return union_all(files, documents)
 
 
 def _digest(data: BinaryIO) -> str:
@@ -152,15 +167,18 @@ def _read(path: Path, media_type: str) -> tuple[list[str], str | None]:
     return ([], str(answer["error"])[:255]) if "error" in answer else (answer["pages"], None)
 
 
-def _keep_again(digest: str, data: BinaryIO) -> None:
+def _keep_again(digest: str, opened: Callable[[], BinaryIO]) -> None:
     """The last other file of this content may have gone meanwhile, and the bytes with it."""
     if file_storage().size(key_of(digest)) is None:
-        with file_storage().take(key_of(digest), data):
+        with file_storage().take(key_of(digest), opened()):
             pass
 
 
 def _drop(digest: str) -> None:
     """Where the storage is away, the sweep finds what nobody names."""
+    with db.engine.connect() as connection:  # the session is between two transactions
+        if connection.scalars(_naming([digest])).first():
+            return  # somebody has named it since
     try:
         file_storage().delete(key_of(digest))
     except Unavailable:

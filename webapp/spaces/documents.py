@@ -223,7 +223,7 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = _parts(row.content, row.pages)
+            parts = parts_of(row.content, row.pages)
             db.session.execute(
                 insert(DocumentChunk),
                 [
@@ -247,7 +247,7 @@ def _cut(document_id: int) -> bool:
     return True
 
 
-def _parts(content: str, pages: int) -> list[tuple[int | None, str]]:
+def parts_of(content: str, pages: int) -> list[tuple[int | None, str]]:
     """What search can find of a document, with the page it stands on: no part runs over the end of one."""
     if not pages:
         return [(None, part) for part in chunks_of(content)]

@@ -16,11 +16,13 @@ from webapp.database import db, now
 from webapp.files.models import File
 from webapp.files.storing import file_storage, key_of
 from webapp.journeys.models import ConversationReport
-from webapp.transfer.kept import PARTS, Kept, own_conversations, report_path
+from webapp.spaces.models import SpaceDocument
+from webapp.transfer.kept import PARTS, Kept, own_conversations, own_spaces, report_path
 from webapp.transfer.readers.commonplace import FORMAT
 from webapp.transfer.reading import goes_out
 
-VERSION = 2
+VERSION = 3
+"""3: documents of spaces have their pages and their originals."""
 
 
 def manifest(user_id: int) -> dict[str, Any]:
@@ -53,11 +55,18 @@ def reports(user_id: int) -> Iterator[tuple[str, bytes]]:
 
 
 def stored_files(user_id: int) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """The bytes of the user's files: their names in the export and what they hold, in pieces; each content once.
+    """The bytes of the user's files, and of the originals of documents in their spaces: their names in the export and
+    what they hold, in pieces; each content once.
 
     No connection is held while they come.
     """
-    digests = db.session.scalars(select(File.digest).where(File.user_id == user_id).order_by(File.file_id)).all()
+    files = select(File.digest).where(File.user_id == user_id).order_by(File.file_id)
+    documents = (
+        select(SpaceDocument.digest)
+        .where(SpaceDocument.space_id.in_(own_spaces(user_id)), SpaceDocument.digest.is_not(None))
+        .order_by(SpaceDocument.document_id)
+    )
+    digests = [*db.session.scalars(files), *db.session.scalars(documents)]
     db.session.rollback()
     for digest in dict.fromkeys(digests):
         with suppress(FileNotFoundError):
@@ -92,5 +101,6 @@ def _shape(part: Kept) -> dict[str, Any]:
             properties[column.name] = {"type": [kind, "null"] if column.nullable else kind}
     return {
         "type": "object",
-        "properties": properties | {name: {"type": kind} for name, kind in part.more.items()},
+        "properties": properties
+        | {name: {"type": kind} if isinstance(kind, str) else kind for name, kind in part.more.items()},
     }

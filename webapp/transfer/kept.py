@@ -37,6 +37,7 @@ from webapp.retrieval.models import ConversationChunk, PassageVerdict, TurnRecei
 from webapp.sharing.models import ConversationShare
 from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.transfer.models import ImportedMessage, ImportSource
+from webapp.transfer.nested import DOCUMENTS
 from webapp.transfer.reading import Rows, dump, of, walk
 from webapp.usage.models import UsageRecord
 
@@ -48,8 +49,8 @@ class Kept:
     about: str
     model: type[Base]
     read: Callable[[int], Rows]
-    more: dict[str, str] = field(default_factory=dict)
-    """What a line has besides the columns of its table, with its JSON type."""
+    more: dict[str, str | dict[str, Any]] = field(default_factory=dict)
+    """What a line has besides the columns of its table, with its JSON type or schema."""
 
 
 def own_conversations(user_id: int) -> Select[int]:
@@ -116,9 +117,13 @@ def _journeys(user_id: int) -> Rows:
         }
 
 
+def own_spaces(user_id: int) -> Select[int]:
+    """The ids of the spaces that are a user's."""
+    return select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
+
+
 def _spaces(user_id: int) -> Rows:
-    owned = select(SpaceMember.space_id).where(SpaceMember.user_id == user_id, SpaceMember.role == "owner")
-    for row in walk(select(Space).where(Space.space_id.in_(owned)), Space.space_id):
+    for row in walk(select(Space).where(Space.space_id.in_(own_spaces(user_id))), Space.space_id):
         mine = select(SpaceDocument).where(SpaceDocument.space_id == row.space_id)
         documents = []
         for document in db.session.scalars(mine.order_by(SpaceDocument.document_id)):
@@ -128,6 +133,10 @@ def _spaces(user_id: int) -> Rows:
                     "document_id": document.document_id,
                     "title": document.title,
                     "content": document.content,
+                    "pages": document.pages,
+                    "digest": document.digest,
+                    "media_type": document.media_type,
+                    "file_name": document.file_name,
                     "created_at": document.created_at,
                     "parts": list(db.session.scalars(parts.order_by(DocumentChunk.position))),
                 }
@@ -198,10 +207,10 @@ PARTS: dict[str, Kept] = {
         "Files and the text read of them; their bytes lie below files/.", File, _files, {"text": "array"}
     ),
     "spaces.jsonl": Kept(
-        "Spaces that are yours, with instructions and the texts of their documents.",
+        "Spaces that are yours, with instructions and their documents; the bytes of the originals lie below files/.",
         Space,
         _spaces,
-        {"documents": "array"},
+        {"documents": DOCUMENTS},
     ),
     "prompts.jsonl": Kept("Saved prompts that you made.", SavedPrompt, of(SavedPrompt, SavedPrompt.saved_prompt_id)),
     "conversations.jsonl": Kept(

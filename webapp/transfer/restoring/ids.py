@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from sqlalchemy import insert, or_, select
 
 from webapp.database import db
 from webapp.journeys.models import ConversationPoint, Journey
+from webapp.spaces.originals import Original
 from webapp.transfer.models import RestoredRow
 from webapp.transfer.sources import Upload
 from webapp.validation import MAX_ID
@@ -25,6 +26,8 @@ class Restoring:
     import_id: int
     user_id: int
     upload: Upload
+    originals: Mapping[int, Original] = field(default_factory=dict)
+    """Of documents, by their ids in the export."""
     _known: dict[str, dict[int, int | None]] = field(default_factory=dict)
 
     def look_up(self, kind: str, old: Iterable[Any]) -> None:

@@ -14,8 +14,9 @@ from webapp.database import db
 from webapp.journeys.loading import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.queueing import enqueue_after_commit
-from webapp.spaces.chunking import chunks_of
-from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
+from webapp.spaces.documents import parts_of
+from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
+from webapp.spaces.originals import NONE
 from webapp.spaces.schemas import MAX_DOCUMENTS
 from webapp.transfer.restoring.ids import Restoring
 from webapp.transfer.restoring.values import attributes, moment
@@ -70,17 +71,25 @@ def spaces(restoring: Restoring, lines: list[dict[str, Any]]) -> None:
 def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None:
     found = attributes(SpaceDocument, line, {"document_id", "space_id", "digest", "media_type", "file_name"})
     at = moment(line["created_at"])
+    if found.get("pages") != found["content"].count(PAGE_END) + 1:
+        found["pages"] = 0  # a text without pages, or a line that was made up
+    original = restoring.originals.get(line.get("document_id") or 0, NONE)
     row = SpaceDocument(
-        space_id=space_id, user_id=restoring.user_id, size=len(found["content"]), updated_at=at, **found
+        space_id=space_id,
+        user_id=restoring.user_id,
+        size=len(found["content"]),
+        updated_at=at,
+        **found,
+        **original.columns,
     )
     db.session.add(row)
     db.session.flush()
     restoring.note("document", [(line.get("document_id"), row.document_id)])
-    parts = chunks_of(row.content)
+    parts = parts_of(row.content, row.pages or 0)
     if parts:
         values = [
-            {"document_id": row.document_id, "space_id": space_id, "position": position, "content": part}
-            for position, part in enumerate(parts)
+            {"document_id": row.document_id, "space_id": space_id, "position": position, "page": page, "content": part}
+            for position, (page, part) in enumerate(parts)
         ]
         db.session.execute(insert(DocumentChunk), values)
         ids = select(DocumentChunk.document_chunk_id).where(DocumentChunk.document_id == row.document_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -19,10 +19,12 @@ from webapp.extensions import app_settings
 from webapp.files.taking import take_in
 from webapp.memories.models import Memory
 from webapp.queueing import enqueue_after_commit
+from webapp.spaces.originals import Original
 from webapp.transfer.models import Import, ImportItem
 from webapp.transfer.parts import instant
 from webapp.transfer.readers.commonplace import MOST_LINE
 from webapp.transfer.restoring.ids import Restoring
+from webapp.transfer.restoring.originals import keep_originals, originals_in
 from webapp.transfer.restoring.steps import STEPS, Step, write
 from webapp.transfer.sources import Refused, Upload
 
@@ -67,7 +69,8 @@ def run(import_id: int, user_id: int, upload: Upload, position: int, *, seconds:
     for step, batch in batches:
         if step.file == "files.jsonl":
             _bring_files(import_id, user_id, upload, batch)
-        status = _write(import_id, upload, step, batch)
+        originals = originals_in(upload, filter(None, map(_parsed, batch))) if step.file == "spaces.jsonl" else {}
+        status = _write(import_id, upload, step, batch, originals)
         if status != "running":
             return status
         if time.monotonic() > end:
@@ -79,14 +82,14 @@ def run(import_id: int, user_id: int, upload: Upload, position: int, *, seconds:
     return "done"
 
 
-def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes]) -> str:
+def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes], originals: Mapping[int, Original]) -> str:
     with write_transaction():
         row = db.session.get(Import, import_id, with_for_update=True)
         if row is None or row.status != "running":
             return row.status if row else "gone"
         found: Counter[str] = Counter(row.counts)
         lines = [line for line in map(_parsed, batch) if line is not None]
-        done, reasons = write(Restoring(import_id, row.user_id, upload), step, lines)
+        done, reasons = write(Restoring(import_id, row.user_id, upload, originals), step, lines)
         if step.counted and step.file != "files.jsonl":
             found[f"{step.counted} restored"] += done
         reasons += ["The line cannot be read."] * (len(batch) - len(lines))
@@ -96,6 +99,7 @@ def _write(import_id: int, upload: Upload, step: Step, batch: list[bytes]) -> st
         row.counts = {name: count for name, count in found.items() if count}
         row.position += len(batch)
         row.updated_at = now()
+        keep_originals(upload, originals)
         return row.status
 
 
