@@ -50,7 +50,39 @@ def test_addresses_within_are_refused(address: str) -> None:
         outbound.check_host(f"https://{host}/", Allowed())
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.215.14", "[2606:4700::1111]", "[64:ff9b::101:101]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("127.1", "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "017700000001", "10.1", "127.0.0.1.", "127.1."),
+        *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "１２７.０.０.１", "127。0。0。1"),
+        *("localhost", "LOCALHOST", "localhost.", "a.localhost.", "ⓛocalhost", "printer.local.", "db.internal"),
+        *("localhost.localdomain", "ip6-localhost", "router.home.arpa", "nas.lan"),
+    ],
+)
+def test_addresses_within_are_refused_however_they_are_written(host: str) -> None:
+    """By whatever the machine would read as one when it connects; no name is looked up for it."""
+    with pytest.raises(Refused, match="own network"):
+        outbound.check_host(f"https://{host}/", Allowed())
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "[::ffff:127.0.0.1]", "hooks.lan", "HOOKS.lan."])
+def test_what_is_allowed_is_allowed_however_it_is_written(host: str) -> None:
+    outbound.check_host(f"https://{host}/", Allowed.parse("127.0.0.1, ::ffff:127.0.0.1, hooks.lan"))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "16843009",
+        "1.1.257",
+        "example.org.",
+        "internal.example.org",
+        "1.1.1.1",
+        "93.184.215.14",
+        "[2606:4700::1111]",
+        "[64:ff9b::101:101]",
+    ],
+)
 def test_addresses_of_the_internet_may_be_asked(address: str) -> None:
     outbound.check_host(f"https://{address}/", Allowed())
 

@@ -17,6 +17,9 @@ from webapp.internet import is_public
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
+_LOCAL = ("localhost", "ip6-localhost", "ip6-loopback")
+_WITHIN = tuple(f".{name}" for name in ("localhost", "localdomain", "local", "internal", "lan", "home.arpa"))
+"""Names that are of no network but one's own."""
 WITHIN = "The address is within this server's own network."
 
 
@@ -76,14 +79,28 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
 
 def check_host(url: str, allowed: Allowed) -> None:
     """Raise Refused for an address that is malformed, or plainly within this network; a name is not looked up."""
-    host = (check_url(url).hostname or "").lower()
+    host = _plain(check_url(url).hostname or "")
     if host in allowed.hosts:
         return
     try:
-        _check_address(host, allowed)
+        _check_address(_number(host), allowed)
     except ValueError:
-        if host == "localhost" or host.endswith((".localhost", ".local", ".internal")):
+        if host in _LOCAL or host.endswith(_WITHIN):
             raise Refused(WITHIN) from None
+
+
+def _number(host: str) -> str:
+    """An IPv4 address as the machine reads it when it connects, to which `127.1` and `2130706433` are addresses, too;
+    any other host as it is."""
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return host
+
+
+def _plain(host: str) -> str:
+    """A host's name as it is looked up: in ASCII and lower case, without the dot that may end it."""
+    return (host if host.isascii() else host.encode("idna").decode()).lower().rstrip(".")
 
 
 def request(
@@ -134,7 +151,7 @@ def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise Failed("There is no host of this name.") from None
-    if host.lower() not in allowed.hosts:
+    if _plain(host) not in allowed.hosts:
         for *_, where in found:
             _check_address(str(where[0]), allowed)
     return [(int(family), (str(where[0]), int(where[1]))) for family, _, _, _, where in found]

@@ -248,6 +248,8 @@ def test_a_worker_that_died_leaves_it_to_the_next(app: Flask, client: ApiClient,
     [
         "http://127.0.0.1:1/",
         "http://localhost/",
+        "http://2130706433/",
+        "http://127.1/",
         "http://printer.local/",
         "https://10.0.0.1/x",
         "https://[::1]/",
