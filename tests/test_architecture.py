@@ -200,6 +200,9 @@ def test_views_open_to_anybody_are_known(app):
         "openapi.page",
         "service.healthz",
         "sharing_pages.shared",
+        # What draws a shared conversation's diagrams and shows its images: they hold nothing of anybody's.
+        "frames.diagrams",
+        "frames.image",
         "service.readyz",
         "service.stream",
         "service.metrics",

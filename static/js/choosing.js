@@ -2,7 +2,7 @@
 import { $, $$, on } from "./dom.js";
 import { t, tn } from "./words.js";
 
-const boxes = (form) => $$("input[name='ids']:not(:disabled)", form);
+const boxes = (form) => $$("input[name='ids']:not(:disabled), input[name='id']", form);
 
 function tell(form) {
   const all = boxes(form);

@@ -60,6 +60,13 @@ on("focusout", "[data-save-on-blur]", (_event, field) => {
   else restore(form);
 });
 
+// Whoever changes a message goes on where it ends; a browser puts the caret of a focused text at its beginning.
+on("focusin", ".edit-message textarea", (_event, field) => {
+  if ("begun" in field.dataset) return;
+  field.dataset.begun = "";
+  field.setSelectionRange(field.value.length, field.value.length);
+});
+
 onContent((root) => {
   const field = root.matches("[data-select]") ? root : $("[data-select]", root);
   if (field && document.activeElement !== field) field.focus();

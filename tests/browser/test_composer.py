@@ -180,5 +180,7 @@ def test_the_focus_stays_where_one_was(tab, model):
     page.locator(".message-user").hover()
     page.get_by_role("link", name="Edit and send again").click()
     expect(page.get_by_label("Your message", exact=True)).to_be_focused()
+    page.keyboard.type(", you")
+    expect(page.get_by_label("Your message", exact=True)).to_have_value("Hello, you")
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Edit and send again")).to_be_focused()

@@ -220,3 +220,26 @@ def test_pages_of_links_are_the_owners(app, other, talk, client):
     assert post_form(stranger, f"/c/{talk[0]}/share", page="/shares").status_code == 404
     assert post_form(stranger, f"/shares/{made['share_id']}/revoke", page="/shares").status_code == 404
     assert browser_client(app).get("/shares").status_code == 303
+
+
+def test_a_range_is_chosen_on_the_page_by_its_questions(app, user, talk):
+    browser = browser_client(app, user)
+    conversation_id, ids = talk
+    place = f"/c/{conversation_id}/share"
+    assert f'value="{ids[2]}">Words 3<' in browser.get(place).text
+    assert post_form(browser, place, page=place, **{"from": ids[2], "to": ""}).status_code == 303
+    assert post_form(browser, place, page=place, **{"from": "", "to": ids[1]}).status_code == 303
+    assert "A part of it" in browser.get(place).text
+    with app.app_context():
+        rows = db.session.scalars(db.select(ConversationShare).order_by(ConversationShare.share_id)).all()
+        assert [row.message_ids for row in rows] == [ids[2:], ids[:2]]
+    refused = post_form(browser, place, page=place, **{"from": ids[2], "to": ids[1]})
+    assert refused.status_code == 422 and "comes before" in refused.text
+
+
+@pytest.mark.parametrize("path", ["/diagrams", "/image?src=https://images.test/heron.png"])
+def test_visitors_without_an_account_see_diagrams_and_images(app, path):
+    answer = browser_client(app).get(path)
+    assert answer.status_code == 200
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"

@@ -1,4 +1,7 @@
-"""Frames apart from the page, each with a policy of its own: one draws diagrams, one shows an image from elsewhere."""
+"""Frames apart from the page, each with a policy of its own: one draws diagrams, one shows an image from elsewhere.
+
+They hold nothing of anybody's, and a conversation shared with anyone needs both: nobody has to be signed in.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from urllib.parse import urlsplit
 
 from flask import Blueprint, Response, make_response, render_template, request
 
-from webapp.accounts.auth import signed_in
+from webapp.accounts.auth import public
 from webapp.errors import Invalid
 
 blueprint = Blueprint("frames", __name__)
@@ -15,7 +18,7 @@ MAX_ADDRESS = 2_000
 
 
 @blueprint.get("/diagrams")
-@signed_in
+@public
 def diagrams() -> Response:
     """Where Mermaid runs: without an origin, so that it reaches nothing of the reader's, and without a network."""
     policy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'unsafe-inline'"
@@ -23,7 +26,7 @@ def diagrams() -> Response:
 
 
 @blueprint.get("/image")
-@signed_in
+@public
 def image() -> Response:
     """An image from elsewhere that the reader asked to see; only its own host is asked for it. Raises Invalid."""
     address = request.args.get("src", "")

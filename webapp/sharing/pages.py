@@ -54,6 +54,8 @@ def create(conversation_id: int) -> Any:
     days = EXPIRY_DAYS.get(request.form.get("expires", ""))
     fields = NewShare(
         live=request.form.get("kind") == "live",
+        first=_edge("from"),
+        last=_edge("to"),
         audience="accounts" if request.form.get("audience") == "accounts" else "anyone",
         expires_at=None if days is None else now() + timedelta(days=days),
     )
@@ -87,11 +89,22 @@ def revoke(share_id: int) -> Response:
     return redirect(back, 303)  # type: ignore[return-value]  # werkzeug's Response is Flask's in an application
 
 
+def _edge(name: str) -> int | None:
+    """Where the range begins or ends; an id that no message has makes the service complain."""
+    text = request.form.get(name, "")
+    return min(max(0, int(text)), MAX_ID) if text.isdecimal() and text.isascii() else None
+
+
 def _share_page(conversation_id: int, *, error: str = "") -> str:
     conversation = get_conversation(current_user_id(), conversation_id)
     page = service.list_shares(current_user_id(), ShareQuery(conversation_id=conversation_id, limit=100))
     return render_template(
-        "sharing/share.html", conversation=conversation, shares=_rows(page.items), error=error, at=now()
+        "sharing/share.html",
+        conversation=conversation,
+        shares=_rows(page.items),
+        exchanges=service.list_exchanges(current_user_id(), conversation_id),
+        error=error,
+        at=now(),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, func, select, update
 
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
@@ -25,6 +25,10 @@ MOST_MESSAGES = 5_000
 """Messages that one snapshot names."""
 MOST_LINKS = 200
 """Links to one conversation."""
+MOST_EXCHANGES = 200
+"""Questions that a range can be chosen by."""
+EXCHANGE_WORDS = 60
+"""Characters of a question in that choice."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,38 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     audit.record(user_id, Action.SHARE_CREATED, f"conversation {conversation_id}", detail={"share_id": row.share_id})
     _note_live(conversation_id)
     return row
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Where a shared range can begin or end: a question, its first words and the last message before the next."""
+
+    first_id: int
+    last_id: int
+    words: str
+
+
+def list_exchanges(user_id: int, conversation_id: int) -> list[Exchange]:
+    """Where a range of the conversation can begin and end, oldest first; the newest MOST_EXCHANGES. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
+    rows = db.session.execute(
+        select(Message.message_id, Message.role, func.substr(Message.content, 1, 4 * EXCHANGE_WORDS))
+        .where(Message.conversation_id == conversation_id, _is_showable(), Message.superseded_by_id.is_(None))
+        .order_by(Message.message_id.desc())
+        .limit(2 * MOST_EXCHANGES)
+    ).all()
+    found: list[Exchange] = []
+    for message_id, role, content in reversed(rows):
+        if role == "user" or not found:
+            found.append(Exchange(message_id, message_id, _first_words(content)))
+        else:
+            found[-1] = replace(found[-1], last_id=message_id)
+    return found[-MOST_EXCHANGES:]
+
+
+def _first_words(content: str) -> str:
+    line = " ".join(content.split())
+    return line if len(line) <= EXCHANGE_WORDS else line[: EXCHANGE_WORDS - 1].rstrip() + "…"
 
 
 def list_shares(user_id: int, query: ShareQuery) -> Page[tuple[ConversationShare, str | None]]:

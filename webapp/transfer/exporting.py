@@ -120,7 +120,7 @@ def make(export_id: int) -> str:
                 stem = f"commonplace-{now():%Y-%m-%d}"
             else:
                 stem, data = (
-                    _conversation(user_id, conversation_id or 0, form)
+                    conversation_as(user_id, conversation_id or 0, form)
                     if what == "conversation"
                     else (f"memories-{now():%Y-%m-%d}", _memories(user_id, form))
                 )
@@ -179,7 +179,8 @@ def _account(user_id: int) -> tuple[str, int]:
         return name, file.seek(0, 2)
 
 
-def _conversation(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
+def conversation_as(user_id: int, conversation_id: int, form: str) -> tuple[str, bytes]:
+    """The stem of a file name for one of the user's conversations, and the file. Raises NotFound."""
     row = get_conversation(user_id, conversation_id)
     said = db.session.scalars(
         select(Message)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, flash, make_response, redirect, render_template, request, send_file, url_for
 
 from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
-from webapp.errors import DomainError, NotFound
+from webapp.errors import DomainError, Invalid, NotFound
 from webapp.forms import read_form
 from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.spaces.choosing import spaces_to_choose
-from webapp.transfer import exporting, learning, service
+from webapp.transfer import chosen, exporting, learning, service
 from webapp.transfer.api import limit_transfers, send_export
 from webapp.transfer.models import Import
 from webapp.transfer.readers import READERS
@@ -25,6 +25,7 @@ blueprint = Blueprint("transfer_pages", __name__)
 
 SHOWN = 20
 ITEMS = 50
+MOST_CHOSEN = 500
 _BEGUN = ("running", *learning.OVER)
 COUNTED = N_(
     {
@@ -217,6 +218,21 @@ def create_export() -> ViewResult:
         return _page(error=error.detail[:1].upper() + error.detail[1:]), error.status
     db.session.commit()
     return redirect(url_for(".index") + "#exports", 303)
+
+
+@blueprint.post("/exports/chosen")
+@signed_in
+@limit_transfers
+def export_chosen() -> ViewResult:
+    """The chosen conversations as a download, at once."""
+    ids = [known for value in request.form.getlist("id")[:MOST_CHOSEN] if (known := parse_id(value)) is not None]
+    try:
+        name, media_type, file = chosen.write_chosen(current_user_id(), ids)
+    except Invalid as error:
+        flash(_(error.detail), "message")
+        return redirect(url_for("organising_pages.index"), 303)
+    db.session.commit()
+    return send_file(file, mimetype=media_type, as_attachment=True, download_name=name, max_age=0)
 
 
 @blueprint.get("/exports/<int:export_id>/download")
