@@ -56,6 +56,18 @@ def test_a_reply_that_ends_while_the_embedder_works_is_indexed(app_context, user
     assert not db.session.get(Conversation, talk, populate_existing=True).index_due
 
 
+def test_a_long_backlog_is_done_in_runs_that_let_others_in_between(app_context, user, monkeypatch) -> None:
+    lines = [("user", f"I paint boat {number}") for number in range(600)]
+    talk = write_dialogue(user.user_id, lines, START).conversation_id
+    db.session.get(Conversation, talk).index_due = True
+    db.session.commit()
+    monkeypatch.setattr(indexing, "embedder", lambda: Slow([]))
+    first = indexing.index_user(user.user_id)
+    assert first.more and first.messages < 600
+    second = indexing.index_user(user.user_id)
+    assert not second.more and first.messages + second.messages == 600
+
+
 def test_a_reply_still_being_written_keeps_nobody_busy(app_context, user, monkeypatch) -> None:
     """It is owed when it ends, and not before."""
     talk = write_dialogue(user.user_id, [("user", "I paint boats"), ("assistant", "Nice.")], START).conversation_id

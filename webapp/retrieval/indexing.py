@@ -26,8 +26,9 @@ from webapp.retrieval.message_vectors import message_pieces, store_message_vecto
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding, PassageVersion
 
 BATCH = 64
-RUN = 2_000
-"""Vectors made by one run; a longer backlog goes on with the next, so that other users' work comes in between."""
+RUN = 500
+"""Vectors made by one run, a few seconds; a longer backlog goes on with the next, so that the work of others comes in
+between: behind a large import, somebody looks at what is in a file."""
 MAX_CHARS = 8_000
 MANY_CHARS = 200_000
 """Of messages that are embedded together, the last one may go beyond."""
