@@ -61,6 +61,11 @@ def test_the_review_groups_what_came_together(
     second = imported(user, ["Lives in Porto"], "other.zip")
     with app.app_context(), write_transaction():
         propose(user.user_id, [Proposal("Rides a unicycle")], cause="mcp", actor="mcp")
+        # Newer ones that brought nothing, or nothing that waits, take nobody's place.
+        db.session.add_all(
+            Import(user_id=user.user_id, status="done", filename=f"again{number}.zip", counts={}, change_set_ids=[])
+            for number in range(25)
+        )
     browser = login(user)
     page = browser.get("/memories/review").text
     assert page.index("ChatGPT: other.zip") < page.index("ChatGPT: memories.json")

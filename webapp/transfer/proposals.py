@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from flask import url_for
@@ -21,7 +22,9 @@ from webapp.transfer.readers import READERS
 from webapp.transfer.service import get_import
 
 GROUPS = 20
-"""Imports that are looked at, the newest."""
+"""Groups at most, the newest."""
+LOOKED_AT = 1_000
+"""Imports, the newest, of which some may wait."""
 AT_ONCE = 100
 """Proposals that are decided about in one transaction."""
 
@@ -95,7 +98,18 @@ def _waiting(row: Import) -> Select[int]:
 
 
 def _groups(_sender: object, *, user_id: int) -> list[Group]:
-    rows: Any = db.session.scalars(
-        select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(GROUPS)
+    waiting = set(
+        db.session.scalars(
+            select(MemoryRevision.change_set_id)
+            .join(Memory, Memory.memory_id == MemoryRevision.memory_id)
+            .where(Memory.user_id == user_id, *waits(), MemoryRevision.revision == 1)
+            .distinct()
+        )
     )
-    return [group for row in rows.all() if row.change_set_ids and (group := group_of(row)).count]
+    if not waiting:
+        return []
+    rows: Any = db.session.scalars(
+        select(Import).where(Import.user_id == user_id).order_by(Import.import_id.desc()).limit(LOOKED_AT)
+    )
+    newest = islice((row for row in rows.all() if waiting.intersection(row.change_set_ids)), GROUPS)
+    return [group for row in newest if (group := group_of(row)).count]
