@@ -271,6 +271,14 @@ def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[
     _live.kill_jobs()  # or they would take the jobs of the tests that follow
 
 
+@pytest.fixture
+def live_web(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[LiveServer]:
+    """gunicorn alone, for tests that wait for no job: a worker takes two seconds of CPU to start."""
+    _live.heal(with_jobs=False)
+    yield _live
+    _live.servers.start_database()
+
+
 def end_turns(app: Flask, seconds: float = 10.0) -> None:
     """Stop every reply that is still being written, here or in the live server, and wait until it is."""
     client = app.extensions["redis"]

@@ -58,6 +58,6 @@ def test_workers_stay_on_cores_of_their_own(hooks: dict[str, Any], monkeypatch: 
     assert len(chosen) == 3
 
 
-def test_the_running_web_is_on_one_core_a_process(live_server: LiveServer) -> None:
-    workers = descendants(live_server.web_pid)
+def test_the_running_web_is_on_one_core_a_process(live_web: LiveServer) -> None:
+    workers = descendants(live_web.web_pid)
     assert workers and all(len(os.sched_getaffinity(pid)) == 1 for pid in workers)

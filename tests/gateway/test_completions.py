@@ -275,9 +275,9 @@ def test_who_may_not_gets_nothing(app: Flask, user: Person, anonymous: FlaskClie
 
 
 @pytest.fixture
-def official(live_server: LiveServer, user: Person) -> openai.OpenAI:
+def official(live_web: LiveServer, user: Person) -> openai.OpenAI:
     """OpenAI's own client with a person's token."""
-    return openai.OpenAI(base_url=f"{live_server.url}/v1", api_key=user.token, max_retries=0)
+    return openai.OpenAI(base_url=f"{live_web.url}/v1", api_key=user.token, max_retries=0)
 
 
 def test_the_official_client_converses(app: Flask, official: openai.OpenAI, model: ServerHandle) -> None:
@@ -310,7 +310,7 @@ def test_the_official_client_converses(app: Flask, official: openai.OpenAI, mode
 
 
 def test_the_official_client_understands_our_errors(
-    app: Flask, official: openai.OpenAI, live_server: LiveServer, model: ServerHandle
+    app: Flask, official: openai.OpenAI, live_web: LiveServer, model: ServerHandle
 ) -> None:
     question: list[Any] = [{"role": "user", "content": "Hello"}]
     with pytest.raises(openai.NotFoundError):

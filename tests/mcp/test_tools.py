@@ -226,13 +226,13 @@ def test_the_page_shows_how_and_what(
 
 
 @pytest.mark.parametrize("mode", ["auto", "2026-07-28", "legacy"])
-def test_the_official_client(app: Flask, user: Person, live_server: LiveServer, mode: str) -> None:
+def test_the_official_client(app: Flask, user: Person, live_web: LiveServer, mode: str) -> None:
     memory(app, user, "Keeps bees on the roof")
     secret = token(app, user, "mcp")
 
     async def converse() -> tuple[list[str], Any, Any, Any, Any]:
         async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}) as http:
-            transport = streamable_http_client(f"{live_server.url}/mcp", http_client=http)
+            transport = streamable_http_client(f"{live_web.url}/mcp", http_client=http)
             async with Client(transport, mode=mode) as client:
                 listed = [tool.name for tool in (await client.list_tools()).tools]
                 found = await client.call_tool("search", {"query": "bees"})

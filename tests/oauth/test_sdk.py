@@ -78,8 +78,8 @@ class Browser:
 
 
 @pytest.fixture
-def browser(live_server: LiveServer, user: Person) -> Iterator[Browser]:
-    made = Browser(live_server, user)
+def browser(live_web: LiveServer, user: Person) -> Iterator[Browser]:
+    made = Browser(live_web, user)
     yield made
     made.http.close()
 
@@ -129,9 +129,9 @@ class Session:
         return asyncio.run(run())
 
 
-def test_it_registers_and_refreshes(app: Flask, user: Person, live_server: LiveServer, browser: Browser) -> None:
+def test_it_registers_and_refreshes(app: Flask, user: Person, live_web: LiveServer, browser: Browser) -> None:
     memory(app, user, "Keeps bees on the roof")
-    session = Session(live_server, browser)
+    session = Session(live_web, browser)
     assert len(session.call("search", query="bees")["results"]) == 1
     first = session.storage.tokens
     assert (session.asked, first.scope) == (1, "mcp")
@@ -147,7 +147,7 @@ def test_it_registers_and_refreshes(app: Flask, user: Person, live_server: LiveS
 
 
 @pytest.fixture
-def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_server: LiveServer) -> Iterator[str]:
+def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_web: LiveServer) -> Iterator[str]:
     """The address of a program's document on an https server that the live server may ask and trusts."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
@@ -188,16 +188,16 @@ def document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_server: LiveS
     address = f"https://127.0.0.1:{server.server_port}/program.json"
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    live_server.restart_web(outbound_allow="127.0.0.1")
+    live_web.restart_web(outbound_allow="127.0.0.1")
     yield address
     server.shutdown()
     server.server_close()
 
 
-def test_it_is_known_by_its_document(app: Flask, user: Person, document: str, live_server: LiveServer) -> None:
+def test_it_is_known_by_its_document(app: Flask, user: Person, document: str, live_web: LiveServer) -> None:
     memory(app, user, "Keeps bees on the roof")
-    browser = Browser(live_server, user)
-    session = Session(live_server, browser, document)
+    browser = Browser(live_web, user)
+    session = Session(live_web, browser, document)
     assert len(session.call("search", query="bees")["results"]) == 1
     with app.app_context():
         found = db.session.execute(db.select(OAuthClient.client_id, OAuthClient.name)).all()

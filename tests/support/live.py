@@ -107,14 +107,14 @@ class LiveServer:
 
     # Housekeeping
 
-    def heal(self) -> None:
+    def heal(self, *, with_jobs: bool = True) -> None:
         """Make everything run again, with the settings it was made with, whatever a test did to it."""
         self.servers.start_database()
         if self._overrides:
             self.kill_web()
         if not self._is_running("web"):
             self.start_web()
-        if not self._is_running("worker"):
+        if with_jobs and not self._is_running("worker"):
             self.start_worker()
         if self._is_running("schedule"):
             self._kill("schedule")
