@@ -13,13 +13,20 @@ from webapp import jobspecs
 
 
 class InProcessWorker(SimpleWorker):
-    """Remembers what it ran. Its time limits use a thread, for the alarm signal is pytest-timeout's."""
+    """Remembers what it ran. Its time limits use a thread, for the alarm signal is pytest-timeout's.
+
+    Nobody sends it commands, so that it listens to none: RQ waits a second for the thread that does whenever that
+    thread hears of the end before it is told to stop.
+    """
 
     death_penalty_class = TimerDeathPenalty
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.performed: list[tuple[Job, bool]] = []
+
+    def subscribe(self) -> None:
+        """Listen to nobody."""
 
     def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
         """Run it, noting whether it went well."""
