@@ -1,0 +1,120 @@
+"""Which tests send SQLite nothing that others do not send it: `repeats.txt` names them, and they are left out there.
+
+A test is worth running on SQLite beside MariaDB for the statements that the application sends in it, and for how
+they fail. This plugin notes them while all tests run on SQLite, and picks the cheapest ones that send every statement
+between them. What is not named runs: new tests do, until the list is made anew, with
+
+    TEST_DB=sqlite python -m pytest -q -p tests.support.repeats -m "not browser"
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Generator
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+ROOT = Path(__file__).resolve().parents[2]
+LISTED = Path(__file__).with_name("repeats.txt")
+OURS = tuple(f"{ROOT / name}/" for name in ("webapp", "jobs", "migrations"))
+TESTS = f"{ROOT / 'tests'}/"
+
+KEPT = re.compile(
+    r"tests/(migrations|test_database|test_conflicts|test_idempotency|test_queueing|jobs/|admin/test_backups"
+    r"|transfer/test_restore|chat/test_(durable|faults)|\S*(race|conflict|order|search|ownership|hot_pages))"
+)
+"""What is about transactions, locks, order, dumps and search runs on both whatever it sends."""
+
+sent: dict[str, set[str]] = defaultdict(set)
+seconds: dict[str, float] = defaultdict(float)
+passed: set[str] = set()
+_now: list[str] = []
+
+
+@cache
+def listed() -> frozenset[str]:
+    """The names of tests, without their parameters, that repeat on SQLite what others say there."""
+    lines = LISTED.read_text().splitlines() if LISTED.exists() else []
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def name_of(item: pytest.Item) -> str:
+    """What a test is called in the list."""
+    return item.nodeid.partition("[")[0]
+
+
+def pytest_configure() -> None:
+    """Listen to what is sent. As a module like any other, this one only knows the list."""
+    event.listen(Engine, "before_cursor_execute", _note)
+    event.listen(Engine, "handle_error", _note_error)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Note whose statements they are, and what the test costs."""
+    _now[:] = [name_of(item)]
+    began = time.process_time()
+    try:
+        return (yield)
+    finally:
+        seconds[name_of(item)] += time.process_time() - began
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note which have run at all."""
+    if report.when == "call" and report.passed:
+        passed.add(report.nodeid.partition("[")[0])
+
+
+def _note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+    if _now and _is_ours(sys._getframe(1)):
+        sent[_now[0]].add(_shape(statement))
+
+
+def _note_error(context: Any) -> None:
+    if _now:
+        sent[_now[0]].add(f"{type(context.original_exception).__name__}: {_shape(context.statement or '')}")
+
+
+def _is_ours(frame: FrameType | None) -> bool:
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith(OURS):
+            return True
+        if name.startswith(TESTS):
+            return False
+        frame = frame.f_back
+    return True  # a thread of a library's
+
+
+def _shape(statement: str) -> str:
+    """The statement, whatever number of values it is given."""
+    return re.sub(r"\?(, \?)+", "?", re.sub(r"\(\?(, \?)*\)(, \(\?(, \?)*\))*", "(?)", statement))
+
+
+def pytest_sessionfinish() -> None:
+    """Choose, and write the rest down."""
+    if not passed:
+        return
+    chosen = {name for name in passed if KEPT.match(name)}
+    open_ones = set().union(*sent.values()) - set().union(*(sent[name] for name in chosen))
+    left = passed - chosen
+    while open_ones:
+        best = max(left, key=lambda name: len(sent[name] & open_ones) / (seconds[name] + 0.02))
+        if not sent[best] & open_ones:
+            break
+        chosen.add(best)
+        left.discard(best)
+        open_ones -= sent[best]
+    head = "# Made by tests/support/repeats.py, which says what for.\n"
+    LISTED.write_text(head + "".join(f"{name}\n" for name in sorted(left)))
+    cost = sum(seconds[name] for name in chosen)
+    print(f"\n{len(chosen)} of {len(passed)} stay: {cost:.0f} of {sum(seconds.values()):.0f} s")
