@@ -20,7 +20,7 @@ from flask_migrate import upgrade
 from rq.job import Job
 from sqlalchemy import text
 
-from tests.support import network
+from tests.support import network, repeats
 from tests.support.live import LiveServer
 from tests.support.people import ApiClient, Person, api_client, browser_client, make_person
 from tests.support.servers import Servers, test_servers
@@ -38,6 +38,8 @@ from webapp.webhooks import streaming
 # Timing never decides a test: a machine that is busy with something else is no counterexample.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+FEW_EXAMPLES = 25
+"""How many examples Hypothesis tries of a property at most; with `--slow`, as many as the property asks for."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,13 +52,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Browser tests come last: Playwright keeps an event loop running in the main thread, where others start theirs.
 
     Slow tests are left out without `--slow`, unless one is named. On SQLite, skip what is about MySQL, and leave out
-    what the other half has run as well: what touches no database, is marked as running once, or is about pages.
+    what the other half has run as well: what touches no database, is marked as running once, or is about pages, and
+    what sends SQLite nothing that others do not (support/repeats.py).
     """
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
     named = any("::" in argument for argument in config.args)
     if not config.getoption("--slow") and not named:
-        slow = [item for item in items if item.get_closest_marker("slow") or _is_a_mixed_screen(item)]
+        slow = [item for item in items if item.get_closest_marker("slow") or _is_another_screen(item)]
         _leave_out(config, items, slow)
+        for item in items:
+            _try_few_examples(item)
     if os.environ.get("TEST_DB") != "sqlite":
         return
     for item in items:
@@ -64,6 +69,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.skip(reason="about MySQL"))
     if not config.getoption("--slow") and not named:
         _leave_out(config, items, [item for item in items if item.get_closest_marker("once") or _is_about_pages(item)])
+        if not config.pluginmanager.has_plugin(repeats.__name__):  # which makes the list
+            listed = repeats.listed()
+            _leave_out(config, items, [item for item in items if repeats.name_of(item) in listed])
     pure = [item for item in items if "servers" not in getattr(item, "fixturenames", ())]
     if len(pure) < len(items):
         _leave_out(config, items, pure)
@@ -76,17 +84,24 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def _is_a_mixed_screen(item: pytest.Item) -> bool:
-    """Whether a test of every size in every colour is the small one in light, or the large one in dark.
+def _try_few_examples(item: pytest.Item) -> None:
+    test = getattr(item, "obj", None)
+    given = getattr(test, "_hypothesis_internal_use_settings", None)
+    if given is not None and given.max_examples > FEW_EXAMPLES:
+        test._hypothesis_internal_use_settings = hypothesis.settings(given, max_examples=FEW_EXAMPLES)  # type: ignore[union-attr]
 
-    Colours and sizes have little to do with each other, and each costs a new Chromium window.
+
+def _is_another_screen(item: pytest.Item) -> bool:
+    """Whether a test of several sizes and colours is any but the small one, in the dark where there is a choice.
+
+    At a desk in light is how most tests without a choice look at pages; and each screen costs what the test costs.
     """
     given = {mark.args[0] for mark in item.iter_markers("parametrize")}
-    if not {"device", "colour"} <= given:
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    if not {"device", "colour"} <= set(params):
         return False
-    params = item.callspec.params  # type: ignore[attr-defined]
-    is_small = params["device"]["viewport"]["width"] < 600
-    return is_small == (params["colour"] == "light")
+    is_small = params["device"] is not None and params["device"]["viewport"]["width"] < 600
+    return not is_small or ("colour" in given and params["colour"] == "light")
 
 
 def _is_about_pages(item: pytest.Item) -> bool:
@@ -187,8 +202,12 @@ def _application(settings: Settings) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def app(_application: Flask, servers: Servers, model_server: ServerHandle) -> Iterator[Flask]:
+def app(
+    _application: Flask, servers: Servers, model_server: ServerHandle, request: pytest.FixtureRequest
+) -> Iterator[Flask]:
     """The application on real servers; afterwards turns are ended, tables and Redis emptied, the script forgotten."""
+    if "live_server" not in request.fixturenames:
+        LiveServer.kill_all_jobs()  # or they would take the jobs of this test
     yield _application
     model_server.reset()
     with _application.app_context():
@@ -268,7 +287,9 @@ def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[
     _live.heal()
     yield _live
     _live.servers.start_database()
-    _live.kill_jobs()  # or they would take the jobs of the tests that follow
+    with app.app_context():
+        end_turns(app)
+    _live.settle_jobs()
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ something is done to while it is written is `held` until that is done. `--thrott
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.live import LiveServer
 from tests.support.people import Person, browser_client
@@ -50,6 +51,53 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+class Contexts:
+    """Browser contexts, used again once they are emptied: what one has fetched and compiled is there for the next test.
+
+    Those without scripts or with a service worker are made for one test.
+    """
+
+    def __init__(self, chromium: Browser) -> None:
+        self._chromium = chromium
+        self._idle: dict[int, list[tuple[BrowserContext, CDPSession]]] = {}
+
+    def make(self, device: dict[str, Any], *, scripts: bool = True, worker: bool = False) -> BrowserContext:
+        """A new one."""
+        context = self._chromium.new_context(
+            **device,
+            timezone_id="Europe/Lisbon",
+            java_script_enabled=scripts,
+            reduced_motion="reduce",
+            service_workers="allow" if worker else "block",
+        )
+        context.set_default_timeout(2 * PATIENCE)
+        return context
+
+    def take(self, device: dict[str, Any]) -> tuple[BrowserContext, CDPSession]:
+        """One that nobody uses, with the debugger of the empty page that keeps it."""
+        if idle := self._idle.get(id(device)):
+            return idle.pop()
+        context = self.make(device)
+        return context, context.new_cdp_session(context.new_page())
+
+    def give_back(self, device: dict[str, Any], context: BrowserContext, debugger: CDPSession, origin: str) -> None:
+        """Empty it of everything but what came from the server as files."""
+        for page in context.pages[1:]:
+            page.close()
+        context.unroute_all()
+        context.set_offline(False)
+        context.clear_permissions()
+        context.clear_cookies()
+        debugger.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+        self._idle.setdefault(id(device), []).append((context, debugger))
+
+
+@pytest.fixture(scope="session")
+def contexts(chromium: Browser) -> Contexts:
+    """The contexts of all tests."""
+    return Contexts(chromium)
+
+
 class Tab:
     """A page with what went wrong on it."""
 
@@ -77,13 +125,14 @@ class Tab:
 
 @pytest.fixture
 def open_tab(
-    chromium: Browser, live_server: LiveServer, app: Flask, pytestconfig: pytest.Config
+    contexts: Contexts, live_server: LiveServer, app: Flask, pytestconfig: pytest.Config
 ) -> Iterator[Callable[..., Tab]]:
     """`open_tab(person, PHONE, colour="dark")`: a tab in a context of its own; a person's is signed in, on `path`.
 
     With `path=""` it shows nothing yet.
     """
-    contexts: list[BrowserContext] = []
+    taken: list[tuple[dict[str, Any], BrowserContext, CDPSession]] = []
+    made: list[BrowserContext] = []
     tabs: list[Tab] = []
     rate = pytestconfig.getoption("--throttle")
 
@@ -99,19 +148,15 @@ def open_tab(
     ) -> Tab:
         if beside is not None:
             context = beside.page.context
+        elif worker or not scripts:
+            context = contexts.make(device, scripts=scripts, worker=worker)
+            made.append(context)
         else:
-            context = chromium.new_context(
-                **device,
-                color_scheme=colour,
-                timezone_id="Europe/Lisbon",
-                java_script_enabled=scripts,
-                reduced_motion="reduce",
-                service_workers="allow" if worker else "block",
-            )
-            context.set_default_timeout(2 * PATIENCE)
-            contexts.append(context)
+            context, debugger = contexts.take(device)
+            taken.append((device, context, debugger))
         tab = Tab(context.new_page(), live_server)
         tabs.append(tab)
+        tab.page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
         if rate != 1:
             context.new_cdp_session(tab.page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
         if person is not None and beside is None:
@@ -122,8 +167,10 @@ def open_tab(
 
     yield open_one
     problems = [problem for tab in tabs for problem in tab.problems]
-    for context in contexts:
+    for context in made:
         context.close()
+    for each in taken:
+        contexts.give_back(*each, live_server.url)
     assert problems == []
 
 
@@ -202,26 +249,29 @@ def serious_findings(page: Page, but: str = "") -> list[str]:
 
 
 SCREENS = (("desktop-light", DESKTOP, "light"), ("phone-dark", PHONE, "dark"))
+SLOW = "--slow" in sys.argv
 
 
 def look_over(tab: Tab, paths: Iterable[str]) -> list[tuple[str, str, str]]:
     """What is wrong with pages, each loaded once and looked at at a desk in light and on a phone in the dark.
 
     Of each: what axe-core finds, whether it is wider than its window, what it complains of in the console. What is
-    around every page (the sidebar, the panel of memories) is looked at on the first only.
+    around every page (the sidebar, the panel of memories) is looked at on the first only. axe-core takes the pages by
+    turns on one screen or the other; with `--slow`, on both.
     """
     page = tab.page
     devices = page.context.new_cdp_session(page)
     wrong: list[tuple[str, str, str]] = []
     for number, path in enumerate(paths):
-        for name, device, colour in SCREENS:
+        for turn, (name, device, colour) in enumerate(SCREENS):
             page.set_viewport_size(device["viewport"])
             page.emulate_media(color_scheme=colour)  # type: ignore[arg-type]
             devices.send("Emulation.setTouchEmulationEnabled", {"enabled": device is PHONE})
             if device is DESKTOP:
                 tab.go(path)
             but = "#sidebar, #panel, dialog" if number else ""
-            wrong += [(path, name, finding) for finding in serious_findings(page, but)]
+            if SLOW or not number or number % 2 == turn:
+                wrong += [(path, name, finding) for finding in serious_findings(page, but)]
             wrong += [(path, name, "scrolls sideways")] if scrolls_sideways(page) else []
         wrong += [(path, "console", problem) for problem in tab.problems]
         tab.forgive()

@@ -76,5 +76,6 @@ def test_every_page_can_be_used_by_everybody(
     existing.fill()
     shared = api_client(app, existing.person).get("/api/shares").get_json()["shares"]
     pages, missing = every_page(app, existing, {**CHOICES, "token": shared[0]["url"].rpartition("/")[2]})
-    assert missing == set(NO_PAGE)
+    made_meanwhile = {"/exports/<int:export_id>/download"}  # there once the worker has made it
+    assert missing | made_meanwhile == set(NO_PAGE)
     assert look_over(open_tab(existing.person, path=""), pages) == []

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from contextlib import suppress
+from typing import ClassVar
 
 from webapp.config import Settings
 
-from .processes import ROOT, descendants, end, free_port, is_alive, spawn, wait_until
+from .processes import ROOT, ServerFailed, children, descendants, end, free_port, is_alive, spawn, wait_until
 from .servers import Servers
 
 
 class LiveServer:
     """A web and a worker on the servers of the test run; `url` stays the same over restarts."""
+
+    _running: ClassVar[list[LiveServer]] = []
 
     def __init__(self, servers: Servers, settings: Settings) -> None:
         self.servers = servers
@@ -26,6 +30,7 @@ class LiveServer:
         self._environment = _as_environment(settings)
         self._overrides: dict[str, str] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._running.append(self)
 
     # The web
 
@@ -87,6 +92,28 @@ class LiveServer:
         self._kill("worker")
         self._kill("schedule")
 
+    @classmethod
+    def kill_all_jobs(cls) -> None:
+        """The same of every live server of this run."""
+        for live in cls._running:
+            live.kill_jobs()
+
+    def settle_jobs(self) -> None:
+        """Leave workers that wait for jobs to the next test, which would start them again; end those at work."""
+        self._kill("schedule")
+        if not self._is_running("worker"):
+            return
+        with suppress(ServerFailed):
+            wait_until(self._is_idle, "the end of the jobs", seconds=1)
+        if not self._is_idle():
+            self._kill("worker")
+
+    def _is_idle(self) -> bool:
+        """Whether no job waits or runs, or none can, for the workers are still being loaded."""
+        # Each group of queues is a process below the worker's, and each job one below that.
+        groups = children(self._processes["worker"].pid)
+        return not groups or not (self.servers.redis_keys("rq:queue:*", "rq:wip:*") or any(map(children, groups)))
+
     def start_scheduler(self) -> None:
         """Start the scheduler, which asks for the sweep every few seconds."""
         self._start("schedule", [sys.executable, "-m", "jobs.schedule"])
@@ -121,6 +148,7 @@ class LiveServer:
 
     def stop(self) -> None:
         """End everything."""
+        self._running.remove(self)
         for name in list(self._processes):
             self._kill(name)
 

@@ -52,15 +52,19 @@ def wait_until(
         time.sleep(0.01)
 
 
-def descendants(pid: int) -> list[int]:
-    """All processes below one, as far as they live that long: to be asked before the first of them is killed."""
+def children(pid: int) -> list[int]:
+    """The processes that one has begun and that still are."""
     found: list[int] = []
     with suppress(FileNotFoundError, ProcessLookupError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with suppress(FileNotFoundError, ProcessLookupError):
-                for child in Path(f"/proc/{pid}/task/{thread}/children").read_text().split():
-                    found += [int(child), *descendants(int(child))]
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
     return found
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes below one, as far as they live that long: to be asked before the first of them is killed."""
+    return [each for child in children(pid) for each in (child, *descendants(child))]
 
 
 def end(process: subprocess.Popen[bytes] | None, patience: float = 15.0) -> None:

@@ -42,6 +42,10 @@ class Servers:
         """Empty Redis."""
         self._client.flushall()
 
+    def redis_keys(self, *patterns: str) -> list[bytes]:
+        """The keys in Redis that fit any of these patterns."""
+        return [key for pattern in patterns for key in self._client.keys(pattern)]
+
     def close(self) -> None:
         """Hang up."""
         self._client.close()
