@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -378,3 +380,14 @@ def test_imports_stand_at_the_top():
                 ours = {other for other in imports(name, ast.walk(node)) if other.split(".")[0] in ("webapp", "jobs")}
                 inside += [f"{name}.{node.name} imports {other}" for other in sorted(ours)]
     assert not inside
+
+
+def test_what_is_rare_is_not_loaded_at_the_start():
+    """In a process of its own, for this one has loaded most of it by now: a bucket's client, passkeys."""
+    code = (
+        "import sys, os; os.environ['VAR_DIR']='/nonexistent'\n"
+        "import webapp.factory, webapp.files.storing, webapp.routes, jobs.worker\n"
+        "print([name for name in ('boto3', 'botocore', 's3transfer', 'webauthn') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -49,6 +50,7 @@ def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: 
         end = datetime.now(UTC) + timedelta(seconds=30)
         while states(findings := found(*checks.ALL), "scheduler") != {"ok"} or states(findings, "workers") != {"ok"}:
             assert datetime.now(UTC) < end, "\n".join(in_lines(findings))
+            time.sleep(0.1)
     assert is_sound(findings), "\n".join(in_lines(findings))
     done = app.test_cli_runner().invoke(args=["doctor", "--url", live_server.url])
     assert done.exit_code == 0, done.output

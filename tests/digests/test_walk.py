@@ -38,10 +38,12 @@ def test_the_walk_of_the_document(live_server, model, make_user, tmp_path):
     )
 
 
-def test_a_change_holds_from_the_next_turn_on_in_every_process(live_server, model, make_user, api, app):
-    """Two web processes and a worker beside this one; Redis loses everything in between."""
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_change_holds_from_the_next_turn_on_in_every_process(live_server, model, make_user, api, processes):
+    """A web process, or two, and a worker beside this one; Redis loses everything in between."""
     admin = make_user(is_admin=True)
-    live_server.restart_web(processes=2)
+    if processes > 1:
+        live_server.restart_web(processes=processes)
     model.script(match="conversation_title", structured={"title": "A title"})
 
     def call(method, path, body=None):
@@ -61,10 +63,11 @@ def test_a_change_holds_from_the_next_turn_on_in_every_process(live_server, mode
             found.add(call("GET", f"/api/messages/{asked['message']['id']}/response?wait=30")["prompt_version"])
         return found
 
-    assert versions_of_replies(4) == {"chat/1"}
+    turns = 2 * processes
+    assert versions_of_replies(turns) == {"chat/1"}
     mine = api(admin)
     assert mine.post("/api/prompts/chat/versions?set_active=true", json={"prompt_text": "Be brief."}).status_code == 201
-    assert versions_of_replies(4) == {"chat/2"}
+    assert versions_of_replies(turns) == {"chat/2"}
     live_server.flush_redis()
     assert mine.post("/api/prompts/chat/versions/1/activate").status_code == 200
-    assert versions_of_replies(4) == {"chat/1"}
+    assert versions_of_replies(turns) == {"chat/1"}

@@ -7,8 +7,6 @@ import io
 import logging
 import os
 import socket
-import subprocess
-import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -442,13 +440,3 @@ def test_the_doctor_tries_the_bucket(
         with _away(app, "http://127.0.0.1:9", tmp_path, monkeypatch):
             (fault,) = look_at_files()
         assert fault.state == "fault" and SECRET not in str(fault)
-
-
-def test_nothing_of_it_is_loaded_unless_it_is_set() -> None:
-    code = (
-        "import sys, os; os.environ['VAR_DIR']='/nonexistent'\n"
-        "import webapp.files.storing, webapp.routes, jobs.worker\n"
-        "print([name for name in ('boto3', 'botocore', 's3transfer') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
 from tests.journeys.rows import load, write_fixture
+from webapp.journeys import report_fonts
+
+LATIN = frozenset({*range(0x20, 0x7F), *range(0xA0, 0x180), *range(0x2010, 0x2027)})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fonts_cut_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Most summaries are in Latin letters: their fonts are cut to all of those once, which takes a second otherwise."""
+    made: dict[report_fonts.Face, Path] = {}
+    cut = report_fonts.cut
+
+    def cut_once(
+        faces: Iterable[report_fonts.Face], points: set[int], folder: Path
+    ) -> Iterator[tuple[report_fonts.Face, Path]]:
+        if not points <= LATIN:
+            yield from cut(faces, points, folder)
+            return
+        for face in faces:
+            if face not in made:
+                ((_, made[face]),) = cut([face], set(LATIN), tmp_path_factory.mktemp("font"))
+            yield face, made[face]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_fonts, "cut", cut_once)
+        yield
 
 
 @pytest.fixture

@@ -65,6 +65,7 @@ TALK: list[tuple[str, list[tuple[str, str, dict[str, str], list[int]]]]] = [
 SAID = dict(TALK)
 
 
+@pytest.mark.slow  # every turn of it is a rule of its own in test_guiding, test_turns and test_merging
 def test_a_patient_of_thirty_turns(
     app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable, tmp_path: Path
 ) -> None:

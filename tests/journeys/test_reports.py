@@ -311,7 +311,7 @@ def test_long_answers_flow_over_pages(tmp_path: Path) -> None:
     assert int(re.search(r"\d / (\d+)", text)[1]) >= 5
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.text(max_size=60), st.text(max_size=120))
 def test_any_words_can_be_printed(title: str, words: str) -> None:
     answer = Answer(title, words, [words], [Quotation(words, AT)], [(title, words)])

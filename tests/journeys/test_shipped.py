@@ -50,7 +50,9 @@ PEOPLE: dict[str, Answers] = {
 }
 
 
-@pytest.mark.parametrize("journey", PEOPLE)
+@pytest.mark.parametrize(
+    "journey", [pytest.param(name, marks=() if name == "life-story" else pytest.mark.slow) for name in PEOPLE]
+)
 def test_it_can_be_played_through(
     app: Flask, client: ApiClient, model: ServerHandle, run_jobs: Callable, journey: str
 ) -> None:

@@ -1,6 +1,7 @@
 """Streaming against the real scripted server over loopback."""
 
 import asyncio
+import time
 from contextlib import aclosing
 
 import pytest
@@ -166,9 +167,31 @@ def test_comments_do_not_count_as_tokens(server):
 
 
 def test_no_first_token_in_time_is_retried_then_reported(server):
-    server.script(first_delay=30)
-    heard = listen(settings_for(server, first_token_timeout=0.2, max_retries=1))
-    assert (heard.error.code, heard.error.retryable) == ("model_unavailable", True)
+    """The clock is put forward whenever a call has arrived: a busy machine is not what is given up."""
+    server.script(first_delay=600)
+    patience = 60.0
+
+    async def run():
+        loop, ahead = asyncio.get_running_loop(), 0.0
+        loop.time = lambda: time.monotonic() + ahead
+        client = ChatClient(settings_for(server, first_token_timeout=patience, max_retries=1))
+
+        async def put_forward():
+            nonlocal ahead
+            for arrived in (1, 2):
+                await asyncio.to_thread(server.wait_for, lambda calls, least=arrived: len(calls) >= least, 60.0)
+                ahead += patience + 1
+
+        clock = asyncio.create_task(put_forward())
+        with pytest.raises(ModelUnavailable) as failed:
+            async for _ in client.stream(ASK):
+                pass
+        await clock
+        await client.aclose()
+        return failed.value
+
+    error = asyncio.run(run())
+    assert (error.code, error.retryable) == ("model_unavailable", True)
     server.wait_for(lambda calls: [call["outcome"] for call in calls] == ["disconnected"] * 2)
 
 

@@ -1,4 +1,8 @@
-"""The command as people run it: a process of its own against the live server, with pipes and in a terminal."""
+"""The command as people run it, against the live server, with pipes and in a terminal.
+
+What it says and does is asked within the test's own process; processes of their own are for what only they have:
+pipes, signals, terminals, and what is loaded.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,14 @@ import sys
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from flask import Flask
 
 from tests.support.live import LiveServer
@@ -26,6 +32,7 @@ from tests.support.processes import ROOT, free_port
 from tests.transfer.exports import chatgpt_conversation, zipped
 from webapp.accounts import tokens
 from webapp.accounts.schemas import NewToken
+from webapp.cli.client.main import commonplace
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.llm.offline.testing import ServerHandle
@@ -35,18 +42,32 @@ COMMAND = [sys.executable, "-m", "webapp.cli.client"]
 PATIENCE = 60
 
 
+def _ours(names: Iterable[str]) -> set[str]:
+    """The variables that the command would listen to."""
+    return {name for name in names if name.startswith("COMMONPLACE_")}
+
+
 class Shell:
     """Somebody's shell: their address and token in the environment, or nothing at all."""
 
     def __init__(self, home: Path, url: str, token: str = "") -> None:
         self.home = home
         self.url = url
-        bare = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
+        bare = {name: value for name, value in os.environ.items() if name not in _ours(os.environ)}
         self.environment = {**bare, "XDG_CONFIG_HOME": str(home), "PYTHONPATH": str(ROOT), "TERM": "xterm"}
         self.environment |= {"COMMONPLACE_URL": url} | ({"COMMONPLACE_TOKEN": token} if token else {})
 
     def __call__(self, *words: object, given: str = "") -> Done:
-        """Run the command to its end."""
+        """Run the command to its end, in this process."""
+        runner = CliRunner(env={**dict.fromkeys(_ours(os.environ)), **self.environment})
+        with chdir(self.home):
+            done = runner.invoke(commonplace, list(map(str, words)), input=given, prog_name="commonplace")
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return Done(words, done.exit_code, done.stdout, done.stderr)
+
+    def process(self, *words: object, given: str = "") -> Done:
+        """Run the command to its end, in a process of its own."""
         return subprocess.run(
             [*COMMAND, *map(str, words)],
             input=given,
@@ -102,7 +123,7 @@ def test_it_uses_nothing_of_the_server() -> None:
 
 def test_a_message_is_answered_in_a_pipe(shell: Shell, model: ServerHandle, client: ApiClient) -> None:
     model.script(match="capital", reply=["Can", "berra ", "it is."])
-    done = shell("chat", "What is the capital", "of Australia?", given="Answer in three words.")
+    done = shell.process("chat", "What is the capital", "of Australia?", given="Answer in three words.")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Canberra it is.\n", "")
     latest = client.get("/api/conversations?limit=1").get_json()["conversations"][0]
     said = client.get(f"/api/conversations/{latest['conversation_id']}").get_json()["messages"]
