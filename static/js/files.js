@@ -1,24 +1,109 @@
-// Files in the composer: chosen, dropped or pasted, shown as chips, gone once the message is taken.
+// Files in the composer: chosen, dropped or pasted, uploaded one after the other, gone once the message is taken.
 import { $, on } from "./dom.js";
+import { toast } from "./toasts.js";
+import { t } from "./words.js";
 
 const field = () => $("[data-attach]");
+const place = () => $("#composer-files");
+const uploads = new Map();
+let last = Promise.resolve();
+let isWanted = false;
+
+/** A chip with the progress of an upload. */
+function chipOf(file) {
+  const chip = $("#file-chip-template").content.firstElementChild.cloneNode(true);
+  $("[data-file-name]", chip).textContent = file.name;
+  place().append(chip);
+  return chip;
+}
+
+function fail(chip, said) {
+  isWanted = false; // whoever sends it now knows that this one does not go along
+  chip.classList.add("file-chip-bad");
+  chip.setAttribute("role", "alert");
+  $("progress", chip)?.remove();
+  $("[data-file-name]", chip).textContent += `: ${said}`;
+}
+
+const reason = (status) => {
+  if (status === 413) return t("The file is too large.");
+  if (status === 429) return t("Too many files at once. Try again in a minute.");
+  if (status || navigator.onLine) return t("It was not uploaded. Try again.");
+  return t("You are offline. Try again when the connection is back.");
+};
+
+/** Uploads a file and puts what the server makes of it in the place of its chip. */
+function upload(file, chip) {
+  const request = uploads.get(chip);
+  if (!request) return Promise.resolve(); // taken out while it waited
+  const form = new FormData();
+  form.append("csrf_token", $("[name=csrf_token]", $("#composer")).value);
+  form.append("model", $("#composer-model")?.value ?? "");
+  form.append("file", file);
+  return new Promise((done) => {
+    request.upload.onprogress = (event) => {
+      if (event.lengthComputable) $("progress", chip).value = event.loaded / event.total;
+    };
+    request.upload.onload = () => $("progress", chip)?.removeAttribute("value"); // it is being read
+    request.onloadend = () => {
+      uploads.delete(chip);
+      if (request.status === 200) chip.outerHTML = request.response;
+      else if (chip.isConnected) fail(chip, reason(request.status));
+      done();
+    };
+    request.open("POST", field().dataset.attach);
+    request.setRequestHeader("HX-Request", "true");
+    request.send(form);
+  });
+}
 
 function add(files) {
   if (!files.length || !field()) return false;
-  const chosen = new DataTransfer();
-  for (const file of files) chosen.items.add(file);
-  field().files = chosen.files;
-  field().dispatchEvent(new Event("change", { bubbles: true }));
+  for (const file of files) {
+    const chip = chipOf(file);
+    if (file.size > Number(field().dataset.largest)) {
+      fail(chip, t("The file is too large."));
+      continue;
+    }
+    uploads.set(chip, new XMLHttpRequest());
+    last = last.then(() => upload(file, chip)).then(send);
+  }
   return true;
 }
 
-on("click", "[data-remove-file]", (_event, button) => button.closest("[data-file-chip]").remove());
+/** The message that was sent too early goes out once everything is there. */
+function send() {
+  if (!isWanted || uploads.size) return;
+  isWanted = false;
+  $("[data-send]")?.click();
+}
+
+document.addEventListener("htmx:config:request", (event) => {
+  if (event.detail.ctx.sourceElement.id !== "composer" || !uploads.size) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  isWanted = true;
+  toast(t("Your files are still being uploaded. The message is sent once they are there."));
+}, true);
+
+on("change", "[data-attach]", (_event, input) => {
+  add([...input.files]);
+  input.value = ""; // the same file may be chosen again
+});
+
+on("click", "[data-remove-file]", (_event, button) => {
+  const chip = button.closest("[data-file-chip]");
+  const request = uploads.get(chip);
+  uploads.delete(chip);
+  chip.remove();
+  request?.abort();
+  send();
+});
 
 // They stay at hand until the message has arrived: if it does not, they come back with its words.
 document.addEventListener("composer:taken", (event) => {
-  const place = $("#composer-files", event.target);
-  event.target.sent.chips = [...place.children];
-  place.replaceChildren();
+  event.target.sent.chips = [...place().children];
+  place().replaceChildren();
 }, true);
 
 document.addEventListener("paste", (event) => {
@@ -34,9 +119,4 @@ document.addEventListener("drop", (event) => {
     event.preventDefault();
     add(event.dataTransfer.files);
   }
-});
-
-document.addEventListener("htmx:after:request", (event) => {
-  // The same file may be chosen again, and a file field must not be sent along with the message.
-  if (event.detail.ctx?.sourceElement === field()) field().value = "";
 });

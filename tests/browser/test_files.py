@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from typing import Any
+
+from playwright.sync_api import Route, expect
 
 from tests.files.test_files import pdf
 from tests.files.test_pictures import photo
 
 from .conftest import replies, send
+
+
+def text_file(name: str, text: str) -> dict[str, Any]:
+    """A file to be chosen."""
+    return {"name": name, "mimeType": "text/plain", "buffer": text.encode()}
 
 
 def test_a_picture_and_a_page_that_is_quoted(tab, model):
@@ -32,3 +39,42 @@ def test_a_picture_and_a_page_that_is_quoted(tab, model):
     expect(page.get_by_text("Page 2 of 3")).to_be_visible()
     page.locator(".file-words summary").click()
     expect(page.locator("mark")).to_have_text("dance in the dark")
+
+
+def test_each_file_is_uploaded_by_itself_and_one_that_fails_says_why(tab, model):
+    page = tab.page
+    attach = page.locator("[data-attach]")
+    attach.evaluate("input => input.dataset.largest = 100")
+    attach.set_input_files([text_file("long.txt", "word " * 40), text_file("bees.txt", "Bees dance.")])
+    chips = page.locator("#composer-files .file-chip")
+    expect(chips.first).to_contain_text("long.txt: The file is too large.")
+    expect(chips.last).to_contain_text("bees.txt 1 page")
+    page.get_by_label("How bees.txt is read").select_option("search")
+    page.route("**/files", lambda route: route.fulfill(status=413, body=""))
+    attach.set_input_files([text_file("odd.txt", "x")])
+    expect(chips.last).to_contain_text("odd.txt: The file is too large.")
+    page.get_by_role("button", name="Remove", exact=True).first.click()
+    expect(chips).to_have_count(2)
+    model.script(reply="Read.")
+    send(page, "What do they do?")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
+    asked = [call for call in model.calls() if call["stream"]][-1]
+    assert 'name="bees.txt" pages="1" shown="outline"' in str(asked["messages"])
+    tab.forgive()
+
+
+def test_a_message_waits_for_files_that_are_on_their_way(tab, model):
+    page = tab.page
+    held: list[Route] = []
+    page.route("**/files", lambda route: held.append(route))  # noqa: PLW0108 - playwright looks at its signature
+    with page.expect_request("**/files"):
+        page.locator("[data-attach]").set_input_files([text_file("bees.txt", "Bees dance.")])
+    expect(page.locator("#composer-files progress")).to_have_count(1)
+    model.script(reply="Read.")
+    send(page, "What do they do?")
+    expect(page.get_by_text("The message is sent once they are there.")).to_be_visible()
+    assert model.calls() == []
+    held[0].continue_()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")

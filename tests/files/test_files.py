@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from flask import Flask
+from flask.testing import FlaskClient
 from fpdf import FPDF
 
-from tests.support.people import post_form
+from tests.support.people import ApiClient, Person, post_form
+from tests.support.processes import wait_until
 from webapp.accounts.service import delete_user
 from webapp.database import db, write_transaction
+from webapp.extensions import app_settings
 from webapp.files import bounded, kinds, reading, taking
 from webapp.files.models import File, FilePage
 from webapp.files.plain import text_of_html
+from webapp.files.prompting import whole_room
 from webapp.files.storing import file_storage, key_of
+from webapp.llm.offline.testing import ServerHandle
 
 
 def pdf(*pages: str, password: str = "") -> bytes:
@@ -397,3 +406,30 @@ def test_the_composer_attaches_and_the_message_shows(client, login, user, model)
     assert "bees.txt" in browser.get("/files").text
     assert post_form(browser, f"/files/{number}/delete", page="/files").status_code == 303
     assert "No files yet" in browser.get("/files").text
+
+
+def test_the_composer_chooses_whole_or_search(
+    app: Flask, client: ApiClient, user: Person, login: Callable[[Person], FlaskClient], model: ServerHandle
+) -> None:
+    browser = login(user)
+    model.script(reply="Read.", times=None)
+    settings = app_settings.of(app)
+    room = whole_room(settings.context_tokens, settings.reply_tokens)
+    page = post_form(browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt")]).text
+    number = int(re.search(r'name="file_ids" value="(\d+)"', page)[1])
+    assert f'name="mode-{number}"' in page and "Search in it" in page
+    long = post_form(browser, "/files", file=[(io.BytesIO(b"Wasps sting. " * room), "long.txt")]).text
+    assert "too long to be read whole: searched" in long and "mode-" not in long
+    for mode, shown in (("search", "outline"), ("whole", "")):
+        form = {"content": "What do they do?", "file_ids": number, f"mode-{number}": mode}
+        sent = post_form(browser, "/conversations", **form)
+        talk = int(re.search(r"/c/(\d+)", sent.headers["Location"])[1])
+        wait_until(lambda talk=talk: _last(client, talk)["status"] == "complete", "the reply", seconds=20)
+        prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
+        assert ('shown="outline"' in prompt) is bool(shown)
+        assert "Bees dance." in prompt
+
+
+def _last(client: ApiClient, conversation_id: int) -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/api/conversations/{conversation_id}/messages").get_json()["messages"][-1]
+    return found

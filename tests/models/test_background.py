@@ -89,7 +89,7 @@ def test_a_model_that_cannot_work_is_not_taken(
     browser = login(admin.person)
     page = post_form(browser, f"{place}/background", place, background_model="absent")
     assert page.status_code == 422
-    assert "This model cannot do this work: The model server does not have this model." in page.text
+    assert "This model cannot do this work: The server does not have this model." in page.text
     assert 'value="absent"' in page.text  # what was typed is still there
     other.reset()
     assert post_form(browser, f"{place}/background", place, background_model=SMALL).status_code == 303

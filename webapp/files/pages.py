@@ -10,6 +10,7 @@ from markupsafe import Markup
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import DomainError
+from webapp.extensions import app_settings
 from webapp.files import service
 from webapp.files.api import limit_files, send_content, send_picture, stream_of
 from webapp.files.citing import Citable, cited, in_three, names_a_page
@@ -17,9 +18,11 @@ from webapp.files.documents import citable_documents
 from webapp.files.kinds import PDF
 from webapp.files.models import File
 from webapp.files.pictures import page_tokens
+from webapp.files.prompting import whole_room
 from webapp.files.schemas import PictureQuery
 from webapp.files.taking import take_in
 from webapp.languages.speaking import gettext as _
+from webapp.models.choosing import choices
 from webapp.usage.counting import Weights, weights_of
 from webapp.web import PageQuery, ViewResult
 
@@ -29,7 +32,19 @@ blueprint = Blueprint("files_pages", __name__)
 @blueprint.app_context_processor
 def _pages_named() -> dict[str, Any]:
     """What the templates of messages may ask for."""
-    return {"with_pages": with_pages, "tokens_shown": tokens_shown}
+    return {"with_pages": with_pages, "tokens_shown": tokens_shown, "largest_file": largest_file}
+
+
+def largest_file() -> int:
+    """The bytes that a file may have."""
+    return app_settings().max_file_bytes
+
+
+def room_for(wish: str) -> int:
+    """The tokens that files may take whole of a prompt for a model that is chosen; the default's for any other."""
+    settings = app_settings()
+    window = next((o.target.context_window for o in choices() if o.target.id == wish), None)
+    return whole_room(window or settings.context_tokens, settings.reply_tokens)
 
 
 def tokens_shown(file: File) -> int:
@@ -81,7 +96,8 @@ def attach() -> ViewResult:
             problems.append((file.filename[-60:], said))
     for row in rows:
         db.session.refresh(row)
-    return render_template("files/_chips.html", files=rows, problems=problems)
+    room = room_for(request.form.get("model", "")[:220])
+    return render_template("files/_chips.html", files=rows, problems=problems, room=room)
 
 
 @blueprint.get("/files")

@@ -34,6 +34,11 @@ class FileTexts:
     excerpts_kept: str = ""
 
 
+def whole_room(window: int, reply: int) -> int:
+    """The tokens that files may take whole of a prompt for a window in which a reply of so many has its place."""
+    return int(max(0, window - reply) * WHOLE_SHARE)
+
+
 def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     """The files of a conversation for one prompt of so many tokens.
 

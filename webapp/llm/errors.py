@@ -47,7 +47,10 @@ class MissingKey(ModelError):
     """No API key is set and the server wants one."""
 
     code = "missing_key"
-    default_detail = "No API key is set for the model. Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."
+    default_detail = (
+        "The model server asks for an API key. Enter one at the connection, or set OPENAI_API_KEY, "
+        "or OPENAI_BASE_URL for a server of your own."
+    )
     default_retryable = False
 
 
@@ -55,7 +58,10 @@ class Unauthorized(ModelError):
     """The server does not accept the key."""
 
     code = "unauthorized"
-    default_detail = "The model server did not accept the API key. Check OPENAI_API_KEY and what the key may use."
+    default_detail = (
+        "The model server did not accept the API key. Check the key of the connection, or OPENAI_API_KEY, "
+        "and what it may be used for."
+    )
     default_retryable = False
 
 
@@ -80,7 +86,10 @@ class ModelNotFound(ModelError):
     """The server does not have that model, or the address is not an OpenAI-compatible API."""
 
     code = "model_not_found"
-    default_detail = "The model server does not have this model. Check the model's name and OPENAI_BASE_URL."
+    default_detail = (
+        "The model server does not have this model. Check the model's name and the address of the connection, "
+        "or OPENAI_BASE_URL."
+    )
     default_retryable = False
 
 

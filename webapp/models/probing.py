@@ -14,9 +14,9 @@ from webapp.languages.marks import N_
 from webapp.llm.capabilities import Capabilities
 from webapp.llm.complete import CompletionClient
 from webapp.llm.embeddings import OpenAIEmbedder
-from webapp.llm.errors import ModelError, from_exception
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings
+from webapp.models.troubles import why, why_no_list, why_no_pictures
 
 SECONDS = 20.0
 MOST_NAMES = 300
@@ -53,7 +53,7 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
         names.extend(_names(settings))
         return len(names)
 
-    found["models"] = _try(listed)
+    found["models"] = _try(listed, why_no_list)
     found["names"] = names[:MOST_NAMES]
     wanted = model or next((name for name in names if not any(part in name.lower() for part in _NO_CHAT)), None)
     if wanted is None:
@@ -72,7 +72,8 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
                 {"type": "text", "text": "What is this?"},
                 {"type": "image_url", "image_url": {"url": _square()}},
             ]
-            found["images"] = _try(lambda: _raw(settings, wanted, messages=[{"role": "user", "content": picture}]))
+            seen = [{"role": "user", "content": picture}]
+            found["images"] = _try(lambda: _raw(settings, wanted, messages=seen), why_no_pictures)
         found["embeddings"] = _embeddings(settings, embedding_model, names)
     finally:
         with_model.close()
@@ -85,17 +86,15 @@ def capabilities_of(result: dict[str, Any] | None) -> list[str]:
     return [kind for kind in kinds if ((result or {}).get(kind) or {}).get("ok")]
 
 
-def _try(work: Callable[[], Any]) -> dict[str, Any]:
+def _try(work: Callable[[], Any], said: Callable[[Exception], str] = why) -> dict[str, Any]:
     """Whether something works, and why not; `count` is of what came, where it is counted."""
     try:
         found = work()
         if isinstance(found, int):
             return {"ok": True, "detail": "", "count": found}
         return {"ok": True, "detail": str(found or "")[:200]}
-    except ModelError as error:
-        return {"ok": False, "detail": error.detail}
-    except Exception as error:  # whatever a foreign server answers; never its text, which may tell keys
-        return {"ok": False, "detail": from_exception(error).detail}
+    except Exception as error:  # whatever a foreign server answers
+        return {"ok": False, "detail": said(error)}
 
 
 def _square() -> str:
@@ -116,7 +115,10 @@ def _say(text: str) -> list[dict[str, Any]]:
 
 def _names(settings: ModelSettings) -> list[str]:
     with sync_client(settings) as client:
-        return sorted(model.id for model in client.with_options(timeout=SECONDS).models.list())
+        page = client.with_options(timeout=SECONDS).models.list()
+        if page.object != "list" and not isinstance(page.data, list):
+            raise TypeError("this is no list of models")
+        return sorted(model.id for model in page)
 
 
 def _stream(settings: ModelSettings, model: str) -> int:

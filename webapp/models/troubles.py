@@ -1,0 +1,41 @@
+"""Why a connection does not work, in words for whoever set it up; pure."""
+
+from __future__ import annotations
+
+from webapp.languages.marks import N_
+from webapp.llm.errors import ModelError, from_exception
+
+NOT_SPOKEN = N_(
+    "Something answers at this address, but not as an OpenAI-compatible server does. Most addresses end in /v1."
+)
+NOBODY = N_("Nothing answers at this address. Check it, and that the server is running and can be reached from here.")
+NO_PICTURES = N_("This model does not take pictures.")
+_WORDS = N_(
+    {
+        "unauthorized": "The server did not accept the key. Check it, and what it may be used for.",
+        "missing_key": "This server needs a key. Enter one under Connection.",
+        "model_not_found": "The server does not have this model.",
+    }
+)
+
+
+def why(exc: Exception) -> str:
+    """What went wrong; never the server's own text, which may tell keys."""
+    error = from_exception(exc)
+    if error.code == "model_unavailable" and error.status is None and not isinstance(exc, ModelError):
+        kind = type(exc).__name__
+        if "Timeout" in kind:
+            return error.detail
+        return NOBODY if "Connect" in kind else NOT_SPOKEN
+    return _WORDS.get(error.code, error.detail)
+
+
+def why_no_list(exc: Exception) -> str:
+    """The same where the list of models was asked for: an address without one is no address of such a server."""
+    return NOT_SPOKEN if from_exception(exc).code in ("model_not_found", "malformed_output") else why(exc)
+
+
+def why_no_pictures(exc: Exception) -> str:
+    """The same where a picture was sent: a refusal of the request is one of the picture."""
+    status = from_exception(exc).status
+    return NO_PICTURES if status in (400, 404, 415, 422, 500, 501) else why(exc)
