@@ -22,6 +22,7 @@ from webapp.languages.marks import N_
 from webapp.languages.scripts import script_words
 from webapp.languages.speaking import FOLDER, init_speaking, language_of
 from webapp.markdown import render_stored
+from webapp.models.catalogue import known_label
 from webapp.templating import asset, init_templating
 
 UNKNOWN_PAGE = "There is no such file."
@@ -83,7 +84,7 @@ def _account_language() -> str:
 
 def model_name(name: str) -> str:
     """How a model is named under a reply; the offline one says what it is."""
-    return OFFLINE_MODEL if name.startswith("offline") else name
+    return OFFLINE_MODEL if name.startswith("offline") else known_label(name)
 
 
 def highlight(text: str, words: str, around: int = 90) -> Markup:

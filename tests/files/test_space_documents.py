@@ -13,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import update
 
+from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
 from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person, post_form
@@ -27,6 +28,7 @@ from webapp.files.keys import digest_of
 from webapp.files.pages import place_of
 from webapp.files.storing import file_storage
 from webapp.files.sweeping import sweep_storage
+from webapp.llm.offline.testing import ServerHandle
 from webapp.spaces.models import SpaceDocument
 
 HIVE = pdf("The apiary stands behind the mill.", "Seventeen hives were counted in May.", "")
@@ -222,6 +224,31 @@ def test_a_document_without_an_original_says_so(
     assert "The original file is not kept, only its text." in browser.get(place).text
     page = browser.get(f"{place}/pages/2").text
     assert "Seventeen hives" in page and '<img class="file-picture"' not in page
+
+
+def test_a_reply_elsewhere_links_the_page_of_a_document_it_drew_on(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
+) -> None:
+    space = make_space(client)
+    file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]
+    made = client.post(f"/api/spaces/{space}/documents/files", json={"file_id": file_id}).get_json()["document_id"]
+    unused = _send(client, docx("Wasps sting."), "wasps.docx").get_json()["file_id"]
+    client.post(f"/api/spaces/{space}/documents/files", json={"file_id": unused})
+    work_off(app)
+    model.script(match="hives", reply="“Seventeen hives were counted” (bees.pdf, page 2).", times=None)
+
+    def talk() -> int:
+        answer = client.post("/api/chat/stream", json={"message": "How many hives were counted in May?"})
+        return int(parse(answer.text)[0].data["conversation_id"])
+
+    link = f"/spaces/{space}/documents/{made}/pages/2"
+    assert link not in login(user).get(f"/c/{talk()}").text  # not before its person allows it
+    client.put("/api/account", json={"settings": {"space_documents_enabled": True}})
+    allowed = talk()
+    assert link in login(user).get(f"/c/{allowed}").text
+    with app.app_context():
+        assert citable_documents(user.user_id, allowed) == [Citable(made, "bees.pdf", 3, space)]
+        assert citable_documents(user.user_id + 1_000, allowed) == []
 
 
 def test_a_reply_in_the_space_links_the_page_it_names(app: Flask, client: ApiClient, user: Person) -> None:

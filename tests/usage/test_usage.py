@@ -126,7 +126,11 @@ def test_pages_and_table(app, client, user, login, make_user):
     table = browser.get("/usage.csv?by=model")
     assert table.mimetype == "text/csv" and "gpt-4o-mini" in table.text
     assert browser.get("/admin/usage").status_code == 403
-    assert user.name in login(make_user(is_admin=True)).get("/admin/usage?by=user").text
+    admin = login(make_user(is_admin=True))
+    everybody = admin.get("/admin/usage?by=user").text
+    assert user.name in everybody and "/admin/usage.csv?by=user" in everybody
+    assert user.name in admin.get("/admin/usage.csv?by=user").text
+    assert browser.get("/admin/usage.csv").status_code == 403
 
 
 def test_cells_are_no_formulas(app, user, login):
@@ -141,11 +145,16 @@ def test_background_work_has_the_price_of_the_model_that_did_it(
     catalogue.catalogue.forget()
     offer = {"model": "other-chat", "is_default": True, "input_price": 1e6, "output_price": 0.0}
     body = {"name": "Other", "base_url": f"{model.base_url}/", "api_key": "sk-other", "models": [offer]}
-    made = api(make_user(is_admin=True)).post("/api/connections", json=body)
+    admin = api(make_user(is_admin=True))
+    made = admin.post("/api/connections", json=body)
     assert made.status_code == 201, made.text
     _talk(client)
     run_jobs()
     total = client.get("/api/usage?by=model").get_json()["total"]
+    # What was spent stays what it was when the model is gone.
+    admin.delete(f"/api/connections/{made.get_json()['connection_id']}")
+    catalogue.catalogue.forget()
+    assert client.get("/api/usage?by=model").get_json()["total"] == total
     catalogue.catalogue.forget()
     assert total["background_input_tokens"] > 0
     assert total["dollars"] == pytest.approx(total["chat_input_tokens"] + total["background_input_tokens"])

@@ -128,9 +128,8 @@ def send(conversation_id: int) -> ViewResult:
 
 def _files() -> dict[int, str]:
     """The files that were attached in the composer."""
-    ids = (parse_id(value) for value in request.form.getlist("file_ids")[:50])
-    asks = {file_id: request.form.get(f"mode-{file_id}") for file_id in ids if file_id is not None}
-    return {file_id: "search" if mode == "search" else "whole" for file_id, mode in asks.items()}
+    ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
+    return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 
 
 @blueprint.get("/c/<int:conversation_id>/news")

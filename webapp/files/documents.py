@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
@@ -16,6 +16,7 @@ from webapp.files.citing import Citable
 from webapp.files.kinds import PDF
 from webapp.files.models import FilePage
 from webapp.files.service import get_file
+from webapp.files.signals import documents_asked
 from webapp.files.taking import drop_unnamed, keep_after_commit, take_content
 from webapp.languages.marks import say
 from webapp.spaces import documents
@@ -91,12 +92,15 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
 
 
 def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
-    """The documents of the space a conversation is in, for its members, whose pages can be opened."""
+    """The documents whose pages can be opened, of spaces the user is a member of: those of the space a conversation is
+    in, and those that a reply of it drew on."""
+    here = select(Conversation.space_id).where(Conversation.conversation_id == conversation_id)
+    answers = documents_asked.send(None, conversation_id=conversation_id)
+    drawn_on = {document_id for _, found in answers for document_id in found}
     rows = db.session.execute(
         select(SpaceDocument.document_id, SpaceDocument.title, SpaceDocument.pages, SpaceDocument.space_id)
-        .join(Conversation, Conversation.space_id == SpaceDocument.space_id)
         .where(
-            Conversation.conversation_id == conversation_id,
+            or_(SpaceDocument.space_id == here.scalar_subquery(), SpaceDocument.document_id.in_(drawn_on)),
             SpaceDocument.space_id.in_(spaces_of(user_id)),
             SpaceDocument.pages > 0,
         )

@@ -74,6 +74,11 @@ class Catalogue:
         known = self._known
         return known[1].embeddings if known else None
 
+    def known_offers(self) -> list[Offered]:
+        """The models as this process read them last; no look-up."""
+        known = self._known
+        return known[1].offered if known else []
+
     def known_servers(self) -> list[ModelSettings]:
         """The servers of the connections that are on, as this process read them last."""
         known = self._known
@@ -187,6 +192,18 @@ def with_parameters(targets: Sequence[Target], chosen: Mapping[str, Any]) -> lis
 def environment_works(settings: Settings) -> bool:
     """Whether the environment says what does the background work, which then comes before any choice."""
     return home_wins(settings) and bool(settings.background_model)
+
+
+def known_price(target_id: str | None) -> tuple[float | None, float | None]:
+    """What an admin set as the price of a model, as this process knows; no look-up."""
+    found = (offered for offered in catalogue.known_offers() if offered.target.id == target_id)
+    return next(((offered.input_price, offered.output_price) for offered in found), (None, None))
+
+
+def known_label(model: str) -> str:
+    """How people know a model of this name on its server, as this process knows; the name itself where none is."""
+    found = (offered for offered in catalogue.known_offers() if offered.target.model == model)
+    return next((f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found), model)
 
 
 def background_target() -> Target | None:

@@ -15,6 +15,7 @@ from webapp.model_clients import embeddings
 from webapp.queueing import enqueue_after_commit, waiting
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.changes import init_changes
+from webapp.retrieval.documents_used import init_documents_used
 from webapp.retrieval.embedding import make_query_vectors, query_vectors
 
 
@@ -23,6 +24,7 @@ def init_retrieval(app: Flask, settings: Settings) -> None:
     index_cache.put(app, IndexCache(app, settings.index_cache_mb * 2**20))
     query_vectors.put(app, make_query_vectors(embeddings.of(app), settings))
     init_changes()
+    init_documents_used()
     if not event.contains(db.session, "after_flush", _flushed):
         event.listen(db.session, "after_flush", _flushed)
 

@@ -32,6 +32,9 @@ class UsageRecord(Base):
     estimated_tokens: Mapped[int | None]
     characters: Mapped[int | None]
     output_tokens: Mapped[int] = mapped_column(default=0)
+    # Dollars a million tokens, as an admin had set them then; None: as the model is priced now.
+    input_price: Mapped[float | None] = mapped_column(Float)
+    output_price: Mapped[float | None] = mapped_column(Float)
     is_estimated: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
 

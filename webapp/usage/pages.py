@@ -17,7 +17,7 @@ from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.usage import service
-from webapp.usage.schemas import QuotaFields, UsageQuery
+from webapp.usage.schemas import QuotaFields, UsageQuery, UsageReport
 from webapp.validation import parse_id
 from webapp.web import ViewResult
 
@@ -73,7 +73,17 @@ def set_quotas() -> ViewResult:
 @signed_in
 def as_csv() -> ViewResult:
     """What one has used, as a table for other programs."""
-    report = service.report(current_user_id(), _query(BY))
+    return _csv(service.report(current_user_id(), _query(BY)))
+
+
+@blueprint.get("/admin/usage.csv")
+@admin_only
+def everybody_as_csv() -> ViewResult:
+    """What everybody has used, as such a table."""
+    return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
+
+
+def _csv(report: UsageReport) -> Response:
     out = io.StringIO()
     rows = csv.DictWriter(out, fieldnames=list(report.total.model_dump()))
     rows.writeheader()

@@ -11,6 +11,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, now, table_of
 from webapp.llm.complete import Completion
 from webapp.logs import context
+from webapp.models.catalogue import known_price
 from webapp.text.tokens import estimate_tokens
 from webapp.usage.models import UsageRecord
 
@@ -54,6 +55,7 @@ def record_reply(
         "output_tokens": estimate_tokens(text) if made is None else made,
         "is_estimated": given is None or made is None,
         "created_at": now(),
+        **_prices(target),
     }
     db.session.execute(insert(table_of(UsageRecord)), values)
 
@@ -88,7 +90,13 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
                 else usage.completion_tokens,
                 "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
                 "created_at": now(),
+                **_prices(target),
             }
             connection.execute(insert(table_of(UsageRecord)).values(**values))
     except Exception:
         log.warning("usage not recorded", exc_info=True)
+
+
+def _prices(target: str | None) -> dict[str, float | None]:
+    given, made = known_price(target)
+    return {"input_price": given, "output_price": made}

@@ -135,6 +135,8 @@ def _sums(first: datetime, last: datetime, user_id: int | None, by: str) -> Any:
             key.label("key"),
             UsageRecord.model,
             UsageRecord.target,
+            UsageRecord.input_price,
+            UsageRecord.output_price,
             (UsageRecord.kind == "chat").label("is_chat"),
             func.sum(UsageRecord.input_tokens).label("given"),
             func.sum(UsageRecord.cached_tokens).label("cached"),
@@ -143,16 +145,27 @@ def _sums(first: datetime, last: datetime, user_id: int | None, by: str) -> Any:
             func.max(UsageRecord.is_estimated).label("is_estimated"),
         )
         .where(UsageRecord.created_at >= first, UsageRecord.created_at < last)
-        .group_by(key, UsageRecord.model, UsageRecord.target, UsageRecord.kind == "chat")
+        .group_by(
+            key,
+            UsageRecord.model,
+            UsageRecord.target,
+            UsageRecord.input_price,
+            UsageRecord.output_price,
+            UsageRecord.kind == "chat",
+        )
     )
     return statement if user_id is None else statement.where(UsageRecord.user_id == user_id)
 
 
 def _line(key: str, label: str, rows: Sequence[Any]) -> UsageLine:
     prices = {o.target.id: (o.input_price, o.output_price) for o in catalogue.all()}
-    costs = [
-        cost(row.model, (int(row.given), int(row.cached), int(row.made)), prices.get(row.target or "")) for row in rows
-    ]
+
+    def price(row: Any) -> tuple[float | None, float | None] | None:
+        """As it was when it was used, though the model is gone or its price another since."""
+        then = (row.input_price, row.output_price)
+        return prices.get(row.target or "") if then == (None, None) else then
+
+    costs = [cost(row.model, (int(row.given), int(row.cached), int(row.made)), price(row)) for row in rows]
     known = [found for found in costs if found is not None]
 
     def total(field: str, *, chat: bool) -> int:
