@@ -27,12 +27,14 @@ COLUMNS = {
     "time": np.int64,
     "alive": np.bool_,
     "asking": np.int8,
+    "wish": np.bool_,
     "piece": np.int32,
     "start": np.int32,
     "end": np.int32,
     "speaker": np.int8,
 }
-"""What an index knows of each row, and its type; `asking` is an `offering.Asking`."""
+"""What an index knows of each row, and its type; `asking` is an `offering.Asking`, `wish` that the user
+says there how answers should be."""
 
 
 def allowed_rows(columns: Mapping[str, NDArray[Any]], where: Filter) -> NDArray[np.bool_]:

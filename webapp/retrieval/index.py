@@ -21,6 +21,7 @@ from webapp.retrieval.scope import NO_SPACE, Scope, may_see
 from webapp.retrieval.second_look import second_look
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
+from webapp.text.wishes import is_wish
 
 Floats = NDArray[np.float32]
 _MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
@@ -92,6 +93,7 @@ class UserIndex:
                 "time": [seconds(p.created_at) for p in passages],
                 "alive": [True] * len(passages),
                 "asking": [asking_of(p.text) if p.kind == "message" else Asking.NO for p in passages],
+                "wish": [p.speaker == "user" and not p.piece and is_wish(p.text) for p in passages],
                 "piece": [p.piece for p in passages],
                 "start": [p.start for p in passages],
                 "end": [p.end for p in passages],
@@ -220,6 +222,8 @@ class UserIndex:
             scores -= np.float32(self._fusion.asking) * (columns["asking"] > 0)
             if self._fusion.own and asks_of_self(query):
                 scores -= np.float32(self._fusion.own) * (columns["speaker"] == _ASSISTANT)
+            if z is not None:
+                scores += np.float32(self._fusion.wish) * (columns["wish"] & (z > 0))
             np.multiply(scores, columns["quality"], out=scores, where=np.isfinite(scores) & (scores > 0))
             pool = k if per_group is None or per_group >= k else k * 4
             groups = np.where(columns["kind"] == _MESSAGE, columns["group"], 0)

@@ -3,7 +3,8 @@
 The weights of BM25F and of fusion come from LoCoMo's dev half, in the first version. On 22 November 2026 k1, b, date,
 rarity and those of fusion, and what names its numbers here, were tried on the three dev sets together (LoCoMo, 5
 dialogues; LongMemEval, 250 questions pooled; BEAM 100K, 5 chats) with all-MiniLM-L6-v2 and every second question;
-only `rarity` moved, and later `short`, `long`, `own`, `conversation` and `phrase` came in, on all questions. The other
+only `rarity` moved, and later `short`, `long`, `own`, `conversation` and `phrase` came in, on all questions, and
+`wish` on 23 November, the same weight whichever of BEAM's chats is left out. The other
 halves of the sets were not looked at. `python -m bench recall --data DIR --fit` prints the curve of every weight of the
 two classes. What else there is was set by hand and says so.
 """
@@ -41,7 +42,9 @@ class FusionWeights:
 
     `long` comes on top of `vector` for a long piece, whose vector tells more than that of "Yes, last year!". `asking`
     is what a message that ends with a question loses: it seldom holds the answer. `own` is what the assistant's
-    messages lose where the question is about the user, `conversation` the share that a message gains of the scores of
+    messages lose where the question is about the user, `wish` what a message gains in which the user says how answers
+    should be ("Always give step-by-step proofs when I ask about congruence"), if it is nearer in meaning than most;
+    `conversation` the share that a message gains of the scores of
     the best of its conversation, `phrase` what it gains for words that stand side by side in the question and in it,
     and `second` what comes after the first ten for how like the best few it is. A larger `vector` gains on BEAM what
     it costs on LoCoMo, whose turns are short. docs/recall.md has what each gives.
@@ -54,6 +57,7 @@ class FusionWeights:
     asking: float = 0.05
     long: float = 0.02
     own: float = 0.06
+    wish: float = 0.15
     conversation: float = 0.05
     phrase: float = 0.6
     second: float = 0.06

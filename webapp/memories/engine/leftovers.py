@@ -12,6 +12,7 @@ from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.operations import Action, MemoryOperation
 from webapp.memories.engine.phrases import SUBJECT_I
 from webapp.memories.engine.soundness import is_said, own_words, telling
+from webapp.text.wishes import is_wish
 from webapp.text.words import stems, words
 
 LEAST_WORDS = 4
@@ -19,12 +20,6 @@ _AND = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)",
     re.IGNORECASE,
 )
-_WISH = re.compile(
-    r"^\W*(?:(?:oh|and|so|also|please|btw|und|bitte|et|y)\W+)*(?:always|never|from\s+now\s+on|immer|nie|ab\s+jetzt|toujours|"
-    r"jamais|siempre|nunca|sempre|mai|altijd|nooit)\s+\w+",
-    re.IGNORECASE,
-)
-"""How a wish for every answer begins."""
 CONFIDENCE = 0.7
 
 
@@ -49,7 +44,7 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
     return operation.model_copy(
         update={
             "action": Action.ADD,
-            "memory_type": MemoryType.INSTRUCTION if _WISH.match(clause) else operation.memory_type,
+            "memory_type": MemoryType.INSTRUCTION if is_wish(clause) else operation.memory_type,
             "memory_number": None,
             "quote": clause,
             "content": own_words(clause),
@@ -61,7 +56,7 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
 
 
 def _is_statement(clause: str) -> bool:
-    own = SUBJECT_I.match(clause) is not None or _WISH.match(clause) is not None
+    own = SUBJECT_I.match(clause) is not None or is_wish(clause)
     return own and len(clause.split()) >= LEAST_WORDS and len(telling(clause)) >= 2 and not clause.endswith("?")
 
 

@@ -1,0 +1,16 @@
+"""How a wish for every answer begins: "Always in metric units", "From now on, no lists"; pure."""
+
+from __future__ import annotations
+
+import re
+
+_WISH = re.compile(
+    r"^\W*(?:(?:oh|and|so|also|please|btw|und|bitte|et|y)\W+)*(?:always|never|from\s+now\s+on|immer|nie|ab\s+jetzt|toujours|"
+    r"jamais|siempre|nunca|sempre|mai|altijd|nooit),?\s+\w+",
+    re.IGNORECASE,
+)
+
+
+def is_wish(text: str) -> bool:
+    """Whether a text begins as a wish for every answer does; in seven languages."""
+    return _WISH.match(text) is not None
