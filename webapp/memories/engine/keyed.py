@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from webapp.memories.engine.human_words import speaks_as_another, tells_of_telling
 from webapp.memories.engine.keys import canonical_fact_key
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.operations import Action, MemoryOperation
@@ -13,6 +14,7 @@ from webapp.memories.engine.soundness import (
     fit,
     is_bare,
     is_complete,
+    is_miscounted,
     is_translated,
     own_words,
     places,
@@ -59,7 +61,7 @@ _CUE_WORDS = {
     "identity/relationship": r"marri single divorc engaged widow dating relationship partner wife husband separated "
     r"split\s+up broke\s+up "
     r"verheiratet ledig geheiratet scheid geschieden verlobt "
-    r"verwitwet vergeben marié célibataire divorcé fiancé veu[fv] casad solter "
+    r"verwitwet vergeben marié célibataire divorcé fiancé veu[fv] casa(?:d|mos) cas(?:é|ei|ám) solte "
     r"divorciad comprometid viud sposat celibe nubile fidanzat noiv getrouwd vrijgezel gescheiden",
     "work/job": r"work job career profession occupation trade employ retired student stud(?:y|ying) hired promot "
     r"train(?:ed|ee) (?:i['’]?m|i\s+am|i['’]ve\s+been|being|am|became|become|as)\s+(?:(?:now|still)\s+)?(?:an?|the)\b "
@@ -84,6 +86,9 @@ _HOME = re.compile(
 )
 
 
+_IS_HOME = re.compile(
+    r"^\W*(?P<value>[A-ZÀ-ÞÄÖÜ][\w'’-]*(?:\s+[A-ZÀ-ÞÄÖÜ][\w'’-]*){0,2})\s+is\s+(?:now\s+)?(?:my\s+|our\s+)?(?:new\s+)?home(?:\s+now)?(?!\w)"
+)
 _STATUS = re.compile(
     r"(?:(?<!\w)(?:i['’]?m|i\s+am|i['’]ve\s+been|we['’]?re|we\s+are|i|we)\s+(?:just\s+|now\s+|finally\s+|recently\s+|happily\s+|newly\s+|still\s+|"
     r"got\s+|have\s+)*|"
@@ -95,6 +100,35 @@ _STATUS = re.compile(
 )
 
 
+_WEDDING = re.compile(
+    r"(?<!\w)(?:(?:i|we|we['’]ve|i['’]ve)\s+(?:have\s+|finally\s+|just\s+|recently\s+)*(?P<en>tied\s+the\s+knot|wed|got\s+divorced|got\s+engaged)|"
+    r"(?:ich\s+habe|wir\s+haben|hab(?:e|en)?\s+(?:ich|wir)?)\s+(?:\w+\s+){0,4}?(?P<de>geheiratet)|"
+    r"(?:ich\s+habe|wir\s+haben|haben\s+wir|habe\s+ich)\s+(?:mich|uns)\s+(?:\w+\s+){0,3}?(?P<de2>scheiden\s+lassen|verlobt|getrennt)|"
+    r"(?:je\s+me\s+suis|nous\s+nous\s+sommes|on\s+s['’]est)\s+(?P<fr>mariée?s?|fiancée?s?|séparée?s?)|(?:j['’]ai|nous\s+avons)\s+(?P<fr2>divorcé)|"
+    r"(?:me|nos)\s+(?:he\s+|hemos\s+)?(?P<es>casé|casado|casamos|divorcié|divorciado|divorciamos|comprometí|comprometido|casei|divorciei|"
+    r"casámos|divorciámos)|(?P<pt>casei-me|divorciei-me|casámo-nos)|"
+    r"(?:mi\s+sono|ci\s+siamo)\s+(?P<it>sposat[oaie]|fidanzat[oaie]|separat[oaie])|(?:ho|abbiamo)\s+(?P<it2>divorziato)|"
+    r"(?:ik\s+ben|wij?\s+zijn|we\s+zijn)\s+(?:\w+\s+){0,3}?(?P<nl>getrouwd|gescheiden|verloofd))(?!\w)",
+    re.IGNORECASE,
+)
+_STATES_OF_LIFE = tuple(
+    re.compile(rf"(?<!\w)(?:{stems})", re.IGNORECASE)
+    for stems in (
+        r"married|wed\b|tied\s+the\s+knot|verheirat|geheirat|marié|casad|casé|casamos|casei|casámo|sposat|getrouwd",
+        r"divorc|geschied|gescheid|scheiden|divorzi",
+        r"engaged|verlob|fianc|comprometi|fidanz|noiv|verloofd",
+        r"single|ledig|célibat|solter|solteir|celibe|nubile|vrijgezel",
+        r"widow|verwitw|veuf|veuve|viud|vedov|viúv|weduw",
+        r"separat|getrennt|sépar|split\s+up|broke\s+up",
+    )
+)
+
+
+def _same_state(value: str, quote: str) -> bool:
+    """Whether a value and a quote name one state of life in other forms: "verheiratet", "ich habe geheiratet"."""
+    return any(state.search(value) and state.search(quote) for state in _STATES_OF_LIFE)
+
+
 def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False) -> bool:
     """Whether a quote really gives the user a value of a key.
 
@@ -104,7 +138,8 @@ def key_holds(key: str, value: str | None, quote: str, *, is_known: bool = False
     """
     if value is None:
         return key not in NAME_KEYS
-    if not value_stands(value, quote) or denies(value, quote):
+    in_another_form = key == "identity/relationship" and _same_state(value, quote)
+    if not (value_stands(value, quote) or in_another_form) or denies(value, quote):
         return False
     if key in _STATES and is_wish(quote):
         return False
@@ -133,14 +168,16 @@ def _is_named(quote: str, start: int, end: int) -> bool:
 
 def home_in(quote: str) -> str | None:
     """Where a quote says that the speaker lives, in the commonest words for it; None where it does not."""
-    found = _HOME.search(quote[:1].lower() + quote[1:]) or _HOME.search(quote)
+    found = _HOME.search(quote[:1].lower() + quote[1:]) or _HOME.search(quote) or _IS_HOME.search(quote)
     return found["value"] if found else None
 
 
 def status_in(quote: str) -> str | None:
     """Whether a quote says that the speaker is married, single, divorced …, in the commonest words for it."""
-    found = _STATUS.search(quote)
-    return found["value"] if found else None
+    if found := _STATUS.search(quote):
+        return found["value"]
+    wedding = _WEDDING.search(quote)
+    return next((value for value in wedding.groupdict().values() if value), None) if wedding else None
 
 
 def _unfiled(content: str, quote: str) -> tuple[str | None, str | None]:
@@ -168,6 +205,8 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
     kind, content = operation.memory_type, operation.content
     if value and not value_stands(value, content) and is_translated(content, quote):
         content = own_words(quote)  # in the language in which it was said, which holds the value too
+    if tells_of_telling(content, quote) or speaks_as_another(content, quote):
+        content = own_words(quote, value if value_stands(value, quote) else None)
     if key is not None and value and not value_stands(value, content) and not is_bare(content, value):
         key = key if about_somebody_close(quote, value) else None  # filed under what it does not say
     if key is not None and not key_holds(key, value, quote, is_known=key == known_key):
@@ -177,8 +216,10 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         key = None
     if value and is_bare(content, value):
         content = own_words(quote, value)
-    elif is_turned(content, quote) or (
-        kind is not MemoryType.INSTRUCTION and key not in NAME_KEYS and is_wish(quote) and not is_wish(content)
+    elif (
+        is_turned(content, quote)
+        or is_miscounted(content, quote)
+        or (kind is not MemoryType.INSTRUCTION and key not in NAME_KEYS and is_wish(quote) and not is_wish(content))
     ):
         content, key = own_words(quote), None
     elif _gives_way(
@@ -213,8 +254,8 @@ def _without_old(operation: MemoryOperation, quote: str) -> str:
 def _gives_way(content: str, quote: str, value: str | None, is_name: bool, beside: tuple[str, ...]) -> bool:
     """Whether the user's own words say better what a statement says: all of it that no other of the same words
     (`beside`) says, and in their language."""
-    if is_name and value_stands(value, content):
-        return False
     if is_translated(content, quote):
         return True
+    if is_name and value_stands(value, content):
+        return False
     return not is_complete(content, quote, value, is_name=is_name, beside=beside) and fit(content, quote) is Fit.SAYS_IT

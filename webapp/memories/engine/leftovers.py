@@ -16,8 +16,15 @@ from webapp.text.wishes import is_wish
 from webapp.text.words import stems, words
 
 LEAST_WORDS = 4
+_OWN_VERB = (
+    r"(?:wohne|lebe|arbeite|habe|spiele|lerne|studiere|komme|trinke|fahre|heiße|vivo|trabajo|tengo|soy|estudio|juego|toco|hablo|"
+    r"lavoro|ho|abito|suono|parlo|moro|trabalho|tenho|sou|estudo|falo|woon|heb|ben)(?!\w)"
+)
+"""Verbs that say by their form who speaks, without a word for it."""
+_BY_FORM = re.compile(rf"^\W*{_OWN_VERB}", re.IGNORECASE)
 _AND = re.compile(
-    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)",
+    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)\s+|,?\s+(?:and|und|et|y|e|en)\s+(?=(?:i['’]\w+|my|we['’]\w+|j['’]\w+)\b|(?:i|we|ich|wir|je|nous|yo|io|eu|ik)\s+\w)|"
+    rf",?\s+(?:und|y|e|en)\s+(?={_OWN_VERB}\s+\w)",
     re.IGNORECASE,
 )
 CONFIDENCE = 0.7
@@ -56,8 +63,11 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
 
 
 def _is_statement(clause: str) -> bool:
-    own = SUBJECT_I.match(clause) is not None or is_wish(clause)
-    return own and len(clause.split()) >= LEAST_WORDS and len(telling(clause)) >= 2 and not clause.endswith("?")
+    by_form = _BY_FORM.match(clause) is not None
+    own = by_form or SUBJECT_I.match(clause) is not None or is_wish(clause)
+    return (
+        own and len(clause.split()) >= LEAST_WORDS - by_form and len(telling(clause)) >= 2 and not clause.endswith("?")
+    )
 
 
 def _says(operation: MemoryOperation, clause: str) -> bool:

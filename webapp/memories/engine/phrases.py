@@ -236,7 +236,11 @@ NOW = re.compile(
     r"(?<!\w)"
     + any_of(
         "today tonight this_morning this_afternoon this_evening right_now at_the_moment just_now for_now this_time "
-        "just_this_once this_once for_once heute heute_\\w+ gerade jetzt_gerade im_moment diesmal dieses_mal "
+        "just_this_once this_once for_once "
+        "(?:for|in)_this_(?:answer|reply|question|message|one) für_diese_(?:antwort|frage) "
+        "pour_cette_(?:réponse|question) para_esta_(?:respuesta|pregunta|resposta|pergunta) "
+        "per_questa_(?:risposta|domanda) "
+        "heute heute_\\w+ gerade jetzt_gerade im_moment diesmal dieses_mal "
         "aujourd['’]hui "
         "ce_matin ce_soir cette_fois en_ce_moment hoy esta_mañana esta_noche ahora_mismo esta_vez oggi "
         "stasera stavolta "

@@ -33,7 +33,7 @@ _TRIMMED = " \t\n.,;:!?…–—-"
 _SHORT_CONTENT = 300
 _MOST_WORDS = 25
 _FILLERS = re.compile(
-    r"^(?:(?:oh|and|so|ok|okay|well|also|btw|by\s+the\s+way|basically|anyway|hey|hi|hello|background|update|und|übrigens|et|"
+    r"^(?:(?:oh|and|so|ok|okay|well|also|btw|by\s+the\s+way|basically|anyway|hey|hi|hello|hallo|hola|bonjour|ciao|olá|background|update|und|übrigens|et|"
     r"alors|y|bueno|e)\b[\s,:!.…-]+)+(?=\S)",
     re.IGNORECASE,
 )
@@ -44,7 +44,8 @@ _ENGLISH_WORDS = (
     "drinks uses named always never name user"
 )
 _OTHER_WORDS = (
-    "habe hat haben wohne arbeite tengo ho ai avons tenho temos heb hebben "
+    "habe hat haben wohne arbeite heiße heisse appelle habite llamo vivo "
+    "trabajo chiamo lavoro chamo moro heet woon tengo ho ai avons tenho temos heb hebben "
     "ich bin mein meine mich mir wir und der die das ein eine einen ist nicht je suis mon ma mes le les un une et est "
     "nous yo soy mi mis el los una y es io sono mio mia il gli e è eu sou meu minha o os uma ik ben mijn het een en van"
 )
@@ -142,9 +143,10 @@ def is_complete(
     if held and is_name:
         return True
     part = _part_of(content, quote)
-    if len(part.split()) > _MOST_WORDS:
-        return True
     kept = set(stems(words(" ".join((content, *beside)))))
+    if len(part.split()) > _MOST_WORDS:
+        terms = set(telling(part))
+        return 3 * sum(is_said(term, kept) for term in terms) >= len(terms)
     if any(not is_said(term, kept) for term in _particulars(part)):
         return False
     if held:
@@ -154,6 +156,12 @@ def is_complete(
     if not known or any(not is_said(term, said) for term in telling(content)):
         return True  # reworded, not cut short
     return 10 * sum(is_said(term, kept) for term in known) > 6 * len(known)
+
+
+def is_miscounted(content: str, quote: str) -> bool:
+    """Whether a statement has another number, in figures or words, in the place of one of its quote's."""
+    made, said = numerals(content), numerals(quote)
+    return bool(made - said) and bool(said - made)
 
 
 def _part_of(content: str, quote: str) -> str:

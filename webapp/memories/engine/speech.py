@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from webapp.memories.engine.asides import DAYDREAM, IN_JEST, ON_CONDITION, REQUEST, WILL_DO
 from webapp.memories.engine.phrases import (
     ANSWERING,
     ASKING,
@@ -79,13 +80,17 @@ def speech_of(span: Span, message: str) -> Speech:
     if ROLE.search(message[: span.end]) and ROLE.search(sentence_around(span, message, before=3)):
         return Speech.SUPPOSED
     sentence = sentence_around(span, message)
-    if IF.search(_upto(span, message)) or (WOULD.search(quote) and IF.search(sentence)):
+    if IF.search(_upto(span, message)) or DAYDREAM.search(sentence) or (WOULD.search(quote) and IF.search(sentence)):
         return Speech.SUPPOSED
-    if _is_condition(span, message, sentence):
+    if _is_condition(span, message, sentence) or _depends(span, message):
         return Speech.SUPPOSED
-    if JOKE.search(sentence) or JOKE.match(message[span.end :].lstrip(" .!?…\n")[:40]):
+    if (
+        IN_JEST.match(message[span.start :])
+        or JOKE.search(sentence)
+        or JOKE.match(message[span.end :].lstrip(" .!?…\n")[:40])
+    ):
         return Speech.JOKED
-    if is_question(span, message):
+    if is_question(span, message) or REQUEST.match(quote):
         return Speech.ASKED
     if MOOD.search(quote) and (NOW.search(sentence) or not STANDING.search(sentence)) and len(quote.split()) <= 12:
         return Speech.PASSING
@@ -217,7 +222,9 @@ def about_somebody_close(quote: str, value: str | None = None) -> bool:
 
 def names_somebody(content: str, quote: str) -> bool:
     """Whether a statement says of whom it is: it holds the word for them ("dog") or the name given in the quote."""
-    if CLOSE_WORD.search(content):
+    subject = CLOSE_SUBJECT.search(quote)
+    others = {found.group().casefold() for found in CLOSE_WORD.finditer(quote, subject.end())} if subject else set()
+    if any(found.group().casefold() not in others for found in CLOSE_WORD.finditer(content)):
         return True
     return any((found["after"] or found["before"]) in content for found in _NAMED_CLOSE.finditer(quote))
 
@@ -239,6 +246,12 @@ def _is_condition(span: Span, message: str, sentence: str) -> bool:
         return False
     between = upto[found[-1].end() : len(upto) - (min(span.end, span.start + 60) - span.start)]
     return not re.search(r"[,;:–—]", between)
+
+
+def _depends(span: Span, message: str) -> bool:
+    """Whether a quote is what will be done on a condition that it leaves out: "if it rains, [I'll stay at home]"."""
+    before = _upto(Span(span.start, span.start), message)
+    return ON_CONDITION.match(before) is not None and WILL_DO.match(message[span.start : span.end]) is not None
 
 
 def _begins_with_others(sentence: str) -> bool:

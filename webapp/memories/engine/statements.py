@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from webapp.memories.engine import liberties
+from webapp.memories.engine.human_words import plainly
 from webapp.memories.engine.keys import CONTENT_MAX, KEY_MAX, VALUE_MAX, canonical_fact_key
 from webapp.memories.engine.kinds import MemoryType
 from webapp.memories.engine.leftovers import with_leftovers
@@ -124,7 +125,7 @@ class Statement(BaseModel):
             else "people"
             if kind is MemoryType.ENTITY
             else None,
-            content=self.content or ("" if self.action is Action.RETRACT else own_words(self.quote)),
+            content=plainly(self.content) or ("" if self.action is Action.RETRACT else own_words(self.quote)),
             fact_key=key,
             fact_value=self.value if key else None,
             confidence=self.confidence,
