@@ -321,7 +321,7 @@ def test_a_tiny_window_still_holds_prompt_summary_and_question() -> None:
     context = build_context(
         ContextInput(
             prompt="You are a helpful assistant. " * 40,
-            known=[Known(1, "The user is called Ada.", group="profile")],
+            known=[Known(1, "Is called Ada.", group="profile")],
             chunks=[Chunk(1, "They planned a trip to Oslo.", 1, 20)],
             messages=dialogue(20, words=30, start=21),
             retrieved=[Retrieved("memory", 7, "Ada dislikes flying.")],

@@ -18,7 +18,7 @@ from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle
 from webapp.transfer import account
 
-THOUGHT = "The user greets me. I should greet back."
+THOUGHT = "Greets me. I should greet back."
 
 
 def thoughts_in(events: list[Any]) -> str:

@@ -41,7 +41,7 @@ def using_a_tool(body: dict[str, Any]) -> dict[str, Any]:
     """A model that remembers by its tool where it is offered one."""
     if "tools" not in body or any(message["role"] == "tool" for message in body["messages"]):
         return {"reply": "Noted, Ada."}
-    wanted = {"content": "The user grows sorrel.", "quote": "I grow sorrel", "category": "hobby"}
+    wanted = {"content": "Grows sorrel.", "quote": "I grow sorrel", "category": "hobby"}
     return {"tool_calls": [{"name": "remember", "arguments": wanted}], "reply": "One moment."}
 
 

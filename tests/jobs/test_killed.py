@@ -30,8 +30,8 @@ pytestmark = pytest.mark.once
 QUICK = {"answered-horse", "writing-worker"}
 """One of each victim and of two points: the others, and the same with summaries, run with --slow."""
 
-TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
-SUMMARY = "The user painted boats in Hvar."
+TEA = operation("I prefer green tea", "Prefers green tea.", memory_type="preference")
+SUMMARY = "Painted boats in Hvar."
 SECONDS = 45  # only ever waited out when something is broken
 
 

@@ -13,7 +13,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.memories.learning import extraction
 
-TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
+TEA = operation("I prefer green tea", "Prefers green tea.", memory_type="preference")
 
 
 @pytest.fixture

@@ -244,7 +244,7 @@ def test_deleting_what_a_point_rests_on_opens_it(
 def test_forgetting_the_memory_of_the_same_words_opens_the_point(
     guided: int, client: ApiClient, model: ServerHandle, run_jobs: Callable
 ) -> None:
-    garden = operation("My garden is a balcony", "The user's garden is a balcony.", category="home")
+    garden = operation("My garden is a balcony", "Garden is a balcony.", category="home")
     model.script(match="memory_operations", times=1, structured=extraction(assessment(1, QUOTE), operations=(garden,)))
     say(client, guided, SAID)
     run_jobs()

@@ -94,7 +94,7 @@ def test_statements_without_a_key(text, content, kind):
     [
         ("I live in Porto", "Lives in Porto"),
         ("I'm allergic to peanuts", "Allergic to peanuts"),
-        ("I'm vegetarian", "Vegetarian"),
+        ("I'm vegetarian", "Is vegetarian"),
         ("I'm a software engineer", "Works as a software engineer"),
         ("My wife's name is Anna", "Wife is called Anna"),
         ("I prefer tea over my coffee", "Prefers tea over their coffee"),

@@ -76,7 +76,7 @@ def operation(quote: str, content: str = "", **fields: Any) -> dict[str, Any]:
 
 
 def name(quote: str, value: str, confidence: float, **fields: Any) -> dict[str, Any]:
-    """The user's name, proposed."""
+    """Name, proposed."""
     fact = {"fact_key": "name", "fact_value": value, "confidence": confidence}
     return operation(quote, f"The user's name is {value}.", **(fact | fields))
 

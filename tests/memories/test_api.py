@@ -66,14 +66,14 @@ def test_only_the_owner_gets_anywhere(app, client, user, api, make_user, anonymo
 
 @pytest.mark.parametrize("path", ["/api/memories", "/api/memories/changes", "/api/profile"])
 def test_lists_are_ones_own(client, api, make_user, anonymous, path) -> None:
-    write(client, "The user keeps bees.", fact_key="identity/name", fact_value="Ada")
+    write(client, "Keeps bees.", fact_key="identity/name", fact_value="Ada")
     assert anonymous.get(path).status_code == 401
     theirs = api(make_user(is_admin=True)).get(path)
     assert theirs.status_code == 200 and "bees" not in theirs.text and "Ada" not in theirs.text
 
 
 def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> None:
-    made = write(client, "  The user\nkeeps  bees. ", category="Home Life", importance=0.7, is_pinned=True)
+    made = write(client, "  Keeps\n bees. ", category="Home Life", importance=0.7, is_pinned=True)
     assert set(made) >= {
         "memory_id",
         "user_id",
@@ -102,7 +102,7 @@ def test_a_memory_has_every_documented_field_and_never_its_vector(client) -> Non
         "evidence_count",
     }
     assert "embedding" not in made and "score" not in made
-    assert made["content"] == "The user keeps bees." and made["category"] == "home_life" and made["origin"] == "user"
+    assert made["content"] == "Keeps bees." and made["category"] == "home_life" and made["origin"] == "user"
     assert made["importance"] == 0.7 and made["created_at"].endswith("Z")
 
 
@@ -133,11 +133,11 @@ def test_filters_and_paging(client) -> None:
 
 
 def test_search_is_by_relevance_with_a_score_and_paged(client) -> None:
-    write(client, "The user's boat lies in Split; a boat of wood")
-    write(client, "The user has a dog")
+    write(client, "Boat lies in Split; a boat of wood")
+    write(client, "Has a dog")
     write(client, "The neighbour's boat")
     found = client.get("/api/memories?q=boat split&limit=1").json
-    assert [row["content"][:15] for row in found["memories"]] == ["The user's boat"]
+    assert [row["content"][:15] for row in found["memories"]] == ["Boat lies in Sp"]
     assert found["memories"][0]["score"] > 0
     rest = client.get(f"/api/memories?q=boat split&limit=5&cursor={found['next_cursor']}").json
     assert [row["content"] for row in rest["memories"]] == ["The neighbour's boat"] and rest["next_cursor"] is None
@@ -177,19 +177,19 @@ def test_bad_bodies_are_refused_with_reasons(client, body) -> None:
 
 def test_unknown_spaces_and_dates_out_of_range(client) -> None:
     assert client.post("/api/memories", json={"memory_type": "fact", "content": "x", "space_id": 9}).status_code == 404
-    made = write(client, "The user keeps bees.")
+    made = write(client, "Keeps bees.")
     for value in ("1900-01-01T00:00:00Z", "2100-01-01T00:00:00Z", "2026-01-01T00:00:00", "soon"):
         assert client.put(f"/api/memories/{made['memory_id']}", json={"valid_to": value}).status_code == 422
     assert client.put(f"/api/memories/{made['memory_id']}", json={"content": None}).status_code == 422
 
 
 def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_conflict(client) -> None:
-    first = write(client, "The user works at Acme.", fact_key="employer", category="work", fact_value="Acme")
+    first = write(client, "Works at Acme.", fact_key="employer", category="work", fact_value="Acme")
     assert first["fact_key"] == "work/employer"
-    second = write(client, "The user works at Bolt.", fact_key="work/employer", fact_value="Bolt")
+    second = write(client, "Works at Bolt.", fact_key="work/employer", fact_value="Bolt")
     closed = client.get(f"/api/memories/{first['memory_id']}").json
     assert closed["valid_to"] and closed["superseded_by_id"] == second["memory_id"]
-    third = write(client, "The user works somewhere.")
+    third = write(client, "Works somewhere.")
     refused = client.put(f"/api/memories/{third['memory_id']}", json={"fact_key": "work/employer"})
     assert refused.status_code == 409 and refused.json["errors"][0]["memory_id"] == second["memory_id"]
     client.delete(f"/api/memories/{second['memory_id']}?archive=true")
@@ -200,24 +200,24 @@ def test_writing_a_key_anew_replaces_its_value_and_editing_onto_a_key_is_a_confl
 
 def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client, user, model) -> None:
     talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "The user prefers green tea."))
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
     extract(client, talk)
     (row,) = memories_of(app, user.user_id)
     path = f"/api/memories/{row.memory_id}"
     pinned = client.put(path, json={"is_pinned": True}).json
     assert not pinned["edited_by_user"] and pinned["revision"] == 2
-    edited = client.put(path, json={"content": "The user prefers white tea.", "memory_type": "preference"}).json
+    edited = client.put(path, json={"content": "Prefers white tea.", "memory_type": "preference"}).json
     assert edited["edited_by_user"] and edited["revision"] == 3 and edited["origin"] == "extraction"
     assert memories_of(app, user.user_id)[0].embedding is None
     restored = client.post(f"{path}/restore", json={"revision": 1}).json
-    assert restored["content"] == "The user prefers green tea." and restored["revision"] == 4
+    assert restored["content"] == "Prefers green tea." and restored["revision"] == 4
     causes = [(r["actor"], r["cause"]) for r in client.get(f"{path}/history").json["revisions"]]
     assert causes == [("extraction", "extraction"), ("user", "edited"), ("user", "edited"), ("user", "restored")]
     assert client.post(f"{path}/restore", json={"revision": 99}).status_code == 404
 
 
 def test_the_same_key_and_body_create_once(client) -> None:
-    body = {"memory_type": "fact", "content": "The user keeps bees."}
+    body = {"memory_type": "fact", "content": "Keeps bees."}
     first, second = (client.post("/api/memories", json=body, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert first.json == second.json and second.headers["Idempotent-Replayed"] == "true"
     assert len(client.get("/api/memories").json["memories"]) == 1
@@ -225,10 +225,10 @@ def test_the_same_key_and_body_create_once(client) -> None:
 
 def waiting(app, client, user, model) -> tuple[dict, dict]:
     """A written employer, and an extracted other one that waits."""
-    standing = write(client, "The user works at Acme.", fact_key="work/employer", fact_value="Acme")
+    standing = write(client, "Works at Acme.", fact_key="work/employer", fact_value="Acme")
     talk = converse(app, user.user_id, "I work at Bolt now")
     fact = {"fact_key": "work/employer", "fact_value": "Bolt", "confidence": 0.95}
-    answers(model, operation("I work at Bolt now", "The user works at Bolt.", **fact))
+    answers(model, operation("I work at Bolt now", "Works at Bolt.", **fact))
     assert extract(client, talk)["counts"]["in_review"] == 1
     (found,) = client.get("/api/memories?needs_review=true").json["memories"]
     assert found["contradicts_id"] == standing["memory_id"]
@@ -258,12 +258,12 @@ def test_rejecting_forgets_and_until_ends_the_other_at_a_date(app, client, user,
     assert until["valid_from"].startswith("2026-05-01") and not until["needs_review"]
     assert client.get(f"/api/memories/{standing['memory_id']}").json["valid_to"].startswith("2026-05-01")
     talk = converse(app, user.user_id, "maybe I like jazz")
-    answers(model, operation("maybe I like jazz", "The user likes jazz.", confidence=0.5))
+    answers(model, operation("maybe I like jazz", "Likes jazz.", confidence=0.5))
     assert extract(client, talk)["counts"]["in_review"] == 1
     (doubtful,) = client.get("/api/memories?needs_review=true").json["memories"]
     report = client.post(f"/api/memories/{doubtful['memory_id']}/review", json={"decision": "reject"}).json
     assert report["memories"] == 1 and report["tombstones"] >= 1
-    answers(model, operation("maybe I like jazz", "The user likes jazz.", confidence=0.9))
+    answers(model, operation("maybe I like jazz", "Likes jazz.", confidence=0.9))
     assert extract(client, talk)["counts"]["rejected"] == 1
 
 
@@ -287,10 +287,10 @@ def test_the_profile_is_a_view_of_facts(app, client, user, model) -> None:
 
 def test_undo_lists_what_stands_in_the_way(app, client, user, model) -> None:
     talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "The user prefers green tea."))
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
     change = extract(client, talk)["change_set"]
     memory_id = change["changes"][0]["memory_id"]
-    assert change["changes"][0]["content"] == "The user prefers green tea."
+    assert change["changes"][0]["content"] == "Prefers green tea."
     client.put(f"/api/memories/{memory_id}", json={"is_pinned": True})
     refused = client.post(f"/api/memories/changes/{change['change_set_id']}/undo")
     assert refused.status_code == 409
@@ -298,19 +298,19 @@ def test_undo_lists_what_stands_in_the_way(app, client, user, model) -> None:
 
 
 def test_an_admins_look_is_recorded(app, client, user, make_user) -> None:
-    write(client, "The user keeps bees.")
+    write(client, "Keeps bees.")
     admin = make_user(is_admin=True)
     with app.app_context():
         with write_transaction():
             page = view_as_admin(admin.user_id, user.user_id, MemoryQuery())
-            assert [row.content for row in page.items] == ["The user keeps bees."]
+            assert [row.content for row in page.items] == ["Keeps bees."]
         (entry,) = db.session.scalars(select(AdminAccess))
         assert (entry.admin_id, entry.user_id, entry.what) == (admin.user_id, user.user_id, "memories")
 
 
 def test_the_health_view_sees_duplicates_and_the_unsupported(app, client, user, model) -> None:
     talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "The user prefers green tea."))
+    answers(model, operation("I prefer green tea", "Prefers green tea."))
     extract(client, talk)
     client.delete(f"/api/conversations/{talk}")
     with app.app_context():

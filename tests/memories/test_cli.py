@@ -14,13 +14,13 @@ def run(app, *arguments: str) -> tuple[int, str]:
 
 def test_reextract_show_and_forget_user(app, user, make_user, model) -> None:
     talk = converse(app, user.user_id, "I prefer green tea")
-    answers(model, operation("I prefer green tea", "The user prefers green tea."), times=None)
+    answers(model, operation("I prefer green tea", "Prefers green tea."), times=None)
     assert run(app, "reextract", "--email", user.email) == (0, f"conversation {talk}: 1 added\n")
     assert run(app, "reextract", "--email", user.email, "--conversation", str(talk))[0] == 0
     (row,) = memories_of(app, user.user_id)
     admin = make_user(is_admin=True)
     shown = run(app, "show", "--email", user.email, "--as", admin.email)
-    assert shown == (0, f"{row.memory_id}\tfact\t-\tThe user prefers green tea.\n")
+    assert shown == (0, f"{row.memory_id}\tfact\t-\tPrefers green tea.\n")
     with app.app_context():
         (look,) = db.session.scalars(select(AdminAccess))
         assert (look.admin_id, look.user_id) == (admin.user_id, user.user_id)

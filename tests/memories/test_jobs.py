@@ -18,7 +18,7 @@ from webapp.llm.errors import ModelError
 from webapp.memories.learning import extraction
 from webapp.memories.models import MemoryChangeSet
 
-TEA = operation("I prefer green tea", "The user prefers green tea.", memory_type="preference")
+TEA = operation("I prefer green tea", "Prefers green tea.", memory_type="preference")
 
 
 @pytest.fixture
@@ -181,15 +181,15 @@ def test_every_operation_stands_for_itself(app, user, model, talk) -> None:
     answers(
         model,
         TEA,
-        operation("I prefer coffee", "The user prefers coffee."),
+        operation("I prefer coffee", "Prefers coffee."),
         operation("I prefer green tea", TEA["content"], action="update", memory_number=99),
         operation("green tea", "x" * 501),
         {"action": "add"},
         "nonsense",
         None,
         operation("I prefer green tea", TEA["content"], message_number=7),
-        operation("I prefer green tea", "The user's tea.", confidence=0.3),
-        operation("I prefer green tea", "The user's cup.", importance=0.1),
+        operation("I prefer green tea", "Tea.", confidence=0.3),
+        operation("I prefer green tea", "Cup.", importance=0.1),
         operation("I prefer green tea", "ok", confidence=7),
     )
     with app.app_context():
@@ -229,8 +229,8 @@ def test_five_thousand_operations_are_counted_and_not_read(app, user, model, tal
     [
         ("私は東京に住んでいます。よろしく", "私は東京に住んでいます", "ユーザーは東京に住んでいる。"),
         ("أنا أعيش في القاهرة مع عائلتي", "أنا أعيش في القاهرة", "المستخدم يعيش في القاهرة"),
-        ("Ich heiße Jürgen 👋🏽 und esse gern 🥨🥨", "esse gern 🥨🥨", "Der Nutzer isst gern 🥨."),
-        ("J’aime 🍣 et Zoé — « beaucoup »", "J'aime 🍣 et Zoé", "L'utilisateur aime 🍣 et Zoé."),
+        ("Ich heiße Jürgen 👋🏽 und esse gern 🥨🥨", "esse gern 🥨🥨", "Isst gern 🥨."),
+        ("J’aime 🍣 et Zoé — « beaucoup »", "J'aime 🍣 et Zoé", "Aime 🍣 et Zoé."),
     ],
 )
 def test_other_languages_and_emoji_come_through_as_they_are(app, user, client, model, said, quote, content) -> None:
@@ -255,13 +255,13 @@ def test_what_only_others_said_is_never_stored(app, user, model) -> None:
     )
     answers(
         model,
-        operation("You seem to love Norwegian fjords", "The user loves Norwegian fjords."),
-        operation("Yes", "The user loves Norwegian fjords.", message_number=1),
-        operation("he lives in Narvik", "The user lives in Narvik.", message_number=2),
-        operation("Please summarise this", "The user lives in Narvik.", message_number=2),
-        operation("The user plays the cello", "The user plays the cello.", message_number=3),
-        operation("You keep the long-term memory", "The user keeps a long-term memory.", message_number=3),
-        operation("thank you kindly", "The user plays the cello.", message_number=3),
+        operation("You seem to love Norwegian fjords", "Loves Norwegian fjords."),
+        operation("Yes", "Loves Norwegian fjords.", message_number=1),
+        operation("he lives in Narvik", "Lives in Narvik.", message_number=2),
+        operation("Please summarise this", "Lives in Narvik.", message_number=2),
+        operation("Plays the cello", "Plays the cello.", message_number=3),
+        operation("You keep the long-term memory", "Keeps a long-term memory.", message_number=3),
+        operation("thank you kindly", "Plays the cello.", message_number=3),
     )
     with app.app_context():
         result = extraction.extract(talk)
@@ -275,8 +275,8 @@ def test_secrets_never_become_memories(app, user, model) -> None:
     talk = converse(app, user.user_id, "My password is hunter2-and-more, my card is 4111 1111 1111 1111")
     answers(
         model,
-        operation("My password is hunter2-and-more", "The user's password is hunter2-and-more."),
-        operation("my card is 4111 1111 1111 1111", "The user's card is 4111 1111 1111 1111."),
+        operation("My password is hunter2-and-more", "Password is hunter2-and-more."),
+        operation("my card is 4111 1111 1111 1111", "Card is 4111 1111 1111 1111."),
     )
     with app.app_context():
         assert extraction.extract(talk).reasons == {"secret": 2}

@@ -68,7 +68,7 @@ class Memories(RuleBasedStateMachine):
         about: int | None,
         again: bool,
     ) -> None:
-        """The user says something, and a model makes something of it; or all is read once more."""
+        """Says something, and a model makes something of it; or all is read once more."""
         quote = f"my place is {value}"
         with self.app.app_context():
             if not again:
@@ -96,7 +96,7 @@ class Memories(RuleBasedStateMachine):
 
     @rule(value=st.sampled_from(VALUES), key=st.sampled_from(KEYS))
     def write(self, value: str, key: str | None) -> None:
-        """The user writes a memory by hand, even one they had forgotten."""
+        """Writes a memory by hand, even one they had forgotten."""
         content = f"The user's {key or 'place'} is {value}."
         self.act(
             service.create_memory,
@@ -119,7 +119,7 @@ class Memories(RuleBasedStateMachine):
         ),
     )
     def edit(self, number: int, changes: dict[str, Any]) -> None:
-        """The user changes a memory."""
+        """Changes a memory."""
         memory_id = self.some(number)
         if memory_id is not None and self.act(service.update_memory, memory_id, MemoryChanges(**changes)) is not None:
             with self.app.app_context():  # what the user's own hand writes may come back
@@ -127,7 +127,7 @@ class Memories(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def forget(self, number: int) -> None:
-        """The user forgets a memory."""
+        """Forgets a memory."""
         memory_id = self.some(number)
         if memory_id is None:
             return
@@ -137,13 +137,13 @@ class Memories(RuleBasedStateMachine):
 
     @rule(number=numbers, revision=st.integers(1, 4))
     def restore(self, number: int, revision: int) -> None:
-        """The user restores a revision."""
+        """Restores a revision."""
         if (memory_id := self.some(number)) is not None:
             self.act(history.restore_revision, memory_id, revision)
 
     @rule(number=numbers, decision=st.sampled_from(["accept", "replace", "both"]))
     def review(self, number: int, decision: str) -> None:
-        """The user decides about something in review."""
+        """Decides about something in review."""
         if (memory_id := self.some(number, needs_review=True)) is not None:
             self.act(reviewing.decide_review, memory_id, ReviewDecision(decision=decision))
 

@@ -109,9 +109,9 @@ def worlds(draw):
     """Messages, and up to three memories: a keyed fact, a plain one, and one that the user wrote."""
     messages = say(*TEXTS)
     sure = draw(st.sampled_from(LEVELS[3:]))
-    keyed = stored(1, "The user's is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
+    keyed = stored(1, "Is Alex", fact_key=NAME, fact_value="Alex", confidence=sure)
     plain = stored(2, "I like tea", memory_type="preference", needs_review=draw(st.booleans()))
-    written = stored(3, "The user's is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
+    written = stored(3, "Is Rome", fact_key="identity/location", fact_value="Rome", origin="user")
     memories = tuple(draw(st.lists(st.sampled_from([keyed, plain, written]), unique_by=lambda m: m.ref)))
     vectors = {quote: np.eye(len(QUOTES), dtype=np.float32)[QUOTES.index(quote) // 2] for quote in QUOTES}
     return State(messages, memories, {m.ref: m.ref for m in memories}, embeddings=vectors)

@@ -234,11 +234,11 @@ def test_a_projects_memories_stay_in_it(anna, model, run_jobs):
     model.script(reply="Noted.")
     project = make_space(anna, "Boat", "project", instructions="Use metric units.")
     inside = converse(anna, project)
-    answers(model, operation("My boat is 9 m long", "The user's boat is 9 m long."))
+    answers(model, operation("My boat is 9 m long", "Boat is 9 m long."))
     say(anna, inside, "My boat is 9 m long")
     run_jobs()
     listed = anna.get(f"/api/memories?space_id={project}").get_json()["memories"]
-    assert [(m["content"], m["visibility"]) for m in listed] == [("The user's boat is 9 m long.", "private")]
+    assert [(m["content"], m["visibility"]) for m in listed] == [("Boat is 9 m long.", "private")]
     say(anna, converse(anna, project), "What next?")
     assert "9 m long" in sent_to_model(model)
     assert "Use metric units." in sent_to_model(model)
@@ -250,7 +250,7 @@ def test_a_conversation_moves_with_what_rests_on_it_alone(anna, model, run_jobs)
     model.script(reply="Noted.")
     project = make_space(anna, "Boat", "project")
     conversation = converse(anna, project)
-    answers(model, operation("My boat is 9 m long", "The user's boat is 9 m long."))
+    answers(model, operation("My boat is 9 m long", "Boat is 9 m long."))
     say(anna, conversation, "My boat is 9 m long")
     run_jobs()
     memory = anna.get(f"/api/memories?space_id={project}").get_json()["memories"][0]["memory_id"]

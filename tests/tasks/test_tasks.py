@@ -146,7 +146,7 @@ def test_the_nightly_job_queues_one_for_each(app, user, make_user, model, run_jo
 
 
 def test_an_edit_during_the_model_call_stays(app, user, model, talked, monkeypatch):
-    """The user writes while the model is asked: theirs is kept."""
+    """Writes while the model is asked: theirs is kept."""
     model.script(match=NAME, structured=DATA)
     mine = ConversationMemoryData(main_topics=["mine"], action=[], typical_observation="")
     read = generation._read

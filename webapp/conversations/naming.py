@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import re
 
+from webapp.text.languages import ENGLISH
+from webapp.text.vocabulary import query_language
+from webapp.text.words import words
+
 MAX_WORDS = 12
+_ENGLISH = frozenset(("how", "to", "the", "of", "your", "for", "and", "without", "with", "in", "a", "is", "from", "on"))
 FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
 
 
 def is_of(title: str, source: str) -> bool:
-    """Whether a title names no number that nobody said."""
-    return all(number in source for number in re.findall(r"\d+", title))
+    """Whether a title names no number that nobody said, and is not English where something else is spoken."""
+    if not all(number in source for number in re.findall(r"\d+", title)):
+        return False
+    said = words(source)
+    own = _ENGLISH.intersection(words(title)).difference(said)
+    return len(own) < 2 or query_language(said) == ENGLISH
 
 
 def tidy(title: str) -> str:

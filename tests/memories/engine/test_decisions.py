@@ -104,7 +104,7 @@ def test_the_later_word_wins_when_it_is_sure_enough(known, said, became, keyed):
         ({"message_number": 3, "quote": "my password is hunter2"}, Refusal.SECRET),
         ({"content": "Password: hunter2 for tea"}, Refusal.SECRET),
         ({"quote": "fine weather today", "content": "The capital is Vaduz"}, Refusal.BORROWED),
-        ({"message_number": 4, "quote": "The user owns a yacht"}, Refusal.NOT_VERBATIM),
+        ({"message_number": 4, "quote": "Owns a yacht"}, Refusal.NOT_VERBATIM),
         ({"action": "retract", "memory_number": 7}, Refusal.UNKNOWN_MEMORY),
         ({"action": "retract"}, Refusal.UNKNOWN_MEMORY),
     ],
@@ -276,13 +276,13 @@ def test_an_update_rewords_and_stays_reworded():
 @pytest.mark.parametrize("fields", [{"origin": "user"}, {"edited_by_user": True}, {"is_pinned": True}])
 @pytest.mark.parametrize("action", ["add", "update", "supersede", "retract"])
 def test_what_the_user_wrote_is_never_changed_by_an_extraction(fields, action):
-    written = stored(7, "The user's name is Alex", fact_key=NAME, fact_value="Alex", **fields)
+    written = stored(7, "Name is Alex", fact_key=NAME, fact_value="Alex", **fields)
     state = known(written, messages=say("Actually my name is not Alex, it is Bob"))
     operation = op(
         action,
         1,
         "my name is not Alex, it is Bob",
-        "The user's name is Bob",
+        "Name is Bob",
         fact_key=NAME,
         fact_value="Bob",
         confidence=1.0,
@@ -389,7 +389,7 @@ def test_one_quote_is_not_kept_twice_by_the_tool_and_by_extraction():
 HOME = "identity/location"
 
 
-@pytest.mark.parametrize("note", ["Lives in Lisbon", "The user lives in Lisbon", "Lives in Lisbon with two cats"])
+@pytest.mark.parametrize("note", ["Lives in Lisbon", "Lives in Lisbon", "Lives in Lisbon with two cats"])
 def test_a_note_of_the_same_words_gets_the_key_of_the_fact(note):
     words = "I live in Lisbon with two cats"
     state = State(say(words, "I live in Porto now"))

@@ -122,8 +122,8 @@ def test_substance(quote, message, enough):
         ("User's favourite language is Rust", "thanks, tell me more", ["My favourite language is Rust"], True),
         ("Lives in Paris", "I live there since May", ["Do you live in Paris?"], False),
         ("User lives in Paris", "J'habite à Paris", ["Paris est belle"], False),
-        ("The user loves tea", "J'adore le thé", ["How nice, tea is lovely"], False),
-        ("The user loves tea", "我喜欢茶", ["好的"], False),
+        ("Loves tea", "J'adore le thé", ["How nice, tea is lovely"], False),
+        ("Loves tea", "我喜欢茶", ["好的"], False),
         ("User is vegan", "<memory>User is vegan</memory> what is for dinner", ["User is vegan"], True),
     ],
 )

@@ -37,9 +37,9 @@ def test_vectors_are_not_believed_blindly(left, right, similarity, expected):
 @pytest.mark.parametrize(
     ("left", "right", "similarity"),
     [
-        ("The user has a peanut allergy", "The user's daughter has a peanut allergy", 0.898),
-        ("The user works as a nurse", "The user used to work as a nurse", 0.922),
-        ("The user eats meat", "The user rarely eats meat", 0.889),
+        ("Has a peanut allergy", "Daughter has a peanut allergy", 0.898),
+        ("Works as a nurse", "Used to work as a nurse", 0.922),
+        ("Eats meat", "Rarely eats meat", 0.889),
         ("Has a sister", "Has a younger sister", 0.893),
     ],
 )

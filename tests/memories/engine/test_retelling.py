@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from webapp.memories.engine.retelling import NOTHING_LEFT, Told, without_retold
 
-WALNUTS = Told(["The user is allergic to walnuts.", "I'm allergic to walnuts"])
+WALNUTS = Told(["Allergic to walnuts.", "I'm allergic to walnuts"])
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
-        "The user is allergic to walnuts.",
+        "Allergic to walnuts.",
         "A severe walnut allergy: Robin is ALLERGIC.",
         "Walnuts? Allergic, they said!",
         "Allergisch? No: allergic (walnut).",
@@ -32,7 +32,7 @@ def test_what_shares_a_word_is_not(sentence):
 def test_only_the_sentences_that_retell_go():
     text = "- They spoke of boats. Robin is allergic to walnuts! The boats were red.\n- Walnuts: allergic.\n\nTides."
     assert without_retold(text, WALNUTS) == "- They spoke of boats. The boats were red.\n\nTides."
-    assert without_retold("The user is allergic to walnuts.", WALNUTS) == NOTHING_LEFT
+    assert without_retold("Allergic to walnuts.", WALNUTS) == NOTHING_LEFT
     japanese = Told(["ユーザーは東京に住んでいる。"])
     said = "船の話をした。ユーザーは東京に住んでいる。赤い船だった。"
     assert without_retold(said, japanese) == "船の話をした。 赤い船だった。"
@@ -40,8 +40,8 @@ def test_only_the_sentences_that_retell_go():
 
 
 def test_statements_of_stop_words_alone_take_nothing_along():
-    nothing = Told(["The user is.", "", "…"])
-    assert without_retold("The user is. They are.", nothing) == "The user is. They are."
+    nothing = Told(["Is.", "", "…"])
+    assert without_retold("Is. They are.", nothing) == "Is. They are."
 
 
 def test_among_many_statements_the_same_sentences_go():

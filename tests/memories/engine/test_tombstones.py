@@ -13,23 +13,23 @@ def bury(*args, user_id=1, secret=SECRET, **kwargs):
 
 
 def test_a_forgotten_name_leaves_room_for_another():
-    grave, _ = bury("The user's name is Alex.", "identity/name", "Alex")
-    assert grave.forbids("The user's name is Alex")
+    grave, _ = bury("Name is Alex.", "identity/name", "Alex")
+    assert grave.forbids("Name is Alex")
     assert grave.forbids("They are called ALEX", "Identity/Full name", " alex ")
-    assert not grave.forbids("The user's name is Bob.", "identity/name", "Bob")
-    assert not grave.forbids("The user's brother is called Alex.", "family/brother", "Alex")
+    assert not grave.forbids("Name is Bob.", "identity/name", "Bob")
+    assert not grave.forbids("Brother is called Alex.", "family/brother", "Alex")
 
 
 def test_a_forgotten_key_takes_no_value():
-    grave, made = bury("The user's name is Alex.", "identity/name", "Alex", whole_key=True)
-    assert grave.forbids("The user's name is Bob.", "identity/name", "Bob")
+    grave, made = bury("Name is Alex.", "identity/name", "Alex", whole_key=True)
+    assert grave.forbids("Name is Bob.", "identity/name", "Bob")
     assert not grave.forbids("Lives in Rome", "identity/location", "Rome")
     assert {tombstone.kind for tombstone in made} == {TombstoneKind.CONTENT, TombstoneKind.FACT, TombstoneKind.KEY}
 
 
 def test_the_quotes_of_a_forgotten_memory_bring_nothing_back():
     grave, _ = bury("Owns a yacht", quotes=["I bought a yacht  last year!", "yacht", "游艇是我的财产"])
-    assert grave.forbids("The user is a yachtsman", quote="I bought a yacht last year")
+    assert grave.forbids("Is a yachtsman", quote="I bought a yacht last year")
     assert grave.forbids("Rich", quote="游艇是我的财产")
     assert not grave.forbids("Likes the word", quote="yacht")
 
@@ -55,7 +55,7 @@ def test_a_short_secret_is_refused():
 
 
 def test_forgotten_quotes_are_taken_out_of_a_text_and_nothing_else_is():
-    grave, _ = bury("The user is allergic to walnuts.", quotes=["I'm allergic to walnuts", "walnuts"])
+    grave, _ = bury("Allergic to walnuts.", quotes=["I'm allergic to walnuts", "walnuts"])
     assert grave.without_quotes("Hi! (I’m  ALLERGIC to\nwalnuts), walnuts are trees.") == "Hi! […] walnuts are trees."
     assert grave.without_quotes("I'm allergic to walnuts. I'm allergic to walnuts") == "[…] […]"
     assert grave.without_quotes("I'm allergic to nuts") == "I'm allergic to nuts"

@@ -14,7 +14,7 @@ from webapp.memories.keeping import forgetting
 from webapp.memories.learning import extraction
 
 SAID = "I'm allergic to walnuts"
-CONTENT = "The user is allergic to walnuts."
+CONTENT = "Allergic to walnuts."
 
 
 def dump(app) -> dict[str, str]:
@@ -41,10 +41,10 @@ def walnuts(app, client, user, model) -> tuple[int, int]:
 
 def test_the_report_says_what_was_removed_and_no_copy_is_left(app, client, user, walnuts) -> None:
     talk, memory_id = walnuts
-    client.put(f"/api/memories/{memory_id}", json={"content": "The user cannot eat walnuts at all."})
+    client.put(f"/api/memories/{memory_id}", json={"content": "Cannot eat walnuts at all."})
     key = {"Idempotency-Key": "once"}
     again = client.post(
-        "/api/memories", json={"memory_type": "fact", "content": "The user cannot eat walnuts at all."}, headers=key
+        "/api/memories", json={"memory_type": "fact", "content": "Cannot eat walnuts at all."}, headers=key
     )
     assert found_in(app, "walnuts") >= {"memories", "memory_revisions", "memory_evidence", "idempotency_keys"}
     report = client.delete(f"/api/memories/{again.json['memory_id']}").json
@@ -78,7 +78,7 @@ def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, clien
     talk, memory_id = walnuts
     made = client.get("/api/memories/changes").json["changes"][0]["change_set_id"]
     other = client.post("/api/memories", json={"memory_type": "fact", "content": CONTENT}).json["memory_id"]
-    client.put(f"/api/memories/{other}", json={"content": "The user likes hazelnuts."})
+    client.put(f"/api/memories/{other}", json={"content": "Likes hazelnuts."})
     extracted = client.get(f"/api/memories/{memory_id}").json
     assert extracted["valid_to"]
     client.delete(f"/api/memories/{memory_id}")
@@ -87,7 +87,7 @@ def test_no_revision_of_it_can_be_restored_and_no_undo_brings_it_back(app, clien
     assert client.post(f"/api/memories/{other}/restore", json={"revision": 1}).status_code == 404
     assert client.post(f"/api/memories/changes/{made}/undo").status_code == 200  # nothing is left to undo
     assert found_in(app, "walnuts") == {"messages"}
-    assert current(app, user.user_id) == ["The user likes hazelnuts."]
+    assert current(app, user.user_id) == ["Likes hazelnuts."]
 
 
 def test_undoing_an_edit_of_something_forgotten_since_is_refused(app, client, user, walnuts) -> None:
@@ -109,11 +109,11 @@ def test_a_merge_does_not_bring_it_back(app, client, user, model, walnuts) -> No
     talk, memory_id = walnuts
     client.delete(f"/api/memories/{memory_id}")
     other = converse(app, user.user_id, "My doctor checked: I'm allergic to walnuts and to pollen")
-    pollen = operation("to pollen", "The user has a pollen allergy")
+    pollen = operation("to pollen", "Has a pollen allergy")
     answers(model, operation("I'm allergic to walnuts", CONTENT), pollen)
     counts = extract(client, other)["counts"]
     assert counts["added"] == 1 and counts["rejected"] == 1
-    assert current(app, user.user_id) == ["The user has a pollen allergy"]
+    assert current(app, user.user_id) == ["Has a pollen allergy"]
 
 
 def test_forgetting_a_name_leaves_room_for_another_unless_the_whole_key_goes(app, client, user, model) -> None:
@@ -139,12 +139,10 @@ def test_the_users_own_hand_may_bring_back_what_they_had_forgotten(app, client, 
 def test_deleting_a_conversation_can_take_what_rests_on_it_alone_along(app, client, user, model, walnuts) -> None:
     talk, memory_id = walnuts
     other = converse(app, user.user_id, "I live in Porto. As I said, I am allergic to walnuts")
-    answers(
-        model, operation("I live in Porto", "The user lives in Porto."), operation("I am allergic to walnuts", CONTENT)
-    )
+    answers(model, operation("I live in Porto", "Lives in Porto."), operation("I am allergic to walnuts", CONTENT))
     extract(client, other)
     resting = client.get(f"/api/conversations/{other}/dependents").json
-    assert {row["content"] for row in resting["memories"]} == {CONTENT, "The user lives in Porto."}
+    assert {row["content"] for row in resting["memories"]} == {CONTENT, "Lives in Porto."}
     assert resting["only_here"] == [row["memory_id"] for row in resting["memories"] if "Porto" in row["content"]]
     assert client.get(f"/api/memories/{memory_id}").json["evidence_count"] == 2
     assert client.delete(f"/api/conversations/{other}?forget=memories").status_code == 204

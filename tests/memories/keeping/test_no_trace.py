@@ -28,7 +28,7 @@ from webapp.journeys.models import ConversationReport
 from webapp.retrieval.models import ConversationChunk, MessageEmbedding
 
 SAID = "I'm allergic to walnuts"
-CONTENT = "The user is allergic to walnuts."
+CONTENT = "Allergic to walnuts."
 SUMMARY = "They spoke of boats. The user is allergic to walnuts. The boats were painted in Hvar."
 WORDS = "walnut"
 

@@ -160,7 +160,7 @@ class Between:
         """An answer in the shape, in which the words stand if they stand in what is asked."""
         if self._moment == "asked" and not self.calls:
             self._somebody.forget()
-        told = "The user has been allergic to walnuts since childhood." if WORD in str(asked).lower() else "Food."
+        told = "Has been allergic to walnuts since childhood." if WORD in str(asked).lower() else "Food."
         answer = {
             "conversation_title": {"title": told},
             "conversation_summary": {"summary": told},

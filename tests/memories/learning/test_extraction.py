@@ -42,7 +42,7 @@ def test_alex_stays_alex_until_the_full_name_corrects_it_and_undo_brings_alex_ba
 
 def test_the_evidence_leads_to_the_words(app, client, user, model) -> None:
     talk = converse(app, user.user_id, "By the way, I'm allergic to walnuts!")
-    answers(model, operation("I'm allergic to walnuts", "The user is allergic to walnuts."))
+    answers(model, operation("I'm allergic to walnuts", "Allergic to walnuts."))
     extract(client, talk)
     (row,) = memories_of(app, user.user_id)
     (found,) = client.get(f"/api/memories/{row.memory_id}/evidence").json["evidence"]
@@ -50,4 +50,4 @@ def test_the_evidence_leads_to_the_words(app, client, user, model) -> None:
     (change,) = client.get("/api/memories/changes").json["changes"]
     assert change["cause"] == "extraction" and change["counts"] == {"added": 1}
     assert change["model"] == "test-background" and change["prompt_tokens"] > 100
-    assert current(app, user.user_id) == ["The user is allergic to walnuts."]
+    assert current(app, user.user_id) == ["Allergic to walnuts."]

@@ -42,13 +42,13 @@ def chats(model) -> list[dict]:
 
 
 def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, user, model) -> None:
-    calls_tool(model, "remember", content="The user is vegan.", quote="I am vegan", memory_type="preference")
+    calls_tool(model, "remember", content="Vegan.", quote="I am vegan", memory_type="preference")
     reply = send(client, "Please remember that I am vegan")
     assert reply["content"] == "One moment.\n\nDone."
     (call,) = reply["tool_calls"]
     assert call["tool_name"] == "remember" and call["output"]["status"] == "remembered"
     (row,) = memories_of(app, user.user_id)
-    assert row.origin == "tool" and row.content == "The user is vegan." and row.embedding
+    assert row.origin == "tool" and row.content == "Vegan." and row.embedding
     (change,) = client.get("/api/memories/changes").json["changes"]
     assert change["cause"] == "tool" and change["changes"][0]["memory_id"] == row.memory_id
     first, second = chats(model)
@@ -63,13 +63,13 @@ def test_remember_keeps_what_the_user_said_and_the_reply_shows_it(app, client, u
 @pytest.mark.parametrize(
     ("said", "arguments", "reason"),
     [
-        ("What a day", {"content": "The user is vegan.", "quote": "I am vegan"}, "not_verbatim"),
+        ("What a day", {"content": "Vegan.", "quote": "I am vegan"}, "not_verbatim"),
         (
             "My password is hunter2-and-more",
             {"content": "The password is hunter2-and-more.", "quote": "My password is hunter2-and-more"},
             "secret",
         ),
-        ("Yes", {"content": "The user is vegan.", "quote": "Yes"}, "quote_too_slight"),
+        ("Yes", {"content": "Vegan.", "quote": "Yes"}, "quote_too_slight"),
     ],
 )
 def test_remember_refuses_what_the_user_did_not_say_and_what_must_not_be_kept(
@@ -85,19 +85,19 @@ def test_remember_refuses_what_the_user_did_not_say_and_what_must_not_be_kept(
 
 
 def test_remember_respects_tombstones(app, client, user, model) -> None:
-    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user is vegan."}).json
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Vegan."}).json
     client.delete(f"/api/memories/{made['memory_id']}")
-    calls_tool(model, "remember", content="The user is vegan.", quote="I am vegan")
+    calls_tool(model, "remember", content="Vegan.", quote="I am vegan")
     (call,) = send(client, "You know that I am vegan")["tool_calls"]
     assert call["output"]["reason"] == "forgotten" and memories_of(app, user.user_id) == []
 
 
 def test_forget_needs_the_users_word_for_it_in_this_very_message(app, client, user, model) -> None:
-    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user lives in Porto."}).json
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Lives in Porto."}).json
     calls_tool(model, "forget", memory_id=made["memory_id"], quote="I moved")
     reply = send(client, "I moved last week")
     assert reply["tool_calls"][0]["output"]["reason"] == "not_asked"
-    assert current(app, user.user_id) == ["The user lives in Porto."]
+    assert current(app, user.user_id) == ["Lives in Porto."]
     calls_tool(model, "forget", memory_id=made["memory_id"], quote="Forget where I live")
     reply = send(client, "Forget where I live, please", reply["conversation_id"])
     assert reply["tool_calls"][0]["output"] == {"status": "forgotten", "memories": 1}
@@ -116,12 +116,12 @@ def test_nobody_elses_memory_can_be_forgotten_or_found(app, client, api, make_us
 
 
 def test_what_was_found_is_taken_out_of_the_record_when_it_is_forgotten(app, client, user, model) -> None:
-    made = client.post("/api/memories", json={"memory_type": "fact", "content": "The user collects zithers."}).json
+    made = client.post("/api/memories", json={"memory_type": "fact", "content": "Collects zithers."}).json
     calls_tool(model, "search_memories", query="zithers")
     reply = send(client, "What do I collect?")
     (found,) = reply["tool_calls"][0]["output"]["memories"]
-    assert found["content"] == "The user collects zithers."
-    assert "The user collects zithers." in prompt_of(client, reply["id"])
+    assert found["content"] == "Collects zithers."
+    assert "Collects zithers." in prompt_of(client, reply["id"])
     assert found_in(app, "collects zithers") == {"memories", "memory_revisions", "messages"}
     assert client.delete(f"/api/memories/{made['memory_id']}").json["copies"] == 1
     assert found_in(app, "collects zithers") == set()
@@ -147,7 +147,7 @@ def test_a_server_that_refuses_tools_still_answers(app, client, model) -> None:
 
 @pytest.mark.parametrize("new", [{"is_temporary": True}, {"uses_memory": False}])
 def test_where_memory_is_off_nothing_of_it_is_in_the_prompt_and_nothing_owed(app, client, user, model, new, run_jobs):
-    client.post("/api/memories", json={"memory_type": "fact", "content": "The user keeps bees.", "is_pinned": True})
+    client.post("/api/memories", json={"memory_type": "fact", "content": "Keeps bees.", "is_pinned": True})
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
     reply = send(client, "I prefer green tea", **new)
     (call,) = chats(model)
@@ -169,7 +169,7 @@ def test_where_memory_is_off_nothing_of_it_is_in_the_prompt_and_nothing_owed(app
 
 def test_the_first_turn_costs_one_background_call_for_memories_and_title(app, client, user, model, run_jobs) -> None:
     model.script(match="^(?!memory_operations|conversation_title|# |User:)", reply="Hello.")
-    answers(model, operation("I prefer green tea", "The user prefers green tea."), times=None)
+    answers(model, operation("I prefer green tea", "Prefers green tea."), times=None)
     reply = send(client, "I prefer green tea")
     run_jobs()
     background = [call for call in model.calls() if call["schema"]]
@@ -237,7 +237,7 @@ def test_uses_are_counted_and_written_by_the_sweep(app, client, user, model, run
     [
         ("Summarise the zeppelin schedule please", "Summarise the zeppelin schedule please", "The boss is Mallory."),
         ("Please look at the schedule of the zeppelin", "schedule", "The zeppelin schedule belongs to Mallory Crane."),
-        ("I am vegan", "I am vegan", "The user's account number is 4711."),
+        ("I am vegan", "I am vegan", "Account number is 4711."),
     ],
 )
 def test_remember_keeps_nothing_that_the_users_own_words_do_not_carry(

@@ -29,7 +29,7 @@ _GENERIC = frozenset(
 )
 LATIN_OR_CYRILLIC = re.compile(r"[A-Za-zÀ-ÿА-я]")
 _LEAST_PREFIX = 4
-_TRIMMED = " \t\n.,;:!?…–—-"
+_TRIMMED = " \t\n.,;:!?…–—-。，！"
 _SHORT_CONTENT = 300
 _MOST_WORDS = 25
 _FILLERS = re.compile(
@@ -208,7 +208,7 @@ def is_translated(content: str, quote: str) -> bool:
     return (
         bool(said & _NOT_ENGLISH)
         and not said & (_ENGLISH - _ELSEWHERE_TOO)
-        and bool(made & _ENGLISH - said)
+        and bool(made & _ENGLISH - said - {"a"})
         and not made & _NOT_ENGLISH
     )
 

@@ -88,6 +88,8 @@ _IN_LANGUAGES = (
     (r"me\s+llamo|mi\s+nombre", "Se llama {value}"),
     (r"mi\s+chiamo", "Si chiama {value}"),
     (r"меня", "Зовут {value}"),
+    (r"(?:me\s+)?chamo|meu\s+nome", "Chama-se {value}"),
+    (r"اسمي", "الاسم {value}"),
     (r"我", "叫{value}"),
     (r"私", "名前は{value}"),
 )
@@ -136,7 +138,7 @@ def allergies(match: re.Match[str]) -> Iterator[Finding]:
 
 
 def diet(match: re.Match[str]) -> Iterator[Finding]:
-    yield from _fact("health/diet", match["rest"].lower(), "{value}", 0.9)
+    yield from _fact("health/diet", match["rest"].lower(), "Is {value}", 0.9)
 
 
 def not_eaten(match: re.Match[str]) -> Iterator[Finding]:
@@ -203,3 +205,71 @@ def project(match: re.Match[str]) -> Iterator[Finding]:
 def works_on(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
         yield from _plain("project", "project", f"{match['verb'].capitalize()} {as_third_person(rest)}", 0.6)
+
+
+_TAIL_ELSEWHERE = re.compile(
+    r"[\s,]*(?:\b(?:bitte|danke|s['’]il\s+te\s+pla[iî]t|merci|por\s+favor|gracias|grazie|per\s+favore|obrigad[oa])|[.!,;:…。！])+\s*$",
+    re.IGNORECASE,
+)
+
+
+def noted(told: str, key: str | None) -> Maker:
+    """A maker of a statement in the words `told`, where `{value}` is what was said and `{who}` who it is about."""
+
+    def make(match: re.Match[str]) -> Iterator[Finding]:
+        value = tidy(_TAIL_ELSEWHERE.sub("", _CUT.split(match["rest"])[0]), words=10)
+        groups = match.groupdict()
+        who = (groups.get("who") or "").strip()
+        if not value and "{value}" in told or _VAGUE.match(value):
+            return
+        content = told.format(value=value, who=who)
+        content = content[:1].upper() + content[1:]
+        kind = "entity" if who else "fact"
+        yield Finding(
+            content, kind, key.split("/")[0] if key else "people" if who else None, key, value if key else None
+        )
+
+    return make
+
+
+def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
+    """An allergy in the words, and the language, in which it was told."""
+    said = tidy(_TAIL_ELSEWHERE.sub("", match[0]), words=10)
+    value = tidy(_TAIL_ELSEWHERE.sub("", match["rest"]), words=6)
+    if said and value:
+        key = f"health/allergy_{_slug(value)}"
+        yield Finding(said[:1].upper() + said[1:], "fact", "health", key, value, 0.95, 1.0)
+
+
+def wish(match: re.Match[str]) -> Iterator[Finding]:
+    """How to answer, in the words in which it was asked for."""
+    if said := tidy(_TAIL_ELSEWHERE.sub("", match["rest"])):
+        yield from _plain("preference", "instruction", said[:1].upper() + as_third_person(said[1:]), 0.8)
+
+
+def introduced(match: re.Match[str]) -> Iterator[Finding]:
+    """ "I'm Anna, 34, from Oslo": a name, and what follows it."""
+    yield from name(match)
+    yield from _fact("identity/age", match["age"], "{value} years old", 0.5)
+    if match["place"]:
+        yield from _fact("identity/origin", match["place"], "From {value}", 0.6)
+
+
+def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
+    """A maker of what somebody does: `verb`, and what they said of it."""
+
+    def make(match: re.Match[str]) -> Iterator[Finding]:
+        rest = tidy(match["rest"], words=words)
+        if rest and not _VAGUE.match(rest):
+            category = {"project": "project", "entity": "people"}.get(kind)
+            content = f"{verb} {as_third_person(rest)}"
+            yield Finding(content[:1].upper() + content[1:], kind, category)
+
+    return make
+
+
+def reminder(match: re.Match[str]) -> Iterator[Finding]:
+    """ "Remember that my flight is on 3 June": without the asking."""
+    if rest := tidy(match["rest"]):
+        rest = as_third_person(rest)
+        yield Finding(rest[:1].upper() + rest[1:], "fact", None)

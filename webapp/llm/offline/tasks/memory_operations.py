@@ -21,14 +21,17 @@ NAME = "memory_operations"
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _CLAUSE = re.compile(
-    r"(?:\s*;\s*|,?\s+(?:and|but|also|so)\s+|,\s+|\s+-\s+)"
-    r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for))\b)",
+    r"(?:\s*;\s*|,?\s+(?:and|but|also|so|und|et|y|e)\s+|,\s+|\s+-\s+)"
+    r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for)|allergic|allergisch|allergique|"
+    r"al[ée]rgic[oa]|ich|wohne|lebe|arbeite|lerne|spiele|meine?|je|j['’]\w+|mon|ma|vivo|trabajo|tengo|soy|mi|moro|trabalho|tenho|"
+    r"sou|meu|minha|abito|lavoro|sono|me\s+gustan?)\b)|[，,]\s*(?=我)|\s+و(?=(?:أعيش|أسكن|أعمل|أتعلم|أحب|عندي|لدي))",
     re.IGNORECASE,
 )
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|whether|suppose|supposing|imagine|imagining|pretend|assume|assuming|hypothetically|what\s+if|let['’]s\s+say|"
     r"say\s+that\s+i|as\s+though|in\s+case|unless|wish|would|could|should\s+i|in\s+a\s+(?:story|novel|film|game)|"
-    r"for\s+example|e\.g)\b",
+    r"for\s+example|e\.g|wenn\s+ich|falls\s+ich|stell\s+dir\s+vor|angenommen|si\s+j['’]\w+|si\s+je|imagine|imagina|si\s+(?:yo\s+)?"
+    r"(?:fuera|tuviera|viviera)|se\s+(?:eu|io|fossi|avessi))\b|如果|假如|لو\s",
     re.IGNORECASE,
 )
 _POLITE_IF = re.compile(
@@ -43,7 +46,10 @@ _TEXT_WORK = re.compile(
     r"improve|write|compose|draft|repeat|pretend|imagine|role-?play|act\s+as|complete|continue)\b",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(r"\b(?:said|says|told\s+me|wrote|writes|asked|sings?|quote|character)\b", re.IGNORECASE)
+_REPORTED = re.compile(
+    r"\b(?:said|says|told\s+me|wrote|writes|asked|sings?|quote|character|sagt|sagte|meint|dit|disait|dice|dijo|diz|disse)\b",
+    re.IGNORECASE,
+)
 _NOT_OWN = re.compile(
     r"```.*?(?:```|\Z)|<([\w-]+)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)|^\s*>.*?$|[\"“][^\"”\n]{8,}[\"”]",
     re.DOTALL | re.MULTILINE,

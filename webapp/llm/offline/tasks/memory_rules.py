@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from . import memory_findings as maker
+from .memory_elsewhere import RULES as ELSEWHERE
 from .memory_findings import Finding, Maker
 
 _NAME = r"(?P<name>[^\W\d_][\w'’.-]*(?:\s+(?-i:[A-ZÀ-ÞА-Я])[\w'’.-]*){0,3})"
@@ -26,6 +27,17 @@ _GREETED = re.compile(
     rf"^\W*(?:hi|hello|hey|good\s+(?:morning|evening)|hallo)(?:\s+there)?\W+(?:i\s+am|i['’]m)\s+(?=(?-i:[A-ZÀ-ÞА-Я])){_NAME}\W*$",
     re.IGNORECASE,
 )
+_COUNTS = r"(?:a|an|one|two|three|four|five|six|seven|\d{1,2})"
+_STATE = "identity/relationship"
+_VERBS = {
+    "play": "plays",
+    "speak": "speaks",
+    "teach": "teaches",
+    "study": "studies",
+    "drive": "drives",
+    "collect": "collects",
+    "use": "uses",
+}
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
@@ -79,7 +91,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(rf"\bmy\s+(?:full\s+|first\s+|real\s+)?name{_IS}(?:actually\s+|really\s+)?{_NAME}", maker.name),
     _rule(
         rf"\b(?:ich\s+hei(?:ß|ss)e|mein\s+name\s+ist|je\s+m['’]appelle|mon\s+nom\s+est|me\s+llamo|mi\s+nombre\s+es|"
-        rf"mi\s+chiamo|меня\s+зовут)\s+{_NAME}",
+        rf"mi\s+chiamo|chamo-me|me\s+chamo|meu\s+nome\s+é|اسمي|меня\s+зовут)\s+{_NAME}",
         maker.name,
     ),
     _rule(r"(?:我叫|我的名字是|私の名前は)\s*(?P<name>[^\s，。、,.!！]{1,12}?)(?=[\s，。、,.!！]|です|$)", maker.name),
@@ -102,7 +114,7 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         r"(?P<rest>(?:is|has|was|can|can['’]t|works|lives|plays|loves|likes|hates|studies|teaches|drives|speaks)\b.*)",
         maker.relative_told,
     ),
-    _rule(rf"{_I_AM}(?:\w+ly\s+)?allergic\s+to\s+{_REST}", maker.allergies),
+    _rule(rf"(?:{_I_AM}(?:\w+ly\s+)?|^)allergic\s+to\s+{_REST}", maker.allergies),
     _rule(r"\bi\s+have\s+(?:a|an)\s+(?P<rest>\w+(?:\s\w+)?)\s+allergy\b", maker.allergies),
     _rule(
         rf"{_I_AM}(?:a\s+|an\s+)?(?:strict\s+)?(?P<rest>{_DIETS})\b(?=\s*(?:[.,!;]|and\b|now\b|since\b|$))", maker.diet
@@ -126,26 +138,6 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     ),
     _rule(rf"\bi['’]ve\s+(?:just\s+|recently\s+)?moved\s+(?:from\s+.+?\s+)?to\s+{_REST}", maker.moved),
     _about(rf"\b(?:i|we)\s+(?:currently\s+)?live\s+in\s+{_REST}", "identity/location", "Lives in {value}"),
-    *(
-        _about(rf"\b(?:{said})\s+(?:{place})\s+{_REST}", "identity/location", f"{told} {{value}}")
-        for said, place, told in (
-            (r"ich\s+(?:wohne|lebe)", "in", "Wohnt in"),
-            (r"j['’]habite|je\s+vis", "à|en|au", "Habite à"),
-            (r"vivo|yo\s+vivo", "en", "Vive en"),
-            (r"moro|eu\s+moro", "em|no|na", "Mora em"),
-            (r"abito|vivo", "a", "Abita a"),
-        )
-    ),
-    *(
-        _about(rf"\b(?:{said})\s+{_REST}", "health/allergies", f"{told} {{value}}", 1.0)
-        for said, told in (
-            (r"ich\s+bin\s+allergisch\s+gegen", "Allergisch gegen"),
-            (r"je\s+suis\s+allergique\s+aux", "Allergique aux"),
-            (r"soy\s+al[ée]rgic[oa]\s+a", "Con alergia a"),
-            (r"(?:eu\s+)?sou\s+al[ée]rgic[oa]\s+a", "Com alergia a"),
-            (r"sono\s+allergic[oa]\s+a[il]?", "Con allergia a"),
-        )
-    ),
     _about(
         rf"(?:{_I_AM}|\bi\s+come\s+)from\s+(?P<rest>(?-i:[A-Z])\S*.*)",
         "identity/origin",
@@ -189,10 +181,52 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         rf"(?:{_I_AM}|\b(?:we\s+are|we['’]re)\s+)(?P<verb>working\s+on|training\s+for|building|writing)\s+(?P<rest>(?:a|an|my|our|the)\b.*)",
         maker.works_on,
     ),
+    _rule(
+        rf"{_I_AM}(?=(?-i:[A-ZÀ-ÞА-Я])){_NAME},\s*(?P<age>\d{{1,3}})\b(?:,?\s+(?:and\s+)?from\s+(?P<place>(?-i:[A-Z])[\w'’-]+))?",
+        maker.introduced,
+    ),
+    _rule(
+        rf"\b(?:i|we)\s+have\s+(?P<rest>{_COUNTS}\s+(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings?|"
+        r"twins|cats?|dogs?|chickens|horses?|grandchild(?:ren)?)\b.*)",
+        maker.plainly("has", "entity"),
+    ),
+    _about(
+        rf"{_I_AM}(?:happily\s+|still\s+|newly\s+)?(?P<rest>married|single|divorced|engaged|widowed)\b",
+        _STATE,
+        "Is {value}",
+    ),
+    _about(r"\bi\s+(?:just\s+|have\s+)*got\s+(?P<rest>married|divorced|engaged)\b", _STATE, "Is {value}"),
+    _about(rf"{_I_AM}(?P<rest>retired)\b", "work/job", "Is {value}"),
+    _rule(r"\bi\s+was\s+born\s+(?P<rest>in\s+\S.*)", maker.plainly("born")),
+    _rule(r"\b(?:i|we)\s+live\s+(?P<rest>with\s+(?:my|our|a|an|the|two|three)\s+\S.*)", maker.plainly("lives")),
+    _rule(rf"{_I_AM}(?:\w+ly\s+)?learning\s+{_REST}", maker.plainly("learning")),
+    _rule(
+        rf"{_I_AM}(?:\w+ly\s+)?planning\s+(?P<rest>(?:a|an|my|our|the|to)\b.*)", maker.plainly("planning", "project")
+    ),
+    _rule(r"\bmy\s+(?:main\s+|big\s+)?goal\s+is\s+(?P<rest>\S.*)", maker.plainly("goal is", "project")),
+    *(
+        _rule(
+            rf"\bi\s+(?:also\s+|mostly\s+|currently\s+)?{verb}\s+(?P<rest>(?!with\s+the\s+idea)\S.*)",
+            maker.plainly(third, words=10),
+        )
+        for verb, third in _VERBS.items()
+    ),
+    _rule(r"\bi\s+own\s+(?P<rest>(?:a|an|the|my|our|two|three|\d+)\s.*)", maker.plainly("owns")),
+    _rule(
+        r"^\W*(?:please\s+)?(?P<rest>(?:(?:answer|reply|respond|write)\b.*\b(?:brief|briefly|short|concise|concisely|simple|simply|"
+        r"detail|detailed|formal|formally|informal|bullet|bullets|points|sentences?|words)|be\s+(?:brief|concise|formal|direct)|"
+        r"keep\s+(?:it|your\s+answers|answers|replies)\s+(?:short|brief|simple))\b.*)",
+        maker.wish,
+    ),
+    _rule(
+        r"^\W*(?:please\s+)?(?:remember|note)\s+(?:that\s+)?(?:my|our)\s+(?P<rest>.+\s(?:is|are|was|were)\s.+)",
+        maker.reminder,
+    ),
     _rule(rf"\bi(?:['’]d)?\s+(?:\w+ly\s+)?prefer\s+{_REST}", maker.preference),
     _rule(
         rf"\bi\s+(?:really\s+|absolutely\s+)?(?P<verb>love|like|enjoy|hate|dislike|can['’]t\s+stand|(?:don['’]t|do\s+not)\s+like)\s+"
         rf"{_REST}",
         maker.taste,
     ),
+    *ELSEWHERE,
 )
