@@ -27,6 +27,9 @@ from webapp.memories.engine.policy import SAME_AT
         ("Enjoys gardening", "Enjoyed gardening a great deal", 0.95, Likeness.SAME),
         ("喜欢喝茶", "不喜欢喝茶", 0.95, Likeness.OPPOSED),
         ("Trinkt Kaffee", "Trinkt keinen Kaffee", 0.95, Likeness.OPPOSED),
+        ("The user works as a nurse", "The user used to work as a nurse", 0.953, Likeness.DIFFERENT),
+        ("Used to play chess", "Used to play chess", 1.0, Likeness.SAME),
+        ("Stopped smoking", "Does not smoke", 0.95, Likeness.SAME),
     ],
 )
 def test_vectors_are_not_believed_blindly(left, right, similarity, expected):

@@ -58,8 +58,11 @@ def compare(left: str, right: str, similarity: float, same_at: float, opposed_at
     """
     if similarity < min(same_at, opposed_at) or _particulars(left) != _particulars(right):
         return Likeness.DIFFERENT
-    if is_negative(left) != is_negative(right):
+    negative = is_negative(left)
+    if negative != is_negative(right):
         return Likeness.OPPOSED if similarity >= opposed_at else Likeness.DIFFERENT
+    if not negative and is_ending(left) != is_ending(right):
+        return Likeness.DIFFERENT  # who used to work as a nurse does not; "stopped" and "not" say the same
     if similarity < same_at or swaps_a_word(left, right):
         return Likeness.DIFFERENT
     if similarity < MORE_SAME_AT and _terms(left) != _terms(right):
