@@ -60,6 +60,7 @@ class Contexts:
     def __init__(self, chromium: Browser) -> None:
         self._chromium = chromium
         self._idle: dict[int, list[tuple[BrowserContext, CDPSession]]] = {}
+        self._spoilt: list[BrowserContext] = []
 
     def make(self, device: dict[str, Any], *, scripts: bool = True, worker: bool = False) -> BrowserContext:
         """A new one."""
@@ -80,8 +81,15 @@ class Contexts:
         context = self.make(device)
         return context, context.new_cdp_session(context.new_page())
 
+    def spoil(self, context: BrowserContext) -> None:
+        """Let nobody else have it: a clock or a script was put into it that cannot be taken out."""
+        self._spoilt.append(context)
+
     def give_back(self, device: dict[str, Any], context: BrowserContext, debugger: CDPSession, origin: str) -> None:
         """Empty it of everything but what came from the server as files."""
+        if context in self._spoilt:
+            context.close()
+            return
         for page in context.pages[1:]:
             page.close()
         context.unroute_all()

@@ -49,9 +49,10 @@ def test_an_idle_tab_joins_a_reply_that_is_being_written(both, model):
         expect(page.locator(".message-user")).to_have_count(2)
 
 
-def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model):
+def test_what_was_said_through_the_api_appears_by_itself(app, both, user, model, contexts):
     _, idle = both
     model.script(reply="Said elsewhere.", match="By the API")
+    contexts.spoil(idle.context)
     idle.clock.install()
     idle.reload()
     expect(replies(idle)).to_have_count(1)

@@ -311,28 +311,28 @@ def test_a_process_that_takes_no_more_turns_says_so_before_writing(
 
 
 @pytest.mark.once
-def test_kill_9_and_sigterm_of_the_web(app: Flask, live_server: Any, client: ApiClient, model: ServerHandle) -> None:
+def test_kill_9_and_sigterm_of_the_web(app: Flask, _live: Any, client: ApiClient, model: ServerHandle) -> None:
     """One live web: killed in the middle of an answer, started again, told to end in the middle of another."""
     import httpx2
 
-    live_server.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+    _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
     headers = {"Authorization": f"Bearer {client.person.token}"}
     model.script(match="killed", reply=[f"w{n} " for n in range(400)], token_delay=0.05)
     model.script(match="drained", reply=[f"d{n} " for n in range(40)], token_delay=0.05)
-    with httpx2.Client(base_url=live_server.url, headers=headers, timeout=30) as http:
+    with httpx2.Client(base_url=_live.url, headers=headers, timeout=30) as http:
         conversation = http.post("/api/conversations", json={}).json()["conversation_id"]
         path = f"/api/conversations/{conversation}/messages"
         turn_id = http.post(path, json={"content": "killed"}).json()["response_id"]
         wait_for_text(app, turn_id)
-        live_server.kill_web()
+        _live.kill_web()
         assert message(app, turn_id)["status"] == "streaming"
-        live_server.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
+        _live.start_web(turn_lease_seconds=2, turn_drain_seconds=15)
         events = parse(http.get(f"/api/chat/turns/{turn_id}/stream").text)
         assert (events[-1].name, events[-1].data["code"]) == ("error", "interrupted")
         assert deltas(events) == message(app, turn_id)["content"] != ""
         turn_id = http.post(path, json={"content": "drained"}).json()["response_id"]
         wait_for_text(app, turn_id)
-    live_server.stop_web()
+    _live.stop_web()
     row = message(app, turn_id)
     assert (row["status"], row["content"]) == ("complete", "".join(f"d{n} " for n in range(40)))
 

@@ -32,7 +32,7 @@ QUICK = {"answered-horse", "writing-worker"}
 
 TEA = operation("I prefer green tea", "Prefers green tea.", memory_type="preference")
 SUMMARY = "Painted boats in Hvar."
-SECONDS = 45  # only ever waited out when something is broken
+SECONDS = 180  # only ever waited out when something is broken
 
 
 def places(*pairs: str) -> pytest.MarkDecorator:
