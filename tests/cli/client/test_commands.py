@@ -133,7 +133,7 @@ def test_a_message_is_answered_in_a_pipe(shell: Shell, model: ServerHandle, clie
     assert answer["conversation_id"] == latest["conversation_id"]
     assert answer["message"]["content"] == "Wellington."
     model.script(match="Peru", reply="Lima.")
-    assert shell.json("chat", "--continue", given="Peru?")["conversation_id"] == latest["conversation_id"]
+    assert shell.json("chat", "--continue", "-", given="Peru?")["conversation_id"] == latest["conversation_id"]
 
 
 def test_a_file_goes_along_and_a_temporary_chat_is_not_listed(
@@ -184,7 +184,7 @@ def test_memories_are_kept_listed_searched_and_forgotten(shell: Shell) -> None:
     assert done.returncode == 0, done.stderr
     number, _, content = done.stdout.strip().partition("\t")
     assert content == "I play the viola"
-    done = shell("remember", "--kind", "preference", given="Tea before coffee\n\nTrains before planes\n")
+    done = shell("remember", "--kind", "preference", "-", given="Tea before coffee\n\nTrains before planes\n")
     assert len(done.stdout.splitlines()) == 2
     rows = shell("memories").stdout.splitlines()
     assert {row.split("\t")[3] for row in rows} == {"I play the viola", "Tea before coffee", "Trains before planes"}

@@ -27,5 +27,5 @@ def piped() -> str:
 
 
 def words(given: Sequence[str]) -> str:
-    """The words of a command as one text."""
-    return " ".join(given).strip()
+    """The words of a command as one text; `-` alone names what comes through the pipe, and is no word."""
+    return "" if tuple(given) == ("-",) else " ".join(given).strip()
