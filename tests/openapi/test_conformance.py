@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     use_after_free,
 )
 
-from tests.openapi.existing import Existing
+from tests.openapi.useful import BODIES, Stocked, bent, body_of
 from webapp import create_app
 from webapp.config import Settings
 from webapp.openapi.docs import published
@@ -66,7 +66,7 @@ FOR_REAL = 3
 @pytest.fixture
 def existing(app, make_user):
     """An admin with one of everything; what exists, by path parameter."""
-    return Existing(app, make_user(is_admin=True), make_user())
+    return Stocked(app, make_user(is_admin=True), make_user(), make_user())
 
 
 def _is_mended_by_the_token(case):
@@ -111,6 +111,18 @@ def test_anything_is_answered_as_described(case, existing, app, tried):
             name: choice.choice(existing.values(name) or [value]) for name, value in case.path_parameters.items()
         }
         case.call_and_validate(**wishes, excluded_checks=NOT_HELD_FOR_REAL_IDS)
+    if (body := body_of(existing, case.operation.label)) and (CASES or not tried["useful"]):
+        tried["useful"] += 1
+        choice = random.Random(str(case.body))
+        for sent in (body, bent(body, case.body, choice)):
+            path = {name: choice.choice(existing.values(name)) for name in case.path_parameters or ()}
+            again = case.operation.Case(path_parameters=path, body=sent, media_type="application/json")
+            again.call_and_validate(**wishes, excluded_checks=NOT_HELD_FOR_REAL_IDS)
+
+
+def test_what_is_useful_belongs_to_operations_that_there_are():
+    known = {f"{method.upper()} {path}" for path, of in SCHEMA.raw_schema["paths"].items() for method in of}
+    assert set(BODIES) <= known
 
 
 def test_no_check_is_excluded_by_mistake():
