@@ -14,6 +14,7 @@ from webapp.models import catalogue
 from webapp.usage import service
 from webapp.usage.models import UsageRecord
 from webapp.usage.pricing import cost
+from webapp.usage.schemas import QuotaFields
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +97,26 @@ def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, 
     assert refused.status_code == 429 and int(refused.headers["Retry-After"]) > 0
     assert "not sent" in refused.get_json()["detail"]
     assert client.get("/api/conversations").get_json()["conversations"] == []
+
+
+def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login):
+    with app.app_context(), write_transaction():
+        service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
+    browser = login(user)
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+
+    def said() -> str:
+        partial = {"HX-Request": "true"}
+        answer = post_form(browser, f"/c/{talk}/messages", f"/c/{talk}", headers=partial, content="Hello")
+        assert answer.status_code == 200
+        return str(answer.text)
+
+    assert "of your limit" not in said() + browser.get(f"/c/{talk}").text
+    _spend(app, user, 83_000)
+    near = said()
+    assert 'hx-target="#composer-limit"' in near and " % of your limit for today." in near
+    assert " % of your limit for today." in browser.get("/").text
+    assert "You are close to the limit." in browser.get("/usage").text
 
 
 def test_limits_hold_for_answers_anew_and_edits(app, client, user):

@@ -23,6 +23,13 @@ from webapp.web import ViewResult
 
 blueprint = Blueprint("usage_pages", __name__)
 
+
+@blueprint.app_context_processor
+def _limits() -> dict[str, Any]:
+    """What the composer of any page may ask for."""
+    return {"near_limit": lambda: service.near_limit(current_user_id())}
+
+
 BY = N_({"day": "By day", "model": "By model", "conversation": "By conversation"})
 BY_ALL = N_({"day": "By day", "model": "By model", "user": "By person"})
 

@@ -40,6 +40,12 @@ class QuotaState(BaseModel):
     dollars: float | None
     dollars_used: float
 
+    @property
+    def share(self) -> float:
+        """How much of it is used, of tokens or of dollars, whichever is more."""
+        of_tokens = self.tokens_used / self.tokens if self.tokens else 0.0
+        return max(of_tokens, self.dollars_used / self.dollars if self.dollars else 0.0)
+
 
 class UsageReport(BaseModel):
     usage: list[UsageLine]

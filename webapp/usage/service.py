@@ -69,6 +69,30 @@ def require_room(user_id: int) -> None:
             )
 
 
+_NEAR = N_(
+    {
+        "day": "You have used %(share)s %% of your limit for today.",
+        "month": "You have used %(share)s %% of your limit for this month.",
+    }
+)
+NEAR = 0.8
+"""The share of a limit from which on somebody is told."""
+
+
+def near_limit(user_id: int) -> str:
+    """What is said to somebody who has used most of a limit, in their language; empty for anybody else.
+
+    No look-up while this process knows of no quota: whoever sends a message has it looked up.
+    """
+    if not _quotas[1]:
+        return ""
+    told = [(state.share, state.period) for state in states(user_id) if state.share >= NEAR]
+    if not told:
+        return ""
+    share, period = max(told)
+    return _(_NEAR[period], share=min(100, int(share * 100)))
+
+
 def states(user_id: int) -> list[QuotaState]:
     """A user's quotas, their own or everybody's, with what is used up of them."""
     rows = db.session.scalars(select(Quota).where(or_(Quota.user_id == user_id, Quota.user_id.is_(None)))).all()
