@@ -433,3 +433,15 @@ def test_the_composer_chooses_whole_or_search(
 def _last(client: ApiClient, conversation_id: int) -> dict[str, Any]:
     found: dict[str, Any] = client.get(f"/api/conversations/{conversation_id}/messages").get_json()["messages"][-1]
     return found
+
+
+def test_the_same_content_attached_twice_stands_in_the_prompt_once(client: ApiClient, model: ServerHandle) -> None:
+    model.script(reply="Read.", times=None)
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    for name in ("bees.txt", "bees again.txt"):
+        number = _send(client, b"Bees dance in the dark.", name).get_json()["file_id"]
+        body = {"content": "What do they do?", "file_ids": [number]}
+        sent = client.post(f"/api/conversations/{talk}/messages", json=body).get_json()
+        client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20")
+    prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
+    assert prompt.count("Bees dance in the dark.") == 1

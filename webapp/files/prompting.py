@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from webapp.database import db
 from webapp.files.marking import marked_page
@@ -57,7 +57,7 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     whole: list[File] = []
     searched: list[File] = []
     unread: list[File] = []
-    for row, mode in {row.file_id: (row, mode) for row, mode in attached}.values():
+    for row, mode in _once(attached):
         if row.status != "ready":
             unread.append(row)
         elif row.media_type.startswith("image/") or row.picture_pages == row.pages:
@@ -78,6 +78,14 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
     excerpts = "\n".join(["<file_pages>", *found, "</file_pages>"]) if found else ""
     named = ", ".join(f"{row.name} ({row.tokens} tokens)" for row in (*whole, *searched))
     return FileTexts(stable, f"[files: {named}]", excerpts, "[pages of files]" if excerpts else "")
+
+
+def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
+    """Each content once, where and as it was attached first, however often it came: as it was to be read last."""
+    found: dict[str, tuple[File, str]] = {}
+    for row, mode in attached:
+        found[row.digest] = (found.get(row.digest, (row, mode))[0], mode)
+    return list(found.values())
 
 
 def _pages(file_ids: Sequence[int]) -> dict[int, list[FilePage]]:

@@ -18,6 +18,7 @@ from webapp.llm.target import Target
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.models.schemas import offer_id
 from webapp.models.vault import unseal
+from webapp.models.windows import window_found
 
 KEPT_SECONDS = 10.0
 HOME_ID = "default"
@@ -257,7 +258,7 @@ def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettin
         offer.model,
         server,
         {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-        offer.context_window,
+        offer.context_window or window_found(connection.test_result, offer.model),
         connection.builtin_tools,
         _sees(connection, offer.model),
         str(offer.parameters.get("system") or ""),

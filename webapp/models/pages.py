@@ -271,6 +271,7 @@ def _connection(
         offers=offers,
         names=names,
         all_names=all_names,
+        windows=(row.test_result or {}).get("windows") or {},
         roles={"embedding_model": row.embedding_model or "", "background_model": row.background_model or ""}
         | (typed or {}),
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},

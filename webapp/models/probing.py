@@ -17,6 +17,7 @@ from webapp.llm.embeddings import OpenAIEmbedder
 from webapp.llm.sdk import sync_client
 from webapp.llm.settings import ModelSettings
 from webapp.models.troubles import why, why_no_list, why_no_pictures
+from webapp.models.windows import window_told
 
 SECONDS = 20.0
 MOST_NAMES = 300
@@ -50,7 +51,9 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     names: list[str] = []
 
     def listed() -> int:
-        names.extend(_names(settings))
+        rows = _listed(settings)
+        names.extend(sorted(rows))
+        found["windows"] = {name: window for name, window in sorted(rows.items())[:MOST_NAMES] if window}
         return len(names)
 
     found["models"] = _try(listed, why_no_list)
@@ -113,12 +116,13 @@ def _say(text: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": text}]
 
 
-def _names(settings: ModelSettings) -> list[str]:
+def _listed(settings: ModelSettings) -> dict[str, int | None]:
+    """The models of a server, with what each reads where it tells."""
     with sync_client(settings) as client:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
-        return sorted(model.id for model in page)
+        return {model.id: window_told(model.model_extra or {}) for model in page}
 
 
 def _stream(settings: ModelSettings, model: str) -> int:
