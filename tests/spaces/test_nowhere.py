@@ -1,10 +1,12 @@
-"""What somebody withdraws or forgets is on no page, in no export, feed, search or prompt of another member's."""
+"""What somebody withdraws or forgets is on no page, in no export, feed, search, protocol, webhook or prompt of another
+member's."""
 
 from __future__ import annotations
 
 import io
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
@@ -13,12 +15,33 @@ from sqlalchemy import select
 from tests.spaces.helpers import add_fact, converse, join, make_space, say
 from tests.support.people import ApiClient, Person, browser_client, csrf_token
 from tests.test_access_matrix import routes
+from tests.webhooks.test_webhooks import Receiver, make_due
+from webapp.accounts import tokens
+from webapp.accounts.schemas import NewToken
+from webapp.config import Settings
 from webapp.conversations.models import Message, MessageReasoning
 from webapp.database import db, write_transaction
+from webapp.extensions import app_settings
 from webapp.llm.offline.testing import ServerHandle
+from webapp.webhooks import delivering
 
 FACT = "Ylva must never eat walnuts"
 WORD = "walnut"
+UNSEARCHED = ("/settings", "/admin", "/api/admin", "/api/openapi", "/readyz", "/healthz", "/journeys")
+"""Where nothing is looked for by words."""
+
+
+@pytest.fixture
+def receiver(app: Flask, settings: Settings) -> Iterator[Receiver]:
+    """An address within this network, which a setting allows, and which is not well at first."""
+    app_settings.put(app, settings.model_copy(update={"outbound_allow": "127.0.0.1"}))
+    server = Receiver()
+    server.status = 500
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    app_settings.put(app, settings)
 
 
 def forget(anna: ApiClient, fact_id: int) -> None:
@@ -56,13 +79,37 @@ def pages_with(app: Flask, person: Person, ids: dict[str, int]) -> set[str]:
     for rule, method, path in routes(app, ids):
         if method != "GET" or path.startswith(("/logout", "/api/events")):
             continue
-        asked = [path] if "<" in rule.rule else [path, f"{path}?q=What+must+Ylva+never+eat"]
+        is_searched = "<" not in rule.rule and not path.startswith(UNSEARCHED)
+        asked = [path, f"{path}?q=What+must+Ylva+never+eat"] if is_searched else [path]
         for address in asked:
             headers = {} if path.startswith("/api/") else {"HX-Request": "true"}
             with browser.get(address, headers=headers) as answer:
                 if WORD in answer.data.decode("utf-8", "replace").lower():
                     found.add(address)
     return found
+
+
+def told_to_programs(app: Flask, person: Person, reply_id: int) -> dict[str, str]:
+    """What the protocols for programs answer about it: the stored response, and every tool of MCP that reads."""
+    with app.app_context(), write_transaction():
+        secret = tokens.create_token(person.user_id, NewToken(name="Claude Code", scopes=None))[1]
+    program, headers = app.test_client(), {"Authorization": f"Bearer {secret}"}
+    found = {"responses": program.get(f"/v1/responses/resp_{reply_id}", headers=headers).text}
+    for tool, arguments in (
+        ("search", {"query": "What must Ylva never eat"}),
+        ("fetch", {"id": f"message-{reply_id}"}),
+        ("list_memories", {}),
+        ("get_context", {"task": "Cook for Ylva: what must she never eat?"}),
+    ):
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        answer = program.post("/mcp", json=call, headers=headers)
+        assert answer.status_code == 200, answer.text
+        found[tool] = answer.text
+    return found
+
+
+def telling(answers: dict[str, str]) -> list[str]:
+    return [name for name, text in answers.items() if WORD in text.lower()]
 
 
 @pytest.mark.parametrize("take_back", [withdraw, forget])
@@ -72,6 +119,7 @@ def test_nothing_that_another_member_can_open_tells_it(
     make_user: Callable[..., Person],
     model: ServerHandle,
     run_jobs: Callable[..., object],
+    receiver: Receiver,
     take_back: Callable[[ApiClient, int], None],
 ) -> None:
     anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
@@ -79,6 +127,7 @@ def test_nothing_that_another_member_can_open_tells_it(
     join(anna, space_id, ben)
     fact_id = add_fact(anna, space_id, FACT, shared=True)
     talk = converse(ben, space_id)
+    hook = ben.post("/api/webhooks", json={"url": receiver.url, "with_content": True}).get_json()
     model.script(match="eat", reply=f"Careful. {FACT}. Soup is fine.", times=1)
     said = say(ben, talk, "What may Ylva eat?")
     assert WORD in str(said)
@@ -108,7 +157,17 @@ def test_nothing_that_another_member_can_open_tells_it(
     assert WORD in exported(anna, run_jobs)
     (old,) = (row["export_id"] for row in ben.get("/api/exports").get_json()["exports"])
     (hers,) = (row["export_id"] for row in anna.get("/api/exports").get_json()["exports"])
+    before = telling(told_to_programs(app, ben.person, ids["message_id"]))
+    assert {"responses", "search", "get_context"} <= set(before)
     take_back(anna, fact_id)
+    assert telling(told_to_programs(app, ben.person, ids["message_id"])) == []
+    receiver.got.clear()
+    receiver.status = 200
+    make_due(app)
+    with app.app_context():
+        delivering.deliver(hook["webhook_id"])
+    assert any(data.get("message_id") == ids["message_id"] for _, data in receiver.told())
+    assert not any(WORD.encode() in body.lower() for _, body in receiver.got)
     assert (WORD in fetched(anna, hers)) is (take_back is withdraw), "what is withdrawn stays hers"
     assert fetched(ben, old) == "", "what was taken out before is not handed out any more"
     assert pages_with(app, ben.person, ids) == set()

@@ -48,6 +48,7 @@ def once(said: str, quote: str, content: str, key: str = "none", value: str = ""
         ("I have a question about my tax return.", "I have a question", "Has a question about tax", "none", ""),
         ("Ich brauche Hilfe bei der Steuer.", "Ich brauche Hilfe bei der Steuer", "Braucht Hilfe", "none", ""),
         ("If it rains on Saturday I'll stay at home.", "I'll stay at home", "Stays at home", "none", ""),
+        ("Write a story: I am Lord Blackwood.", "I am Lord Blackwood", "Is called Lord Blackwood", "name", "Blackwood"),
         ("Thanks!", "Happy to help with that.", "Is happy to help", "none", ""),
     ],
 )
@@ -111,6 +112,7 @@ def test_statements_are_put_as_a_person_would_note_them(said: str, made: str, no
         ("I have a dog named Odin", "Mentioned having a dog", "I have a dog named Odin"),
         ("We have three cats", "Has two cats", "We have three cats"),
         ("I write everything in Neovim", "Writes my code in Neovim", "I write everything in Neovim"),
+        ("Bitte antworte immer auf Deutsch", "Always answers in German", "Bitte antworte immer auf Deutsch"),
         ("My wife is allergic to cats", "Allergic to cats", "My wife is allergic to cats"),
     ],
 )
@@ -145,6 +147,15 @@ def test_two_things_said_with_one_subject_are_two(said: str, name: str, told: st
     assert sorted(once(f"{said}.", said, f"Is called {name}", "name", name)) == sorted(
         [(told, "identity/name"), (f"{lives} {home}", "identity/location")]
     )
+
+
+def test_of_three_sentences_quoted_at_once_none_is_lost() -> None:
+    said = "I'm Ola. I live in Bergen. I work at Equinor."
+    assert sorted(once(said, said, "Is called Ola", "name", "Ola")) == [
+        ("I live in Bergen", "identity/location"),
+        ("I work at Equinor", None),
+        ("Is called Ola", "identity/name"),
+    ]
 
 
 def test_a_home_named_first_takes_the_place_of_the_old_one() -> None:

@@ -111,6 +111,9 @@ def is_borrowed(statement: str, message: str, others: Iterable[str]) -> bool:
     own = _stems(user_words(message))
     if not telling or telling & own:
         return False
+    if len(telling) == 1:  # the very word: "lovely" is not "loves"
+        made = {word.casefold() for word in _words(statement) if stem(word.casefold()) in telling}
+        return any(made <= {word.casefold() for word in _words(text)} for text in others)
     return any(len(telling & _stems(text)) >= BORROWED_SHARE * len(telling) for text in others)
 
 

@@ -27,6 +27,8 @@ _AND = re.compile(
     rf",?\s+(?:und|y|e|en)\s+(?={_OWN_VERB}\s+\w)",
     re.IGNORECASE,
 )
+_PLAIN = re.compile(r"^\W*i\s+(?:live|work)\s+(?:in|at|as|for)\s", re.IGNORECASE)
+"""Said in words that every statement has, and all the same something."""
 CONFIDENCE = 0.7
 
 
@@ -64,9 +66,13 @@ def _own(operation: MemoryOperation, clause: str) -> MemoryOperation:
 
 def _is_statement(clause: str) -> bool:
     by_form = _BY_FORM.match(clause) is not None
+    least = 1 if _PLAIN.match(clause) else 2
     own = by_form or SUBJECT_I.match(clause) is not None or is_wish(clause)
     return (
-        own and len(clause.split()) >= LEAST_WORDS - by_form and len(telling(clause)) >= 2 and not clause.endswith("?")
+        own
+        and len(clause.split()) >= LEAST_WORDS - by_form
+        and len(telling(clause)) >= least
+        and not clause.endswith("?")
     )
 
 

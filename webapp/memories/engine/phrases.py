@@ -269,6 +269,9 @@ LETTER = re.compile(
 TEXT_WORK = re.compile(
     r"^\W*(?:please\s+|can\s+you\s+|could\s+you\s+|bitte\s+)*(?:translate|rewrite|rephrase|paraphrase|"
     r"proofread|correct|"
-    r"summari[sz]e|improve|edit|übersetze?|korrigiere?|traduis|corrige|traduce|traduci)\b[^:\n]{0,80}(?::|\n)",
+    r"summari[sz]e|improve|edit|übersetze?|korrigiere?|traduis|corrige|traduce|traduci|"
+    r"(?:write|tell|continue|schreib|erzähl|écris|raconte|escribe|cuenta|escreve|conta)\w*\s+(?:[\w']+\s+){0,4}"
+    r"(?:story|tale|poem|song|scene|dialogue|novel|geschichte|gedicht|märchen|histoire|conte|poème|cuento|poema|história))"
+    r"\b[^:\n]{0,80}(?::|\n)",
     re.IGNORECASE,
 )

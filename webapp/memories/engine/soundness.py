@@ -45,7 +45,8 @@ _ENGLISH_WORDS = (
 )
 _OTHER_WORDS = (
     "habe hat haben wohne arbeite heiße heisse appelle habite llamo vivo "
-    "trabajo chiamo lavoro chamo moro heet woon tengo ho ai avons tenho temos heb hebben "
+    "bitte auf antworte immer réponds toujours "
+    "responde siempre sempre trabajo chiamo lavoro chamo moro heet woon tengo ho ai avons tenho temos heb hebben "
     "ich bin mein meine mich mir wir und der die das ein eine einen ist nicht je suis mon ma mes le les un une et est "
     "nous yo soy mi mis el los una y es io sono mio mia il gli e è eu sou meu minha o os uma ik ben mijn het een en van"
 )
