@@ -288,6 +288,7 @@ def live_server(_live: LiveServer, app: Flask, model: ServerHandle) -> Iterator[
     yield _live
     _live.servers.start_database()
     with app.app_context():
+        db.engine.dispose()  # the test may have had the server started again
         end_turns(app)
     _live.settle_jobs()
 
