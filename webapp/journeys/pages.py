@@ -18,6 +18,7 @@ from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import journey_view, points_of
+from webapp.journeys.shipped import in_language
 from webapp.languages import calendar
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import language_of
@@ -71,6 +72,7 @@ def picker() -> ViewResult:
 def start(slug: str) -> ViewResult:
     """A new conversation that follows a journey."""
     conversation = create_conversation(current_user_id(), NewConversation(journey=slug[:100]))
+    conversation.title = in_language(conversation.title or "", language_of(this_app()).code)
     conversation_id = conversation.conversation_id
     db.session.commit()
     place = url_for("conversations_pages.show", conversation_id=conversation_id)

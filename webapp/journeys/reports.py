@@ -25,6 +25,7 @@ from webapp.journeys.models import ConversationReport, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
+from webapp.journeys.shipped import in_language
 from webapp.memories.profile import get_profile
 from webapp.queueing import enqueue
 
@@ -178,21 +179,22 @@ def source_of(conversation: Conversation) -> Source:
     profile = get_profile(conversation.user_id)
     person = profile.name or profile.preferred_name or owner.name or ""
     journey = view.journey
-    answers = [_answer(item) for item in view.points]
+    language = UserSettings.of(owner.settings).document_language
+    answers = [_answer(item, language) for item in view.points]
     report = Report(
-        journey.title,
-        journey.description,
+        in_language(journey.title, language),
+        in_language(journey.description, language),
         person,
         conversation.title or "",
         answers,
-        journey.front_page or "",
-        UserSettings.of(owner.settings).document_language,
+        in_language(journey.front_page or "", language),
+        language,
     )
     ids = [quote.evidence_id for item in view.points for quote in item.evidence]
     return Source(report, ids, fingerprint(report), view)
 
 
-def _answer(item: PointView) -> Answer:
+def _answer(item: PointView, language: str) -> Answer:
     quotes: dict[str, Quotation] = {}
     for quote in item.evidence:
         if quote.memory_id is not None and quote.message_id is None:
@@ -200,8 +202,8 @@ def _answer(item: PointView) -> Answer:
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
-        item.point.title,
-        item.point.description,
+        in_language(item.point.title, language),
+        in_language(item.point.description, language),
         _statements(item, quotes),
         list(quotes.values())[-QUOTES_SHOWN:],
         [(name, value) for name, value in values if value],

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from flask import Flask
+from jinja2 import pass_environment
 from sqlalchemy import and_, delete, or_, select
 
 from webapp.accounts.signals import account_deleted
@@ -15,9 +16,11 @@ from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.authoring import delete_journeys_of
 from webapp.journeys.models import PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
+from webapp.journeys.shipped import in_language
 from webapp.memories.keeping.forgetting import being_forgotten
 from webapp.memories.learning.guided import Guide, init_guided
 from webapp.memories.models import MemoryEvidence
+from webapp.templating import Environment
 
 BATCH = 200
 
@@ -25,8 +28,15 @@ BATCH = 200
 def init_journeys(app: Flask) -> None:
     """Wire journeys into an application."""
     init_guided(app, Guide(open_points, store_assessments))
+    app.jinja_env.filters["of_journey"] = _of_journey
     being_forgotten.connect(_forget)
     account_deleted.connect(_account_deleted)
+
+
+@pass_environment
+def _of_journey(environment: Environment, text: str) -> str:
+    """A text of a journey as whoever reads the page should have it."""
+    return in_language(text, environment.language)
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:

@@ -1,0 +1,91 @@
+"""Shipped journeys in the languages of the interface: read in one's own, kept, sent and exported as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+
+from tests.journeys.rows import SMALL, load
+from tests.support.people import ApiClient, Person, csrf_token
+from webapp.accounts.models import User
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.journeys.loading import read_fixtures
+from webapp.journeys.pages import DEFAULT_QUESTIONS
+from webapp.journeys.reports import source_of
+from webapp.journeys.shipped import in_language, texts_in
+from webapp.languages import LANGUAGES, SOURCE
+
+CODES = [code for code in LANGUAGES if code != SOURCE]
+GERMAN = {"Accept-Language": "de"}
+
+
+def _shown() -> set[str]:
+    """Every text of the shipped journeys that people read."""
+    texts = set(DEFAULT_QUESTIONS)
+    for journey, _digest in read_fixtures():
+        texts |= {journey.title, journey.description, *filter(None, [journey.front_page])}
+        for point in journey.points:
+            texts |= {point.title, point.description, point.curiosity_prompt}
+            texts |= {*point.suggested_questions, *point.completion_criteria}
+    return texts
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("code", CODES)
+def test_no_text_is_left_out_and_none_is_left_over(code: str) -> None:
+    texts = texts_in(code)
+    assert set(texts) == _shown()
+    assert all(text.strip() for text in texts.values())
+    assert not [text for text in texts if len(text) > 20 and texts[text] == text]
+
+
+def test_what_is_not_shipped_stays_as_it_was_written() -> None:
+    assert in_language(str(SMALL["title"]), "de") == SMALL["title"]
+    assert in_language("Weekly review", "en") == in_language("Weekly review", "xx") == "Weekly review"
+
+
+def test_a_person_reads_a_journey_in_their_language_and_the_api_stays_english(
+    app: Flask, user: Person, login: Callable, client: ApiClient
+) -> None:
+    load(app)
+    browser = login(user)
+    page = browser.get("/journeys", headers=GERMAN).text
+    assert "Wochenrückblick" in page and "Was gut lief" in page and "Weekly review" not in page
+    data = {"csrf_token": csrf_token(page)}
+    begun = browser.post("/journeys/weekly-review/start", data=data, headers=GERMAN)
+    shown = browser.get(begun.location, headers=GERMAN).text
+    for text in ("Wochenrückblick", "Ich möchte hören, was an deiner Woche gut war.", "Was gut lief"):
+        assert text in shown
+    assert "I&#39;d like to hear what was good about your week." not in shown
+    assert "Kannst du mir mehr erzählen" in shown
+    assert client.get("/api/journeys/weekly-review").get_json()["title"] == "Weekly review"
+    conversation_id = int(begun.location.rpartition("/")[2])
+    with app.app_context():
+        conversation = db.session.get(Conversation, conversation_id)
+        assert conversation is not None and conversation.title == "Wochenrückblick"
+
+
+def test_the_summary_is_in_the_language_of_its_person(app: Flask, client: ApiClient, user: Person) -> None:
+    load(app)
+    begun = client.post("/api/conversations", json={"journey": "doctor-visit"}).get_json()
+    assert begun["title"] == "Prepare a doctor's visit"
+    with app.app_context():
+        conversation = db.session.get(Conversation, begun["conversation_id"])
+        assert conversation is not None
+        assert source_of(conversation).report.journey == "Prepare a doctor's visit"
+        owner = db.session.get_one(User, user.user_id)
+        owner.settings = {**(owner.settings or {}), "language": "de"}
+        report = source_of(conversation).report
+        assert (report.journey, report.front_page) == ("Einen Arztbesuch vorbereiten", "Für den Termin")
+        assert report.answers[0].title == "Warum du hingehst"
+        db.session.rollback()
+
+
+def test_the_editor_of_a_journey_from_a_file_only_shows_it(app: Flask, make_user: Callable, login: Callable) -> None:
+    load(app)
+    page = login(make_user(is_admin=True)).get("/journeys/weekly-review/edit").text
+    assert "kept in a file" in page and '<fieldset class="plain" disabled>' in page
+    assert 'value="add"' not in page and 'value="publish"' not in page
