@@ -29,3 +29,9 @@ import "./thinking.js";
 import "./toasts.js";
 import "./viewport.js";
 import "./voice.js";
+import { $, onContent } from "./dom.js";
+
+// Few pages have a file field; a conversation need not carry what labels it.
+onContent((root) => {
+  if ($("input.input[type='file']", root)) import("./file-fields.js");
+});

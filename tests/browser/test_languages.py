@@ -92,3 +92,14 @@ def test_arabic_is_mirrored(app, open_tab, user):
     assert sidebar["x"] > main["x"] and round(sidebar["x"] + sidebar["width"]) == 1440
     assert not scrolls_sideways(page)
     shoot(page, "ar-desktop")
+
+
+def test_a_file_field_speaks_the_language_of_the_page(tab):
+    page = tab.page
+    page.context.add_cookies([{"name": "language", "value": "de", "url": tab.server.url}])
+    tab.go("/transfer")
+    field = page.locator(".file-field", has=page.locator("#import-file"))
+    expect(field).to_contain_text("Datei auswählen")
+    expect(field).to_contain_text("Keine Datei ausgewählt")
+    page.locator("#import-file").set_input_files({"name": "bees.json", "mimeType": "application/json", "buffer": b"[]"})
+    expect(field).to_contain_text("bees.json")

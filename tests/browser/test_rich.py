@@ -55,6 +55,9 @@ def test_formulas_are_set_and_prices_are_not(tab, model):
     page.reload()
     expect(replies(page).locator(".katex")).to_have_count(3)
     assert serious_findings(page) == []
+    page.emulate_media(media="print")  # all of it, and nothing that is clicked
+    expect(page.locator("#composer")).to_be_hidden()
+    assert page.locator(".thread-scroll").evaluate("e => getComputedStyle(e).overflowY") == "visible"
 
 
 def test_a_formula_that_cannot_be_read_is_shown_as_written(tab, model):

@@ -1,4 +1,4 @@
-"""Shipped journeys in the languages of the interface: read in one's own, kept, sent and exported as they were written."""
+"""Shipped journeys in the languages of the interface: read in one's own; kept, sent and exported as written."""
 
 from __future__ import annotations
 

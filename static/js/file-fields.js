@@ -1,0 +1,22 @@
+// A browser labels its file fields in its own language. The field stays where it is, unseen, for clicks, drops and keys.
+import { $$, onContent } from "./dom.js";
+import { t } from "./words.js";
+
+onContent((root) => {
+  for (const field of $$("input.input[type='file']", root)) {
+    if (field.closest(".file-field")) continue;
+    const box = document.createElement("span");
+    const button = document.createElement("span");
+    const names = document.createElement("span");
+    box.className = "file-field";
+    button.className = "button";
+    names.className = "file-names muted";
+    button.textContent = field.multiple ? t("Choose files") : t("Choose a file");
+    const tell = () => { names.textContent = [...field.files].map((file) => file.name).join(", ") || t("No file chosen"); };
+    field.before(box);
+    box.append(field, button, names);
+    field.addEventListener("change", tell);
+    field.form?.addEventListener("reset", () => setTimeout(tell));
+    tell();
+  }
+});
