@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any, Literal
 
 from rq import Queue, Worker
+from rq.executions import Execution
 from rq.job import Job
 from rq.timeouts import BaseTimeoutException, HorseMonitorTimeoutException, UnixSignalDeathPenalty
 
 from webapp import jobspecs
+from webapp.database import now
 from webapp.llm.settings import ModelSettings
+
+log = logging.getLogger(__name__)
+
+FUNCTIONS = {spec.function for spec in jobspecs.JOBS.values()}
 
 
 class JobOverdue(BaseException):
@@ -55,6 +62,17 @@ class PatientWorker(Worker):
         if spec is not None:
             job.timeout = jobspecs.seconds_for(spec, self._model)
         super().execute_job(job, queue)
+
+    def perform_job(self, job: Job, queue: Queue, execution: Execution) -> bool:
+        """Do its work, in that process. What is none of our jobs is not run, and fails: whoever can write to Redis
+        could have any function called."""
+        if job.func_name in FUNCTIONS:
+            return super().perform_job(job, queue, execution)
+        log.error("a job that is none of ours was not run", extra={"job_id": job.id})
+        self.prepare_job_execution(job, remove_from_intermediate_queue=len(self.queues) == 1)
+        job.ended_at = now()
+        self.handle_job_failure(job, queue, exc_string="This is no job of Commonplace.", execution=execution)
+        return False
 
     def handle_job_failure(self, job: Job, queue: Queue, *args: Any, **options: Any) -> None:
         """Note a failure, so that it does not stand there once the same work is done."""

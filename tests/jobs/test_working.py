@@ -12,7 +12,7 @@ from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.timeouts import HorseMonitorTimeoutException
 
-from jobs.working import Deadline, JobOverdue
+from jobs.working import Deadline, JobOverdue, PatientWorker
 from tests.support.live import LiveServer
 from tests.support.processes import descendants, wait_until
 from webapp import jobspecs
@@ -80,6 +80,20 @@ def test_what_needs_no_model_does_not_wait_for_one(app, _live: LiveServer, model
         wait_until(lambda: len(set(descendants(main)) - before) == 1, "a new worker", log=_live.log, seconds=30)
     finally:
         _live.kill_jobs()
+
+
+def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
+    """Whoever can write to Redis has no function of their choice called by a worker."""
+    queue = jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.BATCH)
+    job = queue.enqueue("os.mkdir", str(tmp_path / "made"))
+    worker = PatientWorker(
+        [queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings(), name="looks-twice"
+    )
+    assert worker.perform_job(job, queue, worker.prepare_execution(job)) is False
+    assert not (tmp_path / "made").exists()
+    assert job.get_status() == JobStatus.FAILED
+    assert job.id in FailedJobRegistry(queue=queue).get_job_ids(cleanup=False)
+    job.delete()
 
 
 def test_failures_are_looked_for_where_they_are(app) -> None:

@@ -29,6 +29,8 @@ class Stocked(Existing):
         super().__init__(app, person, other)
         self.member_id = member.user_id
         self._found["user_id"] = [other.user_id, member.user_id]
+        upload = self._makers["import_id"]
+        self._makers["import_id"] = lambda: (upload(), self.values("memory_id"))
 
     def _talk(self) -> None:
         super()._talk()
@@ -54,7 +56,7 @@ class Stocked(Existing):
             row = Import(user_id=self.person.user_id, change_set_ids=[done.change_set_id], **about)
             db.session.add(row)
             db.session.flush()
-            self.values("import_id").append(row.import_id)
+            self._found.setdefault("import_id", []).append(row.import_id)
             mine = db.select(Memory.memory_id).where(Memory.user_id == self.person.user_id)
             self._found["memory_id"] += db.session.scalars(mine.where(Memory.needs_review.is_(True)))
 
