@@ -52,8 +52,8 @@ def test_what_waits_ends_is_said_again_pinned_or_gone() -> None:
 @pytest.mark.parametrize(
     ("statement", "short"),
     [
-        ("Name is Ana.", "name is Ana"),
-        ("Likes tea.", "likes tea"),
+        ("The user's name is Ana.", "name is Ana"),
+        ("The user likes tea.", "likes tea"),
         ("Mia is her daughter", "Mia is her daughter"),
         ("Lisboa é a cidade dela", "Lisboa é a cidade dela"),
         ("word " * 40, "word word word word word word word word word word word word…"),
