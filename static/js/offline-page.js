@@ -9,7 +9,8 @@ const words = document.body.dataset;
 const [, wanted] = location.pathname.match(/\/c\/(\d+)$/) ?? [];
 const keyOf = (id) => `draft:${reader}:${id}`;
 
-const when = (at) => new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }).format(at);
+const locale = document.documentElement.lang === "en" ? "en-GB" : document.documentElement.lang;
+const when = (at) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" }).format(at);
 
 function line(conversation) {
   const link = document.createElement("a");

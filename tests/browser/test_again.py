@@ -43,7 +43,7 @@ def test_another_model_answers_and_both_stand_side_by_side(open_tab, user, model
     model.script(reply="The other answer.")
     choice.click()
     expect(page.locator(".message-assistant[data-status] .prose")).to_have_text("The other answer.")
-    expect(page.locator(".message-assistant .model")).to_have_text("other-chat")
+    expect(page.locator(".message-assistant .model")).to_have_text("Other chat")
     page.get_by_label("More for this reply").click()
     page.get_by_role("link", name="Compare versions").click()
     expect(page.locator(".version")).to_have_count(2)

@@ -64,8 +64,10 @@ def test_files_come_back_with_words_that_did_not_arrive(tab, model):
     attach = page.locator("[data-attach]")
     attach.set_input_files([{"name": "bees.txt", "mimeType": "text/plain", "buffer": b"Bees dance."}])
     expect(page.locator("#composer-files")).to_contain_text("bees.txt")
+    expect(page.locator("#composer-files progress")).to_have_count(0)  # or the message would wait for it
     page.route("**/conversations", lambda route: route.fulfill(status=503, body=""))
-    send(page, "What do they do?")
+    with page.expect_response("**/conversations"):
+        send(page, "What do they do?")
     expect(page.get_by_label("Message", exact=True)).to_have_value("What do they do?")
     expect(page.locator("#composer-files")).to_contain_text("bees.txt")
     page.unroute("**/conversations")

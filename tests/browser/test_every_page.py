@@ -58,11 +58,11 @@ def every_page(app: Flask, existing: Existing, choices: dict[str, str]) -> tuple
         for place in (-1, 0) if all(values.values()) else ():
             path = re.sub(r"<(?:[^:<>]+:)?(\w+)>", lambda match: str(values[match[1]][place]), rule.rule)  # noqa: B023
             address = path + QUERIES.get(rule.rule, "")
-            answer = client.get(address)
-            found = found or answer.status_code < 400
-            if answer.status_code == 200 and answer.mimetype == "text/html" and "<html" in answer.text:
-                pages.append(address)
-                break
+            with client.get(address) as answer:  # closed: what is downloaded is an open file
+                found = found or answer.status_code < 400
+                if answer.status_code == 200 and answer.mimetype == "text/html" and "<html" in answer.text:
+                    pages.append(address)
+                    break
         if not found:
             missing.add(rule.rule)
     return pages, missing

@@ -42,7 +42,7 @@ def test_what_is_said_becomes_a_memory_without_a_reload(learned):
     expect(page.locator("[data-toast]")).to_have_count(0)
     page.set_viewport_size({"width": 1440, "height": 420})
     trace(page, "Remembered: name is Ada").click()
-    expect(page.locator(".trace-body").first).to_contain_text("The user's name is Ada.")
+    expect(page.locator(".trace-body").first).to_contain_text("Name is Ada.")
     expect(page.locator(".trace-undo").get_by_role("button", name="Undo")).to_be_in_viewport()
     page.set_viewport_size({"width": 1440, "height": 900})
     page.reload()

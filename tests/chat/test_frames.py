@@ -7,10 +7,12 @@ import pytest
 from webapp.chat.frames import image_host
 
 
-def test_strangers_are_sent_to_the_sign_in(app) -> None:
+def test_visitors_of_a_shared_conversation_get_them_with_the_same_policy(app) -> None:
     for path in ("/diagrams", "/image?src=https://a.b/c.png"):
         answer = app.test_client().get(path)
-        assert answer.status_code == 303 and "/login" in answer.headers["Location"]
+        policy = answer.headers["Content-Security-Policy"]
+        assert answer.status_code == 200
+        assert policy.startswith("sandbox") and "default-src 'none'" in policy and "frame-ancestors 'self'" in policy
 
 
 def test_the_frame_of_diagrams_has_no_origin_and_no_network(user, login) -> None:
