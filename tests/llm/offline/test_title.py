@@ -24,6 +24,8 @@ from webapp.llm.offline.tasks.request import TaskRequest
         ("iPhone battery drains quickly", "iPhone battery drains quickly"),
         ("hill walking in Wales", "Hill walking in Wales"),
         ("so what should I cook tonight?", "What should I cook tonight"),
+        ("Hi, I am Ana and I live in Porto. What should I cook tonight?", "What should I cook tonight"),
+        ("Is it ok? I want to plan a trip to Porto.", "Is it ok"),
         ("hi", "Hi"),
         ("👋", "👋"),
         ("🎉 party planning for 30 people!", "🎉 party planning for 30 people"),

@@ -13,6 +13,7 @@ MAX_WORDS = 6
 MAX_CHARS = 48
 _MAX_CHARS_UNSPACED = 20
 _FALLBACK = "New conversation"
+_QUESTION_WORDS = 4
 
 _NOISE = re.compile(r"```.*?(?:```|\Z)|<[^>\n]{1,80}>", re.DOTALL)
 _URL = re.compile(r"https?://(?:www\.)?([^\s/?#)]+)[^\s)]*")
@@ -65,7 +66,9 @@ def title_of(text: str) -> str:
     cleaned = _URL.sub(r"\1", _NOISE.sub(" ", text))
     cleaned = _MARKUP.sub("", cleaned)
     sentences = [" ".join(part.split()) for part in _SENTENCE.split(cleaned)]
-    core = next((found for part in sentences if (found := _core(part))), "")
+    # Who introduces themselves and then asks came for what they ask.
+    questions = [part for part in sentences if part.endswith(("?", "؟")) and len(part.split()) >= _QUESTION_WORDS]
+    core = next((found for part in [*questions, *sentences] if (found := _core(part))), "")
     if not core:  # only a greeting or an emoji: then that is what it was about
         core = " ".join(cleaned.split()).strip(_EDGE)
     return _shortened(core) or _FALLBACK
