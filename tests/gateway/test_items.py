@@ -120,6 +120,7 @@ def test_tools_are_flat_here() -> None:
         ("Hi", {"background": True, "store": False}, "background"),
         ("Hi", {"conversation": "elsewhere"}, "conversation"),
         ("Hi", {"conversation": {"id": 5}}, "conversation"),
+        ("Hi", {"conversation": "conv_9999999999999999999"}, "conversation"),
         ("Hi", {"conversation": "conv_1", "previous_response_id": "resp_1"}, "conversation"),
         ("Hi", {"prompt": {"id": "pmpt_1"}}, "prompt"),
     ],

@@ -298,6 +298,14 @@ def test_a_conversation_is_named_by_its_id(app: Flask, client: ApiClient, model:
     assert send(client, "Hello", conversation="conv_999999").status_code == 404
 
 
+@pytest.mark.parametrize("number", [2**31, 10**19 - 1])
+def test_a_number_that_no_row_can_have_names_nothing(client: ApiClient, number: int) -> None:
+    assert send(client, "Hello", conversation=f"conv_{number}").status_code == 400
+    assert send(client, "Hello", previous_response_id=f"resp_{number}").status_code == 404
+    assert client.get(f"/v1/responses/resp_{number}").status_code == 404
+    assert client.post(f"/v1/responses/resp_{number}/cancel").status_code == 404
+
+
 @pytest.mark.parametrize(
     ("body", "param"),
     [

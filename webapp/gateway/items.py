@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -14,13 +13,11 @@ from webapp.gateway.formats import read_flat_format
 from webapp.gateway.functions import Call, Unsupported, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Asked, Completion, WireMessage
 from webapp.parameters import Amount, Count
-from webapp.validation import Line, SearchText, encodable
+from webapp.validation import Line, SearchText, encodable, parse_id
 
 PREFIX = "resp_"
 MOST_METADATA = 16
 CONVERSATION = "conv_"
-_CONVERSATION = re.compile(r"(?:conv_)?([1-9][0-9]{0,18})")
-_ID = re.compile(r"resp_([1-9][0-9]{0,18})")
 _ROLES = ("user", "assistant", "system", "developer")
 _LEFT_OUT = ("reasoning", "compaction")
 """Kinds of items that clients send back, and that say nothing here."""
@@ -88,10 +85,10 @@ class ResponseRequest(BaseModel):
         if self.conversation is None:
             return None
         named = self.conversation.get("id") if isinstance(self.conversation, dict) else self.conversation
-        found = _CONVERSATION.fullmatch(named) if isinstance(named, str) else None
+        found = parse_id(named.removeprefix(CONVERSATION)) if isinstance(named, str) else None
         if found is None:
             raise Unsupported("conversation", "A conversation is named by its id, as conv_34.")
-        return int(found[1])
+        return found
 
     @property
     def form(self) -> dict[str, Any] | None:
@@ -108,8 +105,7 @@ class ResponseRequest(BaseModel):
 
 def reply_id(name: str) -> int:
     """The reply that a response's id names; 0 for none."""
-    found = _ID.fullmatch(name)
-    return int(found[1]) if found else 0
+    return (parse_id(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None) or 0
 
 
 def read(request: ResponseRequest) -> Asked:
