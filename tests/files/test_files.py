@@ -445,3 +445,21 @@ def test_the_same_content_attached_twice_stands_in_the_prompt_once(client: ApiCl
         client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20")
     prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
     assert prompt.count("Bees dance in the dark.") == 1
+
+
+def test_a_content_that_could_not_be_read_once_is_read_when_it_comes_again(
+    client: ApiClient, model: ServerHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.script(reply="Read.", times=None)
+    talk = client.post("/api/conversations", json={}).get_json()["conversation_id"]
+    with monkeypatch.context() as busy:
+        busy.setattr(taking, "run_bounded", lambda *_: {"error": "It took too long."})
+        numbers = [_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"]]
+    numbers.append(_send(client, b"Bees dance in the dark.", "bees.txt").get_json()["file_id"])
+    for number in numbers:
+        body = {"content": "What do they do?", "file_ids": [number]}
+        sent = client.post(f"/api/conversations/{talk}/messages", json=body).get_json()
+        client.get(f"/api/messages/{sent['message']['message_id']}/response?wait=20")
+    prompt = str([call for call in model.calls() if call["stream"]][-1]["messages"])
+    assert prompt.count("Bees dance in the dark.") == 1
+    assert "It took too long." not in prompt

@@ -81,10 +81,14 @@ def file_texts(conversation_id: int, question: str, window: int) -> FileTexts:
 
 
 def _once(attached: Sequence[Row[File, str]]) -> list[tuple[File, str]]:
-    """Each content once, where and as it was attached first, however often it came: as it was to be read last."""
+    """Each content once, where and as it was attached first, however often it came: as it was to be read last.
+
+    One that could not be read at first may have been read when it came again.
+    """
     found: dict[str, tuple[File, str]] = {}
     for row, mode in attached:
-        found[row.digest] = (found.get(row.digest, (row, mode))[0], mode)
+        first = found.get(row.digest, (row, mode))[0]
+        found[row.digest] = (first if first.status == "ready" else row, mode)
     return list(found.values())
 
 
