@@ -51,6 +51,9 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
     assert windows() == {"long": None, "unknown": None}
     assert admin.post(f"{place}/test", json={}).get_json()["test_result"]["windows"] == {"long": 65_536}
     assert windows() == {"long": 65_536, "unknown": None}
+    site.answer = lambda _: (503, {}, {})
+    assert admin.post(f"{place}/test", json={}).get_json()["test_result"]["models"]["ok"] is False
+    assert windows() == {"long": 65_536, "unknown": None}  # a server that is away has told nothing else
     admin.patch(place, json={"models": [{"model": "long", "context_window": 16_384}, {"model": "unknown"}]})
     assert windows() == {"long": 16_384, "unknown": None}
     catalogue.forget()

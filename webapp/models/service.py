@@ -102,9 +102,13 @@ def delete_connection(connection_id: int) -> None:
 
 
 def note_test(connection_id: int, result: dict[str, Any]) -> ModelConnection:
-    """Keep what a test of a connection found out. Raises NotFound."""
+    """Keep what a test of a connection found out; the windows that it was told before, where it was told none now.
+
+    Raises NotFound.
+    """
     row = get_connection(connection_id)
-    row.test_result, row.tested_at = result, now()
+    before = {name: found for name, found in (row.test_result or {}).items() if name == "windows"}
+    row.test_result, row.tested_at = before | result, now()
     db.session.flush()
     return row
 
