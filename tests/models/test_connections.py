@@ -105,6 +105,16 @@ def test_a_test_says_what_works_and_what_does_not(admin, model_server):
     assert "127.0.0.1" not in found["models"]["detail"]
 
 
+def test_only_the_model_that_was_tried_is_said_to_do_what_the_test_found(admin, model_server):
+    made = _connect(admin, model_server, models=[{"model": "tried"}, {"model": "not-tried"}])
+    admin.post(f"/api/connections/{made['connection_id']}/test", json={})
+    catalogue.forget()
+    found = admin.get("/api/models").get_json()["models"]
+    can = {model["id"].partition("/")[2]: model["capabilities"] for model in found if "/" in model["id"]}
+    assert {"chat", "streaming"} <= set(can["tried"])
+    assert can["not-tried"] == []
+
+
 def test_a_model_that_only_makes_vectors_is_not_talked_to(admin, model_server):
     made = _connect(admin, model_server, models=[])
     found = admin.post(f"/api/connections/{made['connection_id']}/test", json={}).get_json()["test_result"]

@@ -38,7 +38,7 @@ def list_models() -> dict[str, Any]:
 
 
 def choices() -> list[ModelOut]:
-    """The models that the caller can choose, with what a test of their connection found out."""
+    """The models that the caller can choose, with what a test of their connection found out about them."""
     tests = {row.connection_id: row.test_result for row in db.session.scalars(db.select(ModelConnection))}
     return [
         ModelOut(
@@ -47,7 +47,7 @@ def choices() -> list[ModelOut]:
             icon=offered.icon,
             connection_id=offered.connection_id,
             context_window=offered.target.context_window,
-            capabilities=probing.capabilities_of(tests.get(offered.connection_id or 0)),
+            capabilities=probing.capabilities_of(tests.get(offered.connection_id or 0), offered.target.model),
             price=None
             if offered.input_price is None and offered.output_price is None
             else Price(input=offered.input_price, output=offered.output_price),

@@ -83,10 +83,11 @@ def probe(settings: ModelSettings, model: str | None, embedding_model: str | Non
     return found
 
 
-def capabilities_of(result: dict[str, Any] | None) -> list[str]:
-    """What a test found to work."""
+def capabilities_of(result: dict[str, Any] | None, model: str) -> list[str]:
+    """What a test found a model to do; nothing where it tried another."""
     kinds = ("chat", "streaming", "tools", "structured", "images")
-    return [kind for kind in kinds if ((result or {}).get(kind) or {}).get("ok")]
+    found = result if result and result.get("model") == model else {}
+    return [kind for kind in kinds if (found.get(kind) or {}).get("ok")]
 
 
 def _try(work: Callable[[], Any], said: Callable[[Exception], str] = why) -> dict[str, Any]:
