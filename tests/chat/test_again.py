@@ -67,6 +67,17 @@ def test_another_model_writes_it_and_the_conversation_keeps_its_own(client, mode
     assert talk["model"] is None
 
 
+def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, model, other_model, reply):
+    model.script(reply="By another.")
+    model.script(fault={"http_status": 401}, times=1)
+    failed = _again(client, reply, json={"model": other_model, "instruction": "Shorter"})
+    assert failed["status"] == "failed"
+    made = client.post(f"/api/chat/turns/{failed['message_id']}/retry").get_json()["response_id"]
+    again = client.get(f"/api/messages/{made}/response?wait=20").get_json()
+    assert (again["content"], again["model"]) == ("By another.", "other-chat")
+    assert "Shorter" in str(model.calls()[-1])
+
+
 def test_a_model_that_is_not_offered_is_422(client, api, make_user, reply, other_model):
     gone = other_model.rpartition("/")[0] + "/gone"
     for wish in (gone, "x" * 221):

@@ -33,6 +33,9 @@ from webapp.usage import service as usage
 log = logging.getLogger(__name__)
 
 CONTINUE = "Continue exactly where you stopped."
+MODEL = "asked_model"
+WISHES = ("instruction", MODEL, PAYLOAD)
+"""Where a reply keeps what was asked for this version of it."""
 
 
 @dataclass(slots=True)
@@ -108,11 +111,12 @@ def start_turn(
 
 
 def retry_turn(user_id: int, reply_id: int) -> Started:
-    """A new reply in the place of one that failed, was interrupted or was stopped. Raises NotFound, Conflict."""
+    """A new reply in the place of one that was not finished, asked for as that one was. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if reply.status not in ("failed", "interrupted", "stopped"):
         raise Conflict("Only a reply that was not finished can be retried.")
-    return _noted(_answer_again(conversation, reply), {PAYLOAD: (reply.custom_payload or {}).get(PAYLOAD)})
+    wishes = reply.custom_payload or {}
+    return _noted(_answer_again(conversation, reply), {name: wishes.get(name) for name in WISHES})
 
 
 def regenerate(
@@ -131,13 +135,12 @@ def regenerate(
     if reply.status == "streaming":
         raise Conflict("This reply is still being written. Stop it first.")
     started = _answer_again(conversation, reply)
-    started.reply.model = model or None
-    return _noted(started, {"instruction": instruction, PAYLOAD: dict(parameters or {})})
+    return _noted(started, {"instruction": instruction, MODEL: model, PAYLOAD: dict(parameters or {})})
 
 
 def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
     told = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
-    started.reply.custom_payload = told or None
+    started.reply.custom_payload, started.reply.model = told or None, told.get(MODEL)
     db.session.flush()
     return started
 
@@ -147,9 +150,8 @@ def continue_reply(user_id: int, reply_id: int) -> Started:
     reply, conversation = _reply(user_id, reply_id)
     if not reply.is_cut or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
-    return start_turn(
-        user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload={"purpose": "continue"}
-    )
+    payload = {"purpose": "continue"}
+    return start_turn(user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload=payload)
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:
