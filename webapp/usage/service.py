@@ -23,7 +23,8 @@ from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery,
 
 DAYS = 30
 MOST_DAYS = 400
-WARN_AT = 0.8
+NEAR = 0.8
+"""The share of a limit from which on somebody is told."""
 QUOTAS_KEPT = 10.0
 _quotas: tuple[float, bool] = (0.0, False)
 
@@ -75,8 +76,6 @@ _NEAR = N_(
         "month": "You have used %(share)s %% of your limit for this month.",
     }
 )
-NEAR = 0.8
-"""The share of a limit from which on somebody is told."""
 
 
 def near_limit(user_id: int) -> str:
