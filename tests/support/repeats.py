@@ -29,7 +29,8 @@ TESTS = f"{ROOT / 'tests'}/"
 
 KEPT = re.compile(
     r"tests/(migrations|test_database|test_conflicts|test_idempotency|test_queueing|jobs/|admin/test_backups"
-    r"|transfer/test_restore|chat/test_(durable|faults)|\S*(race|conflict|order|search|ownership|hot_pages))"
+    r"|transfer/test_(restore|imports|undoing)|chat/test_(durable|faults)"
+    r"|\S*(race|conflict|order|search|ownership|hot_pages|at_once|same_moment|twice|killed|_dies_|_while_|keeps_others))"
 )
 """What is about transactions, locks, order, dumps and search runs on both whatever it sends."""
 
