@@ -70,6 +70,12 @@ def test_what_is_allowed_is_allowed_however_it_is_written(host: str) -> None:
     outbound.check_host(f"https://{host}/", Allowed.parse("127.0.0.1, ::ffff:127.0.0.1, hooks.lan"))
 
 
+@pytest.mark.parametrize("host", ["bücher.lan", "BÜCHER.lan", "xn--bcher-kva.lan", "bücher.lan."])
+def test_a_host_that_is_allowed_is_known_in_every_spelling(host: str) -> None:
+    for named in ("bücher.lan", "xn--bcher-kva.lan", "Bücher.LAN."):
+        outbound.check_host(f"https://{host}/", Allowed.parse(named))
+
+
 @pytest.mark.parametrize(
     "address",
     [

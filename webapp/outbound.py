@@ -46,7 +46,7 @@ class Allowed:
             if "/" in item or ":" in item or item.replace(".", "").isdigit():
                 networks.append(ipaddress.ip_network(item))
             else:
-                hosts.add(item)
+                hosts.add(_plain(item))
         return cls(frozenset(hosts), tuple(networks))
 
 
