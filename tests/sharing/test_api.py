@@ -237,6 +237,17 @@ def test_a_range_is_chosen_on_the_page_by_its_questions(app, user, talk):
     assert refused.status_code == 422 and "comes before" in refused.text
 
 
+@pytest.mark.parametrize("edge", ["9" * 5_000, "all", "-1", "0"])
+def test_a_range_that_cannot_be_read_shares_nothing(app, user, talk, edge):
+    browser = browser_client(app, user)
+    place = f"/c/{talk[0]}/share"
+    for name in ("from", "to"):
+        answer = post_form(browser, place, page=place, **{name: edge})
+        assert answer.status_code == 422 and "is not a message of this conversation" in answer.text
+    with app.app_context():
+        assert db.session.query(ConversationShare).count() == 0
+
+
 @pytest.mark.parametrize("path", ["/diagrams", "/image?src=https://images.test/heron.png"])
 def test_visitors_without_an_account_see_diagrams_and_images(app, path):
     answer = browser_client(app).get(path)

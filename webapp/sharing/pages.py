@@ -16,7 +16,7 @@ from webapp.languages.speaking import gettext as _
 from webapp.sharing import service
 from webapp.sharing.api import limit_links, share_url
 from webapp.sharing.schemas import NewShare, ShareQuery
-from webapp.validation import MAX_ID
+from webapp.validation import MAX_ID, parse_id
 
 blueprint = Blueprint("sharing_pages", __name__)
 
@@ -90,9 +90,9 @@ def revoke(share_id: int) -> Response:
 
 
 def _edge(name: str) -> int | None:
-    """Where the range begins or ends; an id that no message has makes the service complain."""
-    text = request.form.get(name, "")
-    return min(max(0, int(text)), MAX_ID) if text.isdecimal() and text.isascii() else None
+    """Where the range begins or ends; what names no message is an id that none has, of which the service complains."""
+    text = request.form.get(name)
+    return (parse_id(text) or MAX_ID) if text else None
 
 
 def _share_page(conversation_id: int, *, error: str = "") -> str:
