@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -21,7 +21,21 @@ Amount = Annotated[float, BeforeValidator(_no_truth)]
 Count = Annotated[int, BeforeValidator(_no_truth)]
 
 
-class Parameters(BaseModel):
+class _Stored(BaseModel):
+    @classmethod
+    def of(cls, stored: Any) -> Self:
+        """Parameters as stored; a value that cannot be read counts as left out."""
+        given = stored.items() if isinstance(stored, Mapping) else ()
+        known = {name: value for name, value in given if name in cls.model_fields}
+        try:
+            return cls(**known)
+        except ValidationError as error:
+            for item in error.errors():
+                known.pop(str(item["loc"][0]), None)
+            return cls(**known)
+
+
+class Parameters(_Stored):
     """What is sent with each request to a model; what is left out is the server's to choose."""
 
     model_config = ConfigDict(extra="forbid")
@@ -37,22 +51,11 @@ class Parameters(BaseModel):
         """Those that are set, by name."""
         return {name: value for name, value in self.model_dump().items() if value not in (None, "")}
 
-    @classmethod
-    def of(cls, stored: Any) -> Parameters:
-        """Parameters as stored; a value that cannot be read counts as left out."""
-        known = {name: value for name, value in stored.items() if name in cls.model_fields} if stored else {}
-        try:
-            return cls(**known)
-        except ValidationError as error:
-            for item in error.errors():
-                known.pop(str(item["loc"][0]), None)
-            return cls(**known)
-
 
 Stop = Annotated[SearchText, Field(min_length=1, max_length=500)]
 
 
-class RequestParameters(BaseModel):
+class RequestParameters(_Stored):
     """What one request sets, for its reply only; what is left out is as it is set for the conversation and the model.
 
     `max_tokens` counts what is written, `max_completion_tokens` what is thought before that, too.
@@ -91,8 +94,12 @@ PAYLOAD = "parameters"
 
 
 def of_one_reply(question: Mapping[str, Any] | None, reply: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What is sent for one reply besides what its conversation sets, from what the question and the reply keep."""
-    return {**((question or {}).get(PAYLOAD) or {}), **((reply or {}).get(PAYLOAD) or {})}
+    """What is sent for one reply besides what its conversation sets, from what the question and the reply keep.
+
+    That may come from a restored file: nothing but these parameters gets into a request, above all no model.
+    """
+    kept = [RequestParameters.of((message or {}).get(PAYLOAD)).given for message in (question, reply)]
+    return kept[0] | kept[1]
 
 
 def longest_reply(parameters: Mapping[str, Any]) -> int:

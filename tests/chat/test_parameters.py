@@ -15,7 +15,7 @@ from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle
 from webapp.models.catalogue import catalogue
-from webapp.parameters import Parameters
+from webapp.parameters import Parameters, of_one_reply
 
 CHOSEN = {"temperature": 0.2, "max_tokens": 300, "reasoning_effort": "low", "system": "Answer in one sentence."}
 
@@ -177,3 +177,18 @@ def test_a_branch_answers_as_where_it_came_from(client: ApiClient, login: Callab
 def test_nothing_chosen_is_nothing_kept() -> None:
     assert Parameters(system="", temperature=0).given == {"temperature": 0}
     assert Parameters.of(None) == Parameters() == Parameters.of({"temperature": "x"})
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "sent"),
+    [
+        ({"seed": 4, "temperature": 1}, {"temperature": 0}, {"seed": 4, "temperature": 0.0}),
+        ({"model": "for-admins", "messages": [], "stream": False, "seed": 4}, None, {"seed": 4}),
+        ({"temperature": "hot", "stop": [5], "top_p": 0.5}, {"n": 100}, {"top_p": 0.5}),
+        ("nonsense", ["seed", 4], {}),
+    ],
+)
+def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(
+    question: Any, reply: Any, sent: dict[str, Any]
+) -> None:
+    assert of_one_reply({"parameters": question}, {"parameters": reply}) == sent
