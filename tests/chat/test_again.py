@@ -78,6 +78,11 @@ def test_a_retry_of_another_version_is_asked_for_as_that_version_was(client, mod
     assert "Shorter" in str(model.calls()[-1])
 
 
+def test_a_name_that_is_longer_than_any_model_has_is_cut(client, model, reply):
+    model.script(reply="By whoever that is.")
+    assert _again(client, reply, json={"model": "x" * 220})["content"] == "By whoever that is."
+
+
 def test_a_model_that_is_not_offered_is_422(client, api, make_user, reply, other_model):
     gone = other_model.rpartition("/")[0] + "/gone"
     for wish in (gone, "x" * 221):

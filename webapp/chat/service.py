@@ -140,7 +140,7 @@ def regenerate(
 
 def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
     told = (started.reply.custom_payload or {}) | {name: value for name, value in wishes.items() if value}
-    started.reply.custom_payload, started.reply.model = told or None, told.get(MODEL)
+    started.reply.custom_payload, started.reply.model = told or None, str(told.get(MODEL) or "")[:200] or None
     db.session.flush()
     return started
 
