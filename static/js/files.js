@@ -7,7 +7,10 @@ const field = () => $("[data-attach]");
 const place = () => $("#composer-files");
 const uploads = new Map();
 let last = Promise.resolve();
-let isWanted = false;
+let wanted = null; // the composer whose message waits for its files
+
+// What is on its way for this page: the files of a composer that was left hold up nobody else's message.
+const isBusy = () => [...uploads.keys()].some((chip) => chip.isConnected);
 
 /** A chip with the progress of an upload. */
 function chipOf(file) {
@@ -18,7 +21,7 @@ function chipOf(file) {
 }
 
 function fail(chip, said) {
-  isWanted = false; // whoever sends it now knows that this one does not go along
+  wanted = null; // whoever sends it now knows that this one does not go along
   chip.classList.add("file-chip-bad");
   chip.setAttribute("role", "alert");
   $("progress", chip)?.remove();
@@ -35,7 +38,10 @@ const reason = (status) => {
 /** Uploads a file and puts what the server makes of it in the place of its chip. */
 function upload(file, chip) {
   const request = uploads.get(chip);
-  if (!request) return Promise.resolve(); // taken out while it waited
+  if (!request || !chip.isConnected) { // taken out, or its page left, while it waited
+    uploads.delete(chip);
+    return Promise.resolve();
+  }
   const form = new FormData();
   form.append("csrf_token", $("[name=csrf_token]", $("#composer")).value);
   form.append("model", $("#composer-model")?.value ?? "");
@@ -73,16 +79,17 @@ function add(files) {
 
 /** The message that was sent too early goes out once everything is there. */
 function send() {
-  if (!isWanted || uploads.size) return;
-  isWanted = false;
-  $("[data-send]")?.click();
+  if (!wanted || isBusy()) return;
+  const composer = wanted;
+  wanted = null;
+  if (composer.isConnected) $("[data-send]", composer)?.click();
 }
 
 document.addEventListener("htmx:config:request", (event) => {
-  if (event.detail.ctx.sourceElement.id !== "composer" || !uploads.size) return;
+  if (event.detail.ctx.sourceElement.id !== "composer" || !isBusy()) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  isWanted = true;
+  wanted = event.detail.ctx.sourceElement;
   toast(t("Your files are still being uploaded. The message is sent once they are there."));
 }, true);
 
