@@ -78,3 +78,23 @@ def test_a_message_waits_for_files_that_are_on_their_way(tab, model):
     held[0].continue_()
     expect(replies(page)).to_have_count(1)
     expect(page.locator(".message-user .file-chip")).to_have_text("bees.txt")
+
+
+def test_files_of_a_page_that_was_left_hold_nothing_up_and_send_nothing(tab, model):
+    page = tab.page
+    held: list[Route] = []
+    page.route("**/files", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/files"):
+        page.locator("[data-attach]").set_input_files([text_file("a.txt", "A."), text_file("b.txt", "B.")])
+    model.script(reply="Read.")
+    send(page, "What do they do?")
+    expect(page.get_by_text("The message is sent once they are there.")).to_be_visible()
+    page.get_by_role("link", name="New conversation").first.click()
+    expect(page.locator("#composer-files .file-chip")).to_have_count(0)
+    page.get_by_label("Message", exact=True).fill("Not yet")
+    with page.expect_response("**/files"):
+        held[0].continue_()
+    page.locator("[data-attach]").set_input_files([text_file("c.txt", "C.")])
+    expect(page.locator("#composer-files .file-chip")).to_contain_text("c.txt 1 page")
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Not yet")
+    assert model.calls() == []
