@@ -51,6 +51,7 @@ class PatientWorker(Worker):
     """Gives a job the time that its model calls may take, by the settings of now."""
 
     death_penalty_class = Deadline
+    job_class = jobspecs.PlainJob
 
     def __init__(self, *args: Any, model: ModelSettings, **options: Any) -> None:
         super().__init__(*args, **options)

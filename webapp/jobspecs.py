@@ -12,7 +12,7 @@ from redis.client import Pipeline
 from redis.exceptions import RedisError, WatchError
 from rq import Queue as RQQueue
 from rq import Retry
-from rq.job import Job
+from rq.job import Job, JobStatus
 from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
 
@@ -138,9 +138,18 @@ def turns_key(key: str) -> str:
     return f"job:turns:{key}"
 
 
+class PlainJob(Job):
+    """A job and nothing besides: RQ would call what Redis names a callback, and send to what it names a webhook."""
+
+    success_callback = failure_callback = stopped_callback = property(lambda _job: None)
+
+    def send_webhooks(self, status: str | JobStatus, *, exc_string: str | None = None) -> None:
+        """Send nothing: ours have none."""
+
+
 def rq_queue(client: Redis, queue: Queue) -> RQQueue:
     """The RQ queue: JSON arguments only, so that nothing but ids is ever stored."""
-    return RQQueue(queue.value, connection=client, serializer=JSONSerializer)
+    return RQQueue(queue.value, connection=client, serializer=JSONSerializer, job_class=PlainJob)
 
 
 # A marker stands for a job only as long as that waits on its list: neither a worker that took it and died, nor a

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from rq import Callback
 from rq.job import Job, JobStatus
 from rq.registry import FailedJobRegistry
 from rq.serializers import JSONSerializer
@@ -94,6 +95,37 @@ def test_what_is_none_of_our_jobs_is_not_run(app, tmp_path) -> None:
     assert job.get_status() == JobStatus.FAILED
     assert job.id in FailedJobRegistry(queue=queue).get_job_ids(cleanup=False)
     job.delete()
+
+
+def test_what_redis_names_beside_a_job_is_neither_called_nor_sent_to(app) -> None:
+    queue = jobspecs.rq_queue(app.extensions["redis"], jobspecs.Queue.BATCH)
+    hook = Callback("os.mkdir")
+    written = Job.create(
+        "jobs.upkeep.sweep",
+        connection=queue.connection,
+        serializer=JSONSerializer,
+        on_success=hook,
+        on_failure=hook,
+        on_stopped=hook,
+    )
+    written.save()
+    worker = PatientWorker([queue], connection=queue.connection, serializer=JSONSerializer, model=ModelSettings())
+    for job_class in (worker.job_class, queue.job_class):
+        job = job_class.fetch(written.id, connection=queue.connection, serializer=JSONSerializer)
+        assert not job.success_callback and not job.failure_callback and not job.stopped_callback
+        job.webhooks = [unreachable := Hook()]
+        job.send_webhooks(JobStatus.FINISHED)
+        assert not unreachable.was_called
+    written.delete()
+
+
+class Hook:
+    job_status = JobStatus.FINISHED
+    url = "http://127.0.0.1:1"
+    was_called = False
+
+    def send(self, *_args: object, **_options: object) -> None:
+        self.was_called = True
 
 
 def test_failures_are_looked_for_where_they_are(app) -> None:

@@ -11,6 +11,7 @@ from webapp.text.wishes import is_wish
         "From now on, answer in French",
         "Bitte immer metrisch",
         "Siempre en español",
+        "Mai usare elenchi",
     ],
 )
 def test_a_wish_for_every_answer_is_told_by_how_it_begins(text: str) -> None:
@@ -18,7 +19,16 @@ def test_a_wish_for_every_answer_is_told_by_how_it_begins(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Always", "I always walk to work", "What should I always do?", "Show it, never mind how"]
+    "text",
+    [
+        "",
+        "Always",
+        "I always walk to work",
+        "What should I always do?",
+        "Show it, never mind how",
+        "Mai ist schön",
+        "Mai 2024 in Rom",
+    ],
 )
 def test_what_merely_has_such_a_word_is_none(text: str) -> None:
     assert not is_wish(text)

@@ -6,7 +6,7 @@ import re
 
 _WISH = re.compile(
     r"^\W*(?:(?:oh|and|so|also|please|btw|und|bitte|et|y)\W+)*(?:always|never|from\s+now\s+on|immer|nie|ab\s+jetzt|toujours|"
-    r"jamais|siempre|nunca|sempre|mai|altijd|nooit),?\s+\w+",
+    r"jamais|siempre|nunca|sempre|mai(?!\s+(?:\d|ist|war|wird))|altijd|nooit),?\s+\w+",
     re.IGNORECASE,
 )
 
