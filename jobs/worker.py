@@ -28,14 +28,14 @@ from rq.serializers import JSONSerializer
 from jobs import digests, documents, indexing, mails, memories, schedule, summaries, titles, upkeep  # noqa: F401
 from jobs.runner import worker_app
 from jobs.working import PatientWorker
-from webapp.cli.launch.processes import take_forks_along
+from webapp.cli.launch.processes import lower_priority, take_forks_along
 from webapp.extensions import app_settings, make_redis
 from webapp.jobspecs import WORKERS, Queue, rq_queue
 from webapp.llm.sdk import warm_up
 
 log = logging.getLogger(__name__)
 
-NICE = 5
+NICE = 10
 """How much the web goes before: whoever waits for a first word is not to wait for somebody's background work."""
 PAUSE_SECONDS = 1.0
 """Before a worker that ended by itself, as RQ's does when Redis falls silent, is started again."""
@@ -44,7 +44,7 @@ PAUSE_SECONDS = 1.0
 def main(names: list[str], *, with_schedule: bool = False) -> None:
     """Work off the named queues, all of them by default, until told to stop."""
     take_forks_along()
-    os.nice(NICE)
+    lower_priority(NICE)
     app = worker_app()
     with app.app_context():
         warm_up(streams=False)  # in the parent, once: every horse would pay half a second for it

@@ -99,7 +99,7 @@ def test_a_worker_that_fails_says_why(app, monkeypatch: pytest.MonkeyPatch, capl
 def test_workers_yield_to_the_web(app, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their parent lowers its priority before it loads or forks anything: all that comes of it has the same."""
     done: list[Any] = []
-    monkeypatch.setattr(os, "nice", lambda by: done.append(("nice", by)))
+    monkeypatch.setattr(worker, "lower_priority", lambda by: done.append(("nice", by)))
     monkeypatch.setattr(worker, "take_forks_along", lambda: None)
     monkeypatch.setattr(worker, "warm_up", lambda *, streams: done.append("sdk") if streams else None)
     monkeypatch.setattr(worker.gc, "freeze", lambda: None)
