@@ -19,8 +19,8 @@ from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.calling import Calling
 from webapp.chat.finish import Finished, Outcome
-from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
+from webapp.chat.visible import Visible
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
 from webapp.languages.marks import N_
@@ -203,7 +203,7 @@ class Turn:
         calls: list[ToolCall] = []
         progress = self.progress
         follows = bool(progress.text)
-        trailer = Trailer() if assembled.offers else None
+        visible = Visible(offers=assembled.offers)
         events = self.shop.chat.stream(
             prompt,
             targets=self._targets(assembled),
@@ -214,8 +214,7 @@ class Turn:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
-                    shown = trailer.feed(event.text) if trailer else event.text
-                    text = progress.add(shown, new_paragraph=follows)
+                    text = progress.add(visible.feed(event.text), new_paragraph=follows)
                     if text:
                         follows = False
                         self.shop.writer.delta(self.id, text)
@@ -230,8 +229,7 @@ class Turn:
                     progress.switch(event.target)
                 elif isinstance(event, Finish):
                     progress.note(event)
-        if trailer:
-            self._end(trailer, follows)
+        self._end(visible, follows)
         return calls
 
     def _targets(self, assembled: Assembled) -> Sequence[Target]:
@@ -240,9 +238,9 @@ class Turn:
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
         return assembled.targets[start:]
 
-    def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
-        """Say what the trailer held back, and note what it offers."""
-        left, offer = trailer.end()
+    def _end(self, visible: Visible, new_paragraph: bool) -> None:
+        """Say what was held back, and note what is offered."""
+        left, offer = visible.end()
         text = self.progress.add(left, new_paragraph=new_paragraph)
         if text:
             self.shop.writer.delta(self.id, text)
