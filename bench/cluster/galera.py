@@ -14,6 +14,8 @@ from webapp.cli.prepare.database import data_directory_template, mariadb_program
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 JOIN_SECONDS = 180.0
+RECOVERY_SECONDS = 120.0
+POSITION = re.compile(r"Recovered position:? *([0-9a-f-]{36}:-?\d+)")
 OPTIONS = (
     "--bind-address=127.0.0.1",
     "--wsrep-on=ON",
@@ -112,8 +114,15 @@ class Node:
         """What to begin at, by InnoDB itself, as `galera_recovery` does: a node that was killed wrote nothing down."""
         said = self.directory / "recovery"
         said.unlink(missing_ok=True)
-        spawn([*self._command(), "--wsrep-recover"], said).wait(120)
-        found = re.findall(r"Recovered position:? *([0-9a-f-]{36}:-?\d+)", said.read_text(errors="replace"))
+        looking = spawn([*self._command(), "--wsrep-recover"], said)
+        wait_until(
+            lambda: looking.poll() is not None or POSITION.search(said.read_text(errors="replace")) is not None,
+            "the position that InnoDB tells",
+            seconds=RECOVERY_SECONDS,
+        )
+        # Once it has told, 10.11.19 may purge for ever while it shuts down, and takes gigabytes a minute.
+        end(looking, patience=5)
+        found = POSITION.findall(said.read_text(errors="replace"))
         return [f"--wsrep-start-position={found[-1]}"] if found else []
 
 

@@ -17,12 +17,15 @@ defaults
     retries 2
 """
 # Comment lines come at least every 15 s, so 75 s cut off nobody. HAProxy buffers no responses.
+# A web that dies before it has answered leaves the request to another one, where having done it twice is doing it once.
 WEB = """\
 listen web
     mode http
     bind 127.0.0.1:{port}
     balance leastconn
     option http-no-delay
+    retry-on conn-failure empty-response
+    http-request disable-l7-retry unless {{ method GET HEAD }} or {{ req.hdr(Idempotency-Key) -m found }}
     option httpchk GET /readyz
     http-check expect status 200
     default-server check inter 1s fall 2 rise 1
