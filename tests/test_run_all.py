@@ -63,3 +63,12 @@ def test_what_is_left_out_on_sqlite_is_there():
 
 def test_what_is_about_locks_and_order_is_not_left_out_on_sqlite():
     assert [name for name in sorted(repeats.listed()) if repeats.KEPT.match(name)] == []
+
+
+def test_every_test_file_is_in_one_part_of_mariadbs():
+    """A folder that nobody named is in the rest; a file in two parts would count twice, in none not at all."""
+    taken = [path for part in run_all.parts() if not part.sqlite for path in part.paths]
+    files = [path for path in run_all.TESTS.rglob("test_*.py") if "support" not in path.parts]
+    for path in files:
+        place = path.relative_to(run_all.ROOT)
+        assert sum(str(place) == name or Path(name) in place.parents for name in taken) == 1, place

@@ -1,4 +1,4 @@
-"""What `make test` runs after the set-up: lint, then the suite in parts, two at a time, and how much they cover.
+"""What `make test` runs after the set-up: lint, then the suite in parts, three at a time, and how much they cover.
 
 The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
 part is a pytest process with servers of its own, whose output is shown when it has ended. A few tests that failed are
@@ -21,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-AT_ONCE = 2
+AT_ONCE = 3
+"""One more than there are processors where it has to be quick: a third of what a part takes is waiting."""
 TESTS_FAILED, NO_TESTS = 1, 5
 """pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
 FEW = 5
@@ -29,9 +30,13 @@ FEW = 5
 MEASURED, LEAST_COVERED = "webapp,jobs", 90
 """What the tests are to cover, and how much of its lines and branches, in per cent."""
 
-# Folders that make a part of their own; whatever is in none of them is one more part. The longest stand first, and
-# each costs twenty seconds by itself: for servers, imports, and the code to be measured.
-GROUPS = (("browser",), ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries"))
+# Folders that make a part of their own; whatever is in none of them is one more part, and the browser's are two. Each
+# part costs twenty seconds by itself: for servers, imports, and the code to be measured.
+BROWSER = "browser"
+GROUPS = (
+    ("files", "openapi", "conversations", "migrations"),
+    ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries"),
+)
 
 # Folders with nothing that could be another on SQLite: they are not even collected there.
 WITHOUT_DATABASE = {"browser", "cli", "llm", "markdown", "openapi", "text"}
@@ -57,17 +62,19 @@ class Part:
 
 
 def parts() -> list[Part]:
-    """The whole suite, in the order in which it is begun."""
-    grouped = {name for group in GROUPS for name in group}
+    """The whole suite, in the order in which it is begun: the longest first."""
     paths = [path for path in sorted(TESTS.iterdir()) if any(path.rglob("test_*.py")) or path.match("test_*.py")]
+    grouped = {BROWSER, *(name for group in GROUPS for name in group)}
     rest = [f"tests/{path.name}" for path in paths if path.name not in grouped]
-    groups = [Part(f"MariaDB: {', '.join(group)}", [f"tests/{name}" for name in group]) for group in GROUPS]
-    on_sqlite = [f"tests/{path.name}" for path in paths if path.name not in WITHOUT_DATABASE]
-    return [
-        Part("MariaDB: the rest", rest),
-        *groups,
-        Part("SQLite: what depends on the database", on_sqlite, sqlite=True),
-    ]
+    first, *others = [Part(f"MariaDB: {', '.join(group)}", [f"tests/{name}" for name in group]) for group in GROUPS]
+    in_browser = [f"tests/{BROWSER}/{path.name}" for path in sorted((TESTS / BROWSER).glob("test_*.py"))]
+    halves = [Part(f"MariaDB: {BROWSER}, {half + 1} of 2", in_browser[half::2]) for half in (0, 1)]
+    on_sqlite = Part(
+        "SQLite: what depends on the database",
+        [f"tests/{path.name}" for path in paths if path.name not in WITHOUT_DATABASE],
+        sqlite=True,
+    )
+    return [Part("MariaDB: the rest", rest), first, *halves, *others, on_sqlite]
 
 
 def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:
@@ -86,7 +93,7 @@ def _environment(part: Part) -> dict[str, str]:
 def run_part(part: Part, arguments: list[str], data: Path) -> None:
     """Run it to its end; an interrupt ends it too."""
     # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
-    is_measured = not part.sqlite and "tests/browser" not in part.paths
+    is_measured = not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
     coverage = data / f"coverage.{part.folder}"
     # What has been seen often is not taken out of the code again: that walks through every module, thousands of times.
     measuring = ["-m", "slipcover", "--branch", "--threshold=1000000000", f"--source={MEASURED}"]
@@ -122,7 +129,7 @@ def try_again(part: Part, arguments: list[str], data: Path) -> None:
 
 
 def run_tests(arguments: list[str], data: Path) -> list[Part]:
-    """Run all parts, two at a time, and show each as it ends."""
+    """Run all parts, three at a time, and show each as it ends."""
     todo: queue.SimpleQueue[Part] = queue.SimpleQueue()
     every = parts()
     for each in every:
