@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from tests.chat.helpers import parse
 from tests.files.test_files import _send, docx, pdf
+from tests.files.test_pictures import ask, chat_calls, photo, seen
 from tests.spaces.helpers import join, make_space
 from tests.support.people import ApiClient, Person, post_form
 from tests.support.work import work_off
@@ -69,15 +70,48 @@ def test_only_members_add_only_their_own_files(
     assert anonymous.post(place, json={"file_id": mine}).status_code == 401
 
 
-def test_a_file_without_text_is_refused_in_words(client: ApiClient) -> None:
+def test_a_file_that_cannot_be_read_is_refused_in_words(client: ApiClient) -> None:
     space = make_space(client)
     place = f"/api/spaces/{space}/documents/files"
-    scanned = _send(client, pdf("", ""), "scan.pdf").get_json()["file_id"]
-    broken = _send(client, b"%PDF-1.7 broken", "a.pdf").get_json()["file_id"]
-    for file_id, words in ((scanned, "only pictures"), (broken, "damaged")):
+    for name, data, words in (("a.pdf", b"%PDF-1.7 broken", "damaged"), ("a.jpg", photo()[:300], "damaged")):
+        file_id = _send(client, data, name).get_json()["file_id"]
         refused = client.post(place, json={"file_id": file_id})
         assert refused.status_code == 422
         assert words in refused.get_json()["errors"][0]["msg"]
+
+
+def test_pictures_and_scans_are_documents_that_models_see(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
+) -> None:
+    """Found by their title, shown with the question, and told by their name to models that take no pictures."""
+    space = make_space(client)
+    place = f"/api/spaces/{space}/documents"
+    made = []
+    for name, data in (("apiary plan.jpg", photo()), ("smoker invoice.pdf", pdf("", ""))):
+        file_id = _send(client, data, name).get_json()["file_id"]
+        answer = client.post(f"{place}/files", json={"file_id": file_id})
+        assert answer.status_code == 201, answer.text
+        made.append(answer.get_json())
+    work_off(app)
+    assert [(row["pages"], row["media_type"]) for row in made] == [(1, "image/jpeg"), (2, "application/pdf")]
+    plan = f"{place}/{made[0]['document_id']}"
+    assert client.get(plan).get_json()["status"] == "ready"
+    assert client.get(f"{plan}/picture?page=1").mimetype == "image/jpeg"
+    assert client.get(f"{plan}/picture?page=2").status_code == 404
+    browser = login(user)
+    for row, words in zip(made, ("A picture, without text", "Pictures, without text"), strict=True):
+        page = browser.get(f"/spaces/{space}/documents/{row['document_id']}").text
+        assert words in page and '<img class="file-picture"' in page
+    talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]
+    ask(client, "What does the plan of the apiary show?", conversation_id=talk)
+    sent = chat_calls(model)[-1]
+    assert len(seen(sent)) == 1
+    assert "[apiary plan.jpg]" in str(sent[-1]["content"])
+    ask(client, "How much was the smoker invoice?", conversation_id=talk)
+    assert len(seen(chat_calls(model)[-1])) >= 2  # both of its pages
+    assert client.delete(plan).status_code == 204
+    ask(client, "And the apiary plan?", conversation_id=talk)
+    assert "[apiary plan.jpg]" not in str(chat_calls(model)[-1][-1]["content"])
 
 
 def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask, client: ApiClient) -> None:

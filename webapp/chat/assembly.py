@@ -20,7 +20,7 @@ from webapp.chat.offers import INSTRUCTION
 from webapp.chat.opening_prompt import Opening, opening_of
 from webapp.chat.parts import Tail, parts_before
 from webapp.chat.request_block import about_request
-from webapp.chat.retrieved import learned, retrieved
+from webapp.chat.retrieved import learned, retrieved, with_found_pictures
 from webapp.chat.segments import Line, Segment, filled_mark, joined
 from webapp.chat.space_context import Place, Spot, place_of
 from webapp.chat.unsaying import Seen
@@ -29,7 +29,7 @@ from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db
 from webapp.files.prompting import FileTexts, file_texts
-from webapp.files.seeing import pictures_of
+from webapp.files.seeing import SHARE, pictures_of
 from webapp.journeys.guides import guidance_for
 from webapp.journeys.prompting import journey_prompt
 from webapp.llm.target import Target
@@ -231,6 +231,7 @@ def compose(
         files = file_texts(spot.conversation_id, question.text, limits.prompt)
         looks = pictures_of([message.id for message in history], limits.prompt)
         history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
+    history = with_found_pictures(history, found, int(limits.prompt * SHARE))
     if place.opens:
         opens[0] = [Segment(place.opens)]
     if addition:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
-from webapp.chat.context_types import Retrieved
+from webapp.chat.context_types import Message, Retrieved
 from webapp.chat.space_context import Place
+from webapp.files.picture import pictures_of_document
+from webapp.files.pictures import size_of_views
 from webapp.memories.always import NEW
 from webapp.retrieval.focus import core_of
 from webapp.retrieval.service import Result
@@ -51,3 +55,18 @@ def retrieved(found: Result) -> list[Retrieved]:
         )
         for item in found.items
     ]
+
+
+def with_found_pictures(history: Sequence[Message], found: Result, room: int) -> Sequence[Message]:
+    """The messages, the last with the documents that were found and are pictures, as far as there is room for them."""
+    documents = [(item.title or "", item.extra["picture"]) for item in found.items if "picture" in item.extra]
+    if not documents or not history or history[-1].role != "user":
+        return history
+    room -= sum(picture.tokens for picture in history[-1].pictures)
+    shown = []
+    for title, (digest, media_type, pages) in documents:
+        for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
+            if picture.tokens <= room:
+                room -= picture.tokens
+                shown.append(picture)
+    return [*history[:-1], replace(history[-1], pictures=(*history[-1].pictures, *shown))]

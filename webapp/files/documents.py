@@ -20,7 +20,8 @@ from webapp.files.signals import documents_asked
 from webapp.files.taking import drop_unnamed, keep_after_commit, take_content
 from webapp.languages.marks import say
 from webapp.spaces import documents
-from webapp.spaces.models import PAGE_END, SpaceDocument
+from webapp.spaces.chunking import PAGE_END
+from webapp.spaces.models import SpaceDocument
 from webapp.spaces.originals import Original, original_of
 from webapp.spaces.schemas import MAX_DOCUMENT, DocumentOut
 from webapp.spaces.service import require_member, spaces_of
@@ -45,12 +46,13 @@ def init_documents() -> None:
 def add_to_space(user_id: int, space_id: int, file_id: int, title: str = "") -> DocumentOut:
     """Add one of the user's files to a space, by any member; the file stays theirs, and the document when it goes.
 
-    Raises NotFound, Conflict for a full space, Invalid for a file without text or with too much of it.
+    Raises NotFound, Conflict for a full space, Invalid for a file without text that cannot be read.
     """
     row = get_file(user_id, file_id, lock=True)  # it cannot go before the document names its bytes
     found = select(FilePage.text).where(FilePage.file_id == file_id).order_by(FilePage.page)
     original = Original(row.digest, row.media_type, row.name)
-    return _add(user_id, space_id, title.strip()[:255], original, db.session.scalars(found).all(), row.reason)
+    pages = db.session.scalars(found).all()
+    return _add(user_id, space_id, title.strip()[:255], original, pages, row.reason)
 
 
 def take_into_space(user_id: int, space_id: int, name: str, data: BinaryIO) -> DocumentOut:
@@ -72,7 +74,7 @@ def page_of_document(user_id: int, space_id: int, document_id: int, number: int)
     if not 1 <= number <= document.pages:
         raise NotFound("There is no such page.")
     text = documents.text_of(user_id, space_id, document_id).split(PAGE_END)[number - 1]
-    return DocumentPage(document, number, text, document.media_type == PDF)
+    return DocumentPage(document, number, text, _is_drawn(document.media_type))
 
 
 def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: int, words: str, small: bool) -> bytes:
@@ -81,12 +83,13 @@ def picture_of_document(user_id: int, space_id: int, document_id: int, *, page: 
     Raises NotFound, Invalid where it cannot be drawn, Unavailable.
     """
     kept = original_of(user_id, space_id, document_id)
-    if kept.media_type != PDF or not 1 <= page <= kept.pages:
+    if not _is_drawn(kept.media_type) or not 1 <= page <= kept.pages:
         raise NotFound("There is no picture of this.")
+    wished = page if kept.media_type == PDF else 0
     db.session.rollback()  # drawing takes a moment
     edge = pictures.THUMBNAIL if small else pictures.size_of_views()
     try:
-        return pictures.drawn(kept.digest, kept.media_type, pictures.Wish(page, edge, words))
+        return pictures.drawn(kept.digest, kept.media_type, pictures.Wish(wished, edge, words))
     except FileNotFoundError:
         raise NotFound("The content of this file is gone.") from None
 
@@ -109,13 +112,17 @@ def citable_documents(user_id: int, conversation_id: int) -> list[Citable]:
     return [Citable(*row) for row in rows]
 
 
+def _is_drawn(media_type: str | None) -> bool:
+    return media_type is not None and (media_type == PDF or media_type.startswith("image/"))
+
+
 def _add(
     user_id: int, space_id: int, title: str, original: Original, pages: Sequence[str], reason: str | None
 ) -> DocumentOut:
     if reason:
         raise Invalid.field("file_id", reason)
-    if not any(page.strip() for page in pages):
-        raise Invalid.field("file_id", "There is no text in this file, only pictures.")
+    if (original.media_type or "").startswith("image/"):
+        pages = ("",)
     if sum(map(len, pages)) > MAX_DOCUMENT:
         raise Conflict(say("This file holds more than %(most)s characters. Add it in parts.", most=f"{MAX_DOCUMENT:,}"))
     return documents.add_pages(user_id, space_id, title or original.file_name or "", pages, original)

@@ -8,6 +8,8 @@ from math import ceil
 from typing import Any
 
 NOTE_TOKENS = 30
+MOST_PAGES_FOUND = 4
+"""Pages shown of a document that search found and that is pictures only."""
 PIXELS_A_TOKEN = 750
 """As several providers count; others take less for a picture of this size."""
 
@@ -33,6 +35,14 @@ class Picture:
     def note(self) -> str:
         """What stands in its place where it is not shown."""
         return f"[Picture attached: {self.label}. There was no room to show it.]"
+
+
+def pictures_of_document(name: str, digest: str, media_type: str, pages: int, edge: int) -> list[Picture]:
+    """A document without text as it is shown when search found it: itself, or the first of its pages."""
+    if media_type.startswith("image/"):
+        return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
+    tokens = picture_tokens(edge * 5 // 7, edge)
+    return [Picture(0, digest, media_type, name, page, tokens) for page in range(1, min(pages, MOST_PAGES_FOUND) + 1)]
 
 
 def picture_tokens(width: int, height: int) -> int:

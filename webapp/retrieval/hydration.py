@@ -19,6 +19,7 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passages import Found, Hit, Key
 from webapp.retrieval.scope import NOBODY, Scope, may_see
 from webapp.retrieval.weights import ORDINARY
+from webapp.spaces.chunking import is_picture
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
@@ -211,6 +212,10 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
             DocumentChunk.page,
             SpaceDocument.title,
             SpaceDocument.created_at,
+            SpaceDocument.digest,
+            SpaceDocument.media_type,
+            SpaceDocument.size,
+            SpaceDocument.pages,
         )
         .join(SpaceDocument, SpaceDocument.document_id == DocumentChunk.document_id)
         .where(DocumentChunk.document_chunk_id.in_(ids))
@@ -226,9 +231,16 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
                 row.content,
                 row.created_at,
                 title=f"{row.title}, page {row.page}" if row.page else row.title,
-                extra={"document_id": row.document_id, "space_id": row.space_id},
+                extra={"document_id": row.document_id, "space_id": row.space_id} | _picture(row),
             ),
         )
+
+
+def _picture(row: Any) -> dict[str, Any]:
+    """The content, kind and pages of a document that is a picture, or pages that are."""
+    if not row.digest or not is_picture(row.size, row.pages):
+        return {}
+    return {"picture": (row.digest, row.media_type, row.pages)}
 
 
 _READERS = {"memory": _memories, "message": _messages, "chunk": _chunks, "document": _documents}

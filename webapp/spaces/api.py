@@ -9,7 +9,7 @@ from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.extensions import limiter
 from webapp.spaces import documents, members, service
-from webapp.spaces.models import PAGE_END
+from webapp.spaces.chunking import PAGE_END
 from webapp.spaces.personas import PERSONAS
 from webapp.spaces.schemas import (
     ConsequenceOut,

@@ -10,9 +10,29 @@ SIZE = 900
 LEAST = 250
 """A shorter part takes the next paragraph in, even where it is of another section."""
 
+PAGE_END = "\f"
+"""Stands between the pages of a document."""
+
 _BLANK = re.compile(r"\n[ \t]*\n+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
+
+
+def is_picture(size: int, pages: int) -> bool:
+    """Whether a document of so many characters is a picture, or pages that are: there is nothing but PAGE_END."""
+    return size < pages
+
+
+def parts_of(content: str, pages: int, title: str) -> list[tuple[int | None, str]]:
+    """What search can find of a document, with the page it stands on: no part runs over the end of one.
+
+    Of one that is a picture, or pages that are, that is its title.
+    """
+    if not pages:
+        return [(None, part) for part in chunks_of(content)]
+    if is_picture(len(content), pages):
+        return [(None, f"[A picture, without text: {title}]")]
+    return [(page, part) for page, text in enumerate(content.split(PAGE_END), 1) for part in chunks_of(text)]
 
 
 def chunks_of(text: str, size: int = SIZE) -> list[str]:

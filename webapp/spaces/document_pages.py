@@ -16,7 +16,7 @@ from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.problems import field_errors
 from webapp.spaces import documents, service
-from webapp.spaces.models import PAGE_END
+from webapp.spaces.chunking import PAGE_END
 from webapp.spaces.schemas import MAX_DOCUMENT, NewDocument
 from webapp.web import PageQuery, ViewResult, wants_partial
 

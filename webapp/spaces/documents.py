@@ -18,10 +18,10 @@ from webapp.languages.marks import say
 from webapp.llm.errors import ModelError
 from webapp.model_clients import embedder
 from webapp.queueing import enqueue_after_commit
-from webapp.spaces.chunking import chunks_of
+from webapp.spaces.chunking import PAGE_END, parts_of
 from webapp.spaces.document_vectors import IS_WHOLE, OWED_SECONDS, has_older_vectors, lacks_vector
 from webapp.spaces.members import known_as
-from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember
+from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember
 from webapp.spaces.originals import NONE, Original
 from webapp.spaces.schemas import MAX_DOCUMENTS, DocumentOut, NewDocument
 from webapp.spaces.service import get_space, require_member
@@ -212,7 +212,13 @@ def _cut(document_id: int) -> bool:
     """Make the parts of a document unless they are there; False when it is gone or done."""
     with write_transaction():
         row = db.session.execute(
-            select(SpaceDocument.space_id, SpaceDocument.content, SpaceDocument.pages, SpaceDocument.status)
+            select(
+                SpaceDocument.space_id,
+                SpaceDocument.title,
+                SpaceDocument.content,
+                SpaceDocument.pages,
+                SpaceDocument.status,
+            )
             .join(Space, Space.space_id == SpaceDocument.space_id)
             .where(SpaceDocument.document_id == document_id)
             .with_for_update(of=SpaceDocument)
@@ -223,7 +229,7 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = parts_of(row.content, row.pages)
+            parts = parts_of(row.content, row.pages, row.title)
             db.session.execute(
                 insert(DocumentChunk),
                 [
@@ -245,13 +251,6 @@ def _cut(document_id: int) -> bool:
         )
         _count(document_id)
     return True
-
-
-def parts_of(content: str, pages: int) -> list[tuple[int | None, str]]:
-    """What search can find of a document, with the page it stands on: no part runs over the end of one."""
-    if not pages:
-        return [(None, part) for part in chunks_of(content)]
-    return [(page, part) for page, text in enumerate(content.split(PAGE_END), 1) for part in chunks_of(text)]
 
 
 def _count(document_id: int) -> None:

@@ -74,9 +74,6 @@ class SpaceVersion(Base):
     version: Mapped[int] = mapped_column(default=1, server_default=text("1"))
 
 
-PAGE_END = "\f"
-
-
 class SpaceDocument(Base):
     """A text that every member of the space can read and that replies in it can draw on.
 

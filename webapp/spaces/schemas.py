@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from webapp.accounts.emails import normalise_email
 from webapp.languages.marks import say
+from webapp.spaces.chunking import is_picture
 from webapp.spaces.personas import PERSONAS
 from webapp.validation import Id, Instant, Line
 from webapp.web import PageQuery
@@ -161,6 +162,11 @@ class DocumentOut(BaseModel):
     added_by: str | None
     created_at: Instant
     updated_at: Instant
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it is a picture, or pages that are: there is no text in it."""
+        return is_picture(self.size, self.pages)
 
 
 class DocumentWithText(DocumentOut):

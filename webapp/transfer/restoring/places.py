@@ -14,8 +14,8 @@ from webapp.database import db
 from webapp.journeys.loading import JourneyFixture
 from webapp.journeys.models import ConversationPoint, Journey, JourneyVersion
 from webapp.queueing import enqueue_after_commit
-from webapp.spaces.documents import parts_of
-from webapp.spaces.models import PAGE_END, DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
+from webapp.spaces.chunking import PAGE_END, parts_of
+from webapp.spaces.models import DocumentChunk, Space, SpaceDocument, SpaceMember, SpaceVersion
 from webapp.spaces.originals import NONE
 from webapp.spaces.schemas import MAX_DOCUMENTS
 from webapp.transfer.restoring.ids import Restoring
@@ -85,7 +85,7 @@ def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None
     db.session.add(row)
     db.session.flush()
     restoring.note("document", [(line.get("document_id"), row.document_id)])
-    parts = parts_of(row.content, row.pages or 0)
+    parts = parts_of(row.content, row.pages or 0, row.title)
     if parts:
         values = [
             {"document_id": row.document_id, "space_id": space_id, "position": position, "page": page, "content": part}
