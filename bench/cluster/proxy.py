@@ -13,17 +13,19 @@ defaults
     timeout client 75s
     timeout server 75s
     timeout check 2s
-    option redispatch
+    option redispatch 1
     retries 2
 """
 # Comment lines come at least every 15 s, so 75 s cut off nobody. HAProxy buffers no responses.
-# A web that dies before it has answered leaves the request to another one, where having done it twice is doing it once.
+# A web that dies before it has answered leaves the request to another one, where having done it twice is doing it once:
+# as far as HAProxy has the whole of it.
 WEB = """\
 listen web
     mode http
     bind 127.0.0.1:{port}
     balance leastconn
     option http-no-delay
+    option http-buffer-request
     retry-on conn-failure empty-response
     http-request disable-l7-retry unless {{ method GET HEAD }} or {{ req.hdr(Idempotency-Key) -m found }}
     option httpchk GET /readyz
