@@ -2,7 +2,8 @@
 
 Without names it runs one worker for each group of queues in `WORKERS`, as children that share what was loaded: what
 makes vectors or sweeps does not wait behind a language model. With names it is a single worker of those queues.
-`--with-schedule` runs `jobs.schedule` beside them, as one more child: by itself it is 25 MB of libraries.
+`--with-schedule` runs `jobs.schedule` beside them, as one more child: by itself it is 25 MB of libraries. `--nice 0`
+has them yield to nobody, for a machine whose other programs leave them too little.
 
 Loading the application in every horse would cost half a second a job; a horse that inherited the worker's database
 connections would lose writes silently (webapp/factory.py disposes of them in the child).
@@ -10,6 +11,7 @@ connections would lose writes silently (webapp/factory.py disposes of them in th
 
 from __future__ import annotations
 
+import argparse
 import gc
 import logging
 import os
@@ -35,16 +37,16 @@ from webapp.llm.sdk import warm_up
 
 log = logging.getLogger(__name__)
 
-NICE = 10
+NICE = 5
 """How much the web goes before: whoever waits for a first word is not to wait for somebody's background work."""
 PAUSE_SECONDS = 1.0
 """Before a worker that ended by itself, as RQ's does when Redis falls silent, is started again."""
 
 
-def main(names: list[str], *, with_schedule: bool = False) -> None:
+def main(names: list[str], *, with_schedule: bool = False, nice: int = NICE) -> None:
     """Work off the named queues, all of them by default, until told to stop."""
     take_forks_along()
-    lower_priority(NICE)
+    lower_priority(nice)
     app = worker_app()
     with app.app_context():
         warm_up(streams=False)  # in the parent, once: every horse would pay half a second for it
@@ -128,6 +130,14 @@ def _be(task: Callable[[], None]) -> NoReturn:
         os._exit(code)
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m jobs.worker")
+    parser.add_argument("names", nargs="*", metavar="queue")
+    parser.add_argument("--with-schedule", action="store_true", help="run jobs.schedule beside the workers")
+    parser.add_argument("--nice", type=int, default=NICE, help=f"how much others go before, {NICE} by default")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    wanted = sys.argv[1:]
-    main([name for name in wanted if name != "--with-schedule"], with_schedule="--with-schedule" in wanted)
+    wanted = _arguments()
+    main(wanted.names, with_schedule=wanted.with_schedule, nice=wanted.nice)

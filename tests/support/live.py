@@ -71,8 +71,8 @@ class LiveServer:
     # The jobs
 
     def start_worker(self) -> None:
-        """Start an RQ worker on all queues."""
-        self._start("worker", [sys.executable, "-m", "jobs.worker"])
+        """Start an RQ worker on all queues, which yields to nobody: here others wait for what it does."""
+        self._start("worker", [sys.executable, "-m", "jobs.worker", "--nice", "0"])
 
     def kill_worker(self) -> None:
         """kill -9 of the worker and of the job it runs."""
