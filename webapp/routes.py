@@ -11,6 +11,8 @@ from webapp.accounts.passkeys_api import blueprint as passkeys_api
 from webapp.accounts.setup import PAGES as ACCOUNT_PAGES
 from webapp.admin.cli import register_commands as admin_commands
 from webapp.admin.feedback import blueprint as admin_feedback
+from webapp.admin.groups import blueprint as groups_api
+from webapp.admin.groups import pages as admin_groups
 from webapp.admin.jobs_pages import blueprint as admin_jobs
 from webapp.admin.journeys import blueprint as admin_journeys
 from webapp.admin.pages import blueprint as admin_pages
@@ -107,6 +109,7 @@ APIS = (
     library_api,
     memories_api,
     models_api,
+    groups_api,
     point_answers_api,
     prompts_api,
     retrieval_api,
@@ -124,6 +127,7 @@ PAGES = (
     admin_journeys,
     admin_pages,
     admin_prompts,
+    admin_groups,
     asking_pages,
     audit_pages,
     branch_pages,

@@ -46,6 +46,7 @@ class Existing:
             "connection_id": lambda: self._make(
                 "/api/connections", "connection_id", {"name": "Box", "base_url": "http://127.0.0.1:9/v1"}
             ),
+            "group_id": lambda: self._make("/api/groups", "group_id", {"name": "Readers"}),
             "server_id": lambda: self._make(
                 "/api/tool-servers", "server_id", {"name": "Tools", "url": "https://example.com/mcp"}
             ),

@@ -708,6 +708,7 @@ def test_every_table_of_a_person_is_exported_or_said_why_not(app):
         "space_documents": "in spaces.jsonl",
         "admin_access_log": "in the audit",
         "quotas": "the admins'",
+        "user_group_members": "the admins'",
         "gateway_threads": "fingerprints, of use where they were made",
         "tool_servers": "addresses and secrets, to be allowed anew elsewhere",
         "tool_grants": "what was allowed here, not elsewhere",

@@ -1,4 +1,4 @@
-"""Users, their API tokens, and the settings of the site."""
+"""Users and their groups, their API tokens, and the settings of the site."""
 
 from __future__ import annotations
 
@@ -29,6 +29,26 @@ class User(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
     last_seen_at: Mapped[datetime | None] = mapped_column(Timestamp)
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
+
+
+class UserGroup(Base):
+    """Some people under one name, kept by admins: models can be for them, and limits. No space: they share nothing."""
+
+    __tablename__ = "user_groups"
+
+    group_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(Key(100), unique=True)
+    created_at: Mapped[datetime] = mapped_column(Timestamp, default=now, server_default=current_timestamp())
+
+
+class UserGroupMember(Base):
+    """Somebody in a group. `by_provider`: the OpenID provider's word put them there, and can take them out."""
+
+    __tablename__ = "user_group_members"
+
+    group_id: Mapped[int] = mapped_column(ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True, index=True)
+    by_provider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
 
 
 class AccountMail(Base):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 
 from webapp.accounts import auth
+from webapp.accounts.groups import init_groups
 from webapp.accounts.language_pages import blueprint as language_pages
 from webapp.accounts.mail_pages import blueprint as mail_pages
 from webapp.accounts.mail_pages import init_mail
@@ -23,3 +24,4 @@ def init_accounts(app: Flask, settings: Settings) -> None:
     auth.init_auth(app)
     init_oidc(app, settings)
     init_mail(app, settings)
+    init_groups()

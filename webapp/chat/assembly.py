@@ -110,7 +110,7 @@ def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None
     remembers = memory_is_on(conversation, owner)
     prompt = prompts.active_of(PROMPT, *active)
     opening = opening_of(conversation, reply, remembers=remembers)
-    targets = targets_for(reply.model or conversation.model, is_admin=owner.is_admin)
+    targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)
     wanted = of_one_reply(request, reply.custom_payload)
     if conversation.parameters or wanted:
         targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)

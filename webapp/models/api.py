@@ -13,7 +13,7 @@ from webapp.extensions import app_settings, limiter
 from webapp.languages.marks import say
 from webapp.llm.settings import ModelSettings
 from webapp.models import choosing, probing, service
-from webapp.models.catalogue import server_settings
+from webapp.models.loading import server_settings
 from webapp.models.models import ModelConnection
 from webapp.models.schemas import (
     ConnectionChanges,
@@ -145,4 +145,6 @@ def run_test(connection_id: int) -> ModelConnection:
 
 
 def _out(row: ModelConnection) -> dict[str, Any]:
-    return ConnectionOut.of(row, service.offers_of(row.connection_id)).model_dump(mode="json")
+    return ConnectionOut.of(
+        row, service.offers_of(row.connection_id), service.groups_of_offers(row.connection_id)
+    ).model_dump(mode="json")

@@ -4,51 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import select, true
-
+from webapp.accounts.groups import groups_of
 from webapp.config import Settings
 from webapp.database import db
 from webapp.extensions import app_settings
 from webapp.llm.settings import ModelSettings
 from webapp.llm.target import Target
-from webapp.models.models import ModelConnection, ModelOffer
-from webapp.models.schemas import offer_id
-from webapp.models.vault import unseal
-from webapp.models.windows import window_found
+from webapp.models.loading import Loaded, Offered, load
 
 KEPT_SECONDS = 10.0
 HOME_ID = "default"
 """The id of the model that the environment names."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
-
-    target: Target
-    label: str
-    connection_id: int | None
-    for_admins: bool
-    is_default: bool
-    fallback_rank: int | None
-    input_price: float | None
-    output_price: float | None
-    icon: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """What the connections that are on have to offer, their servers, and what was chosen to make vectors and to work in
-    the background."""
-
-    offered: list[Offered]
-    servers: list[ModelSettings]
-    embeddings: ModelSettings | None
-    background: Target | None
 
 
 class Catalogue:
@@ -95,7 +65,7 @@ class Catalogue:
         if known is not None and known[0] > time.monotonic():
             return known[1]
         is_open = db.session().in_transaction()
-        loaded = _load(app_settings().model)
+        loaded = load(app_settings().model)
         if not is_open:
             db.session.rollback()  # nothing stays open for whoever calls a model next
         with self._lock:
@@ -132,10 +102,10 @@ def is_demonstration() -> bool:
     return app_settings().offline_model and not catalogue.all()
 
 
-def offered_to(*, is_admin: bool) -> list[Offered]:
+def offered_to(user_id: int, *, is_admin: bool) -> list[Offered]:
     """The models that somebody may choose, the one that is taken without a choice marked as the default."""
     settings = app_settings()
-    found = _offers_for(is_admin=is_admin)
+    found = _offers_for(user_id, is_admin=is_admin)
     default = next((offered for offered in found if offered.is_default), None)
     home_is_default = home_wins(settings) or default is None
     home = Offered(
@@ -153,16 +123,16 @@ def offered_to(*, is_admin: bool) -> list[Offered]:
     return others if settings.offline_model and others else [home, *others]
 
 
-def targets_for(wish: str | None, *, is_admin: bool) -> list[Target]:
+def targets_for(wish: str | None, user_id: int, *, is_admin: bool) -> list[Target]:
     """The model that was chosen, or the default, and those that stand in for it; empty for the server at home alone.
 
-    A name that is no id is one of the environment's server. A chosen model that has gone since, or is for admins only,
-    is stood in for by the default; nobody else is answered by a model for admins.
+    A name that is no id is one of the environment's server. A chosen model that has gone since, or is not for this
+    person, is stood in for by the default; nobody else is answered by a model for admins or for a group.
     """
     settings = app_settings()
     if wish and wish != HOME_ID and not is_offered_id(wish):
         return [Target(wish, wish, settings.model)]
-    found = _offers_for(is_admin=is_admin)
+    found = _offers_for(user_id, is_admin=is_admin)
     if not found:
         return []
     chosen = next((offered for offered in found if offered.target.id == wish), None)
@@ -220,77 +190,15 @@ def background_target() -> Target | None:
     return default.target if default else None
 
 
-def _offers_for(*, is_admin: bool) -> list[Offered]:
-    return [offered for offered in catalogue.all() if is_admin or not offered.for_admins]
+def _offers_for(user_id: int, *, is_admin: bool) -> list[Offered]:
+    found = catalogue.all()
+    if is_admin or not any(offered.for_admins for offered in found):
+        return found
+    # Groups are looked up where a model is for one.
+    mine = set(db.session.scalars(groups_of(user_id))) if any(offered.groups for offered in found) else set()
+    return [offered for offered in found if not offered.for_admins or offered.groups & mine]
 
 
 def is_offered_id(wish: str) -> bool:
     """Whether a name is the id of a model of a connection, there or not."""
     return wish.partition("/")[0].isdecimal() and "/" in wish
-
-
-def _load(home: ModelSettings) -> Loaded:
-    rows = db.session.execute(
-        select(ModelConnection, ModelOffer)
-        .outerjoin(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
-        .where(ModelConnection.is_enabled == true())
-        .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
-    ).all()
-    servers: dict[int, ModelSettings] = {}
-    offered: list[Offered] = []
-    embeddings = background = None
-    for connection, offer in rows:
-        server = servers.get(connection.connection_id)
-        if server is None:
-            server = servers[connection.connection_id] = server_settings(connection, home)
-            if connection.embedding_model:
-                embeddings = server.with_embeddings(connection.embedding_model)
-            if name := connection.background_model:
-                background = Target(offer_id(connection.connection_id, name), name, server)
-        if offer is not None:
-            offered.append(_offered(connection, offer, server))
-    return Loaded(offered, list(servers.values()), embeddings, background)
-
-
-def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettings) -> Offered:
-    target = Target(
-        offer_id(connection.connection_id, offer.model),
-        offer.model,
-        server,
-        {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
-        offer.context_window or window_found(connection.test_result, offer.model),
-        connection.builtin_tools,
-        _sees(connection, offer.model),
-        str(offer.parameters.get("system") or ""),
-    )
-    return Offered(
-        target,
-        offer.label,
-        connection.connection_id,
-        offer.audience == "admins",
-        offer.is_default,
-        offer.fallback_rank,
-        offer.input_price,
-        offer.output_price,
-        offer.icon,
-    )
-
-
-def _sees(connection: ModelConnection, model: str) -> bool | None:
-    """Whether a model takes pictures; None where the test of its connection tried another one, or could not tell."""
-    result = connection.test_result or {}
-    found = result.get("images") if result.get("model") == model else None
-    return bool(found.get("ok")) if isinstance(found, dict) else None
-
-
-def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
-    """How to reach the server of a connection; patience is that of the environment's."""
-    secrets = unseal(connection.secrets)
-    return replace(
-        home,
-        base_url=connection.base_url,
-        api_key=secrets.api_key,
-        headers=tuple(sorted(secrets.headers.items())),
-        embedding_base_url="",
-        embedding_api_key="",
-    )

@@ -8,7 +8,8 @@ from webapp.accounts.auth import current_identity, current_user_id
 from webapp.accounts.schemas import AccountChanges, SettingsChanges, UserSettings
 from webapp.accounts.service import update_account
 from webapp.errors import Invalid
-from webapp.models.catalogue import Offered, is_offered_id, offered_to
+from webapp.models.catalogue import is_offered_id, offered_to
+from webapp.models.loading import Offered
 from webapp.parameters import Parameters
 
 
@@ -24,7 +25,7 @@ class Choice:
 def choices() -> list[Offered]:
     """The models that the caller may choose."""
     identity = current_identity()
-    return offered_to(is_admin=bool(identity and identity.is_admin))
+    return offered_to(current_user_id(), is_admin=bool(identity and identity.is_admin))
 
 
 def choice() -> Choice:

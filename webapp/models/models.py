@@ -56,3 +56,14 @@ class ModelOffer(Base):
     output_price: Mapped[float | None] = mapped_column(Float)
     is_default: Mapped[bool] = mapped_column(Boolean, default=False, server_default=text("0"))
     fallback_rank: Mapped[int | None]
+
+
+class ModelOfferGroup(Base):
+    """A group whose members can choose a model that is for admins else."""
+
+    __tablename__ = "model_offer_groups"
+
+    offer_id: Mapped[int] = mapped_column(ForeignKey("model_offers.offer_id", ondelete="CASCADE"), primary_key=True)
+    group_id: Mapped[int] = mapped_column(
+        ForeignKey("user_groups.group_id", ondelete="CASCADE"), primary_key=True, index=True
+    )

@@ -8,6 +8,7 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import admin_only, signed_in
+from webapp.accounts.groups import list_groups
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
 from webapp.extensions import app_settings
@@ -225,6 +226,7 @@ def _offer(name: str, kept: dict[str, Any]) -> OfferFields:
             "label": value("label"),
             "icon": value("icon"),
             "audience": value("audience") or "everyone",
+            "group_ids": form.getlist(f"group:{name}"),
             "context_window": value("window"),
             "parameters": Parameters.model_validate(kept | given),
             "input_price": value("input"),
@@ -276,4 +278,6 @@ def _connection(
         | (typed or {}),
         fixed={"embeddings": environment_embeds(app_settings()), "background": environment_works(app_settings())},
         error=error,
+        groups=[group for group, _ in list_groups()],
+        chosen_groups=service.groups_of_offers(connection_id),
     )

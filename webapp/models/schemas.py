@@ -58,6 +58,7 @@ class OfferFields(BaseModel):
     label: Line | None = Field(None, max_length=100, description="Its name here.")
     icon: Line | None = Field(None, max_length=8, description="Stands before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
+    group_ids: list[Id] = Field([], max_length=200, description="Groups for whose members it is besides admins.")
     context_window: int | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
     input_price: float | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
@@ -100,13 +101,14 @@ class OfferOut(OfferFields):
     id: str = Field(description="What `model` in other requests names.")
 
     @classmethod
-    def of_row(cls, row: ModelOffer) -> OfferOut:
+    def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
         return cls(
             id=offer_id(row.connection_id, row.model),
             model=row.model,
             label=row.label,
             icon=row.icon,
             audience=row.audience,
+            group_ids=group_ids,
             context_window=row.context_window,
             parameters=Parameters(**row.parameters),
             input_price=row.input_price,
@@ -132,7 +134,7 @@ class ConnectionOut(BaseModel):
     created_at: Instant
 
     @classmethod
-    def of(cls, row: ModelConnection, offers: list[ModelOffer]) -> ConnectionOut:
+    def of(cls, row: ModelConnection, offers: list[ModelOffer], groups: dict[int, list[int]]) -> ConnectionOut:
         return cls(
             connection_id=row.connection_id,
             name=row.name,
@@ -143,7 +145,7 @@ class ConnectionOut(BaseModel):
             builtin_tools=row.builtin_tools,
             embedding_model=row.embedding_model,
             background_model=row.background_model,
-            models=[OfferOut.of_row(offer) for offer in offers],
+            models=[OfferOut.of_row(offer, groups.get(offer.offer_id, [])) for offer in offers],
             test_result=row.test_result,
             tested_at=row.tested_at,
             created_at=row.created_at,

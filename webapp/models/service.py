@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import delete, select
 
+from webapp.accounts.models import UserGroup
 from webapp.database import after_commit, db, now
 from webapp.errors import Conflict, Invalid, NotFound
 from webapp.languages.marks import say
 from webapp.models.catalogue import catalogue
-from webapp.models.models import ModelConnection, ModelOffer
+from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields
 from webapp.models.vault import Secrets, seal, unseal
 from webapp.validation import MAX_ID
@@ -32,6 +33,20 @@ def offers_of(connection_id: int) -> list[ModelOffer]:
     """The models of a connection in their order."""
     mine = select(ModelOffer).where(ModelOffer.connection_id == connection_id).order_by(ModelOffer.offer_id)
     return list(db.session.scalars(mine))
+
+
+def groups_of_offers(connection_id: int) -> dict[int, list[int]]:
+    """The groups that the models of a connection are for, by the model's id."""
+    found: dict[int, list[int]] = {}
+    rows = db.session.execute(
+        select(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
+        .join(ModelOffer, ModelOffer.offer_id == ModelOfferGroup.offer_id)
+        .where(ModelOffer.connection_id == connection_id)
+        .order_by(ModelOfferGroup.offer_id, ModelOfferGroup.group_id)
+    )
+    for offer_id, group_id in rows:
+        found.setdefault(offer_id, []).append(group_id)
+    return found
 
 
 def list_connections(query: PageQuery) -> Page[ModelConnection]:
@@ -69,14 +84,17 @@ def create_connection(fields: NewConnection) -> ModelConnection:
 
 
 def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelConnection:
-    """Change the given fields only. Raises NotFound, Invalid."""
+    """Change the given fields only; what a test found out of another address is forgotten. Raises NotFound, Invalid."""
     row = get_connection(connection_id)
-    if changes.base_url is not None and changes.base_url != row.base_url and row.key_set and changes.api_key is None:
+    moves = changes.base_url is not None and changes.base_url != row.base_url
+    if moves and row.key_set and changes.api_key is None:
         raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
     for name in ("name", "base_url", "is_enabled", "builtin_tools"):
         value: Any = getattr(changes, name)
         if value is not None:
             setattr(row, name, value)
+    if moves:
+        row.test_result = row.tested_at = None
     secrets = unseal(row.secrets)
     if changes.api_key is not None:
         secrets = Secrets(changes.api_key, secrets.headers)
@@ -132,6 +150,10 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
     names = [fields.model for fields in models]
     if len(set(names)) < len(names):
         raise Invalid.field("models", "names a model twice")
+    chosen = {fields.model: set(fields.group_ids) if fields.audience == "admins" else set() for fields in models}
+    wanted = set().union(*chosen.values())
+    if wanted - set(db.session.scalars(select(UserGroup.group_id).where(UserGroup.group_id.in_(wanted)))):
+        raise Invalid.field("models", "names a group that is not there")
     if any(fields.is_default for fields in models):
         for other in db.session.scalars(select(ModelOffer).where(ModelOffer.is_default)):
             other.is_default = False
@@ -147,4 +169,7 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
         row.input_price, row.output_price = fields.input_price, fields.output_price
         row.is_default, row.fallback_rank = fields.is_default, fields.fallback_rank
         db.session.add(row)
+        db.session.flush()
+        db.session.execute(delete(ModelOfferGroup).where(ModelOfferGroup.offer_id == row.offer_id))
+        db.session.add_all(ModelOfferGroup(offer_id=row.offer_id, group_id=number) for number in chosen[fields.model])
     db.session.flush()

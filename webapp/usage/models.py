@@ -40,12 +40,14 @@ class UsageRecord(Base):
 
 
 class Quota(Base):
-    """How much may be spent in a period: by one user, or, without one, by everybody who has none of their own."""
+    """How much may be spent in a period: by one user, by each member of a group, or, without either, by everybody for
+    whom there is no other."""
 
     __tablename__ = "quotas"
 
     quota_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
+    group_id: Mapped[int | None] = mapped_column(ForeignKey("user_groups.group_id", ondelete="CASCADE"), index=True)
     period: Mapped[str] = mapped_column(one_of(*PERIODS, name="quota_period"))
     tokens: Mapped[int | None]
     dollars: Mapped[float | None] = mapped_column(Float)

@@ -57,20 +57,7 @@ def set_quotas() -> ViewResult:
     user_id = parse_id(request.form.get("user", ""))
     if user_id:
         accounts.get_user(user_id)
-    try:
-        quotas = [
-            QuotaFields(
-                period=period,
-                tokens=request.form.get(f"{period}_tokens") or None,
-                dollars=request.form.get(f"{period}_dollars") or None,
-            )
-            for period in ("day", "month")
-        ]
-    except ValidationError as error:
-        raise Invalid(
-            "Limits are whole numbers of tokens and amounts of dollars.", errors=field_errors(error)
-        ) from None
-    service.set_quotas(user_id, quotas)
+    service.set_quotas(user_id, given_quotas())
     db.session.commit()
     flash(_("Limits saved."), "message")
     return redirect(url_for(".everybody", user=user_id) + "#limits", 303)
@@ -88,6 +75,23 @@ def as_csv() -> ViewResult:
 def everybody_as_csv() -> ViewResult:
     """What everybody has used, as such a table."""
     return _csv(service.report(current_user_id(), _query(BY_ALL), everyone=True))
+
+
+def given_quotas() -> list[QuotaFields]:
+    """The limits that a form holds. Raises Invalid."""
+    try:
+        return [
+            QuotaFields(
+                period=period,
+                tokens=request.form.get(f"{period}_tokens") or None,
+                dollars=request.form.get(f"{period}_dollars") or None,
+            )
+            for period in ("day", "month")
+        ]
+    except ValidationError as error:
+        raise Invalid(
+            "Limits are whole numbers of tokens and amounts of dollars.", errors=field_errors(error)
+        ) from None
 
 
 def _csv(report: UsageReport) -> Response:

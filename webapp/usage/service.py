@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, delete, func, or_, select
+from sqlalchemy import Select, and_, delete, func, or_, select
 
+from webapp.accounts.groups import groups_of
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.database import after_commit, db, now
@@ -17,6 +18,7 @@ from webapp.errors import Invalid, TooMany
 from webapp.languages.marks import N_, say
 from webapp.languages.speaking import gettext as _
 from webapp.models.catalogue import catalogue
+from webapp.usage.limits import Limit, holding
 from webapp.usage.models import Quota, UsageRecord
 from webapp.usage.pricing import cost
 from webapp.usage.schemas import QuotaFields, QuotaState, UsageLine, UsageQuery, UsageReport
@@ -93,11 +95,11 @@ def near_limit(user_id: int) -> str:
 
 
 def states(user_id: int) -> list[QuotaState]:
-    """A user's quotas, their own or everybody's, with what is used up of them."""
-    rows = db.session.scalars(select(Quota).where(or_(Quota.user_id == user_id, Quota.user_id.is_(None)))).all()
-    own = [row for row in rows if row.user_id is not None] or rows
+    """A user's quotas, their own, else their groups', else everybody's, with what is used up of them."""
+    everybodys = and_(Quota.user_id.is_(None), Quota.group_id.is_(None))
+    mine = or_(Quota.user_id == user_id, Quota.group_id.in_(groups_of(user_id)), everybodys)
     found = []
-    for row in own:
+    for row in holding([Limit.of(row) for row in db.session.scalars(select(Quota).where(mine))]):
         spent = db.session.execute(_sums(_begins(row.period), now(), user_id, "model")).all()
         line = _line("", "", spent)
         found.append(
@@ -115,22 +117,25 @@ def states(user_id: int) -> list[QuotaState]:
     return found
 
 
-def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields]) -> None:
-    """Give a user, or with None everybody, these quotas instead of those they have. Raises Invalid."""
+def set_quotas(user_id: int | None, quotas: Sequence[QuotaFields], *, group_id: int | None = None) -> None:
+    """Give a user, the members of a group, or with neither everybody, these quotas instead of those they have.
+
+    Raises Invalid.
+    """
     if len({quota.period for quota in quotas}) < len(quotas):
         raise Invalid.field("period", "is named twice")
-    db.session.execute(delete(Quota).where(Quota.user_id.is_(None) if user_id is None else Quota.user_id == user_id))
+    db.session.execute(delete(Quota).where(Quota.user_id == user_id, Quota.group_id == group_id))
     for quota in quotas:
         if quota.tokens is not None or quota.dollars is not None:
-            db.session.add(Quota(user_id=user_id, **quota.model_dump()))
+            db.session.add(Quota(user_id=user_id, group_id=group_id, **quota.model_dump()))
     db.session.flush()
     after_commit(_forget)
 
 
-def quotas_of(user_id: int | None) -> list[Quota]:
-    """The quotas of a user, or with None those of everybody."""
-    mine = Quota.user_id.is_(None) if user_id is None else Quota.user_id == user_id
-    return list(db.session.scalars(select(Quota).where(mine).order_by(Quota.period)))
+def quotas_of(user_id: int | None, *, group_id: int | None = None) -> list[Quota]:
+    """The quotas of a user, of a group, or with neither those of everybody."""
+    mine = Quota.user_id == user_id, Quota.group_id == group_id
+    return list(db.session.scalars(select(Quota).where(*mine).order_by(Quota.period)))
 
 
 def _forget() -> None:

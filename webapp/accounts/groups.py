@@ -1,0 +1,114 @@
+"""Groups of people that admins keep: who is in them, by an admin's hand or by the word of an OpenID provider."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Select, delete, func, select
+
+from webapp.accounts import signals
+from webapp.accounts.models import User, UserGroup, UserGroupMember
+from webapp.database import db, get_or_raise
+from webapp.errors import Conflict, Invalid
+
+MOST_GROUPS = 200
+
+
+def init_groups() -> None:
+    """Follow what the provider says of people."""
+    signals.vouched_for.connect(_on_vouched_for)
+
+
+def list_groups() -> list[tuple[UserGroup, int]]:
+    """All groups by name, with how many people are in each."""
+    counted = (
+        select(UserGroup, func.count(UserGroupMember.user_id))
+        .outerjoin(UserGroupMember, UserGroupMember.group_id == UserGroup.group_id)
+        .group_by(UserGroup.group_id)
+        .order_by(UserGroup.name)
+    )
+    return [(group, count) for group, count in db.session.execute(counted)]
+
+
+def get_group(group_id: int) -> UserGroup:
+    """One group. Raises NotFound."""
+    return get_or_raise(UserGroup, group_id)
+
+
+def members_of(group_id: int) -> list[User]:
+    """The people in a group, by address."""
+    there = select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)
+    return list(db.session.scalars(select(User).where(User.user_id.in_(there)).order_by(User.email)))
+
+
+def groups_of(user_id: int) -> Select[int]:
+    """The ids of the groups that somebody is in, for use in other statements."""
+    return select(UserGroupMember.group_id).where(UserGroupMember.user_id == user_id)
+
+
+def create_group(name: str) -> UserGroup:
+    """Make a group with nobody in it. Raises Invalid for a name that is taken, Conflict for one too many."""
+    if (db.session.scalar(select(func.count()).select_from(UserGroup)) or 0) >= MOST_GROUPS:
+        raise Conflict("There are too many groups. Delete some first.")
+    row = UserGroup(name=_free(name, None))
+    db.session.add(row)
+    db.session.flush()
+    return row
+
+
+def rename_group(group_id: int, name: str) -> None:
+    """Give a group another name. Raises NotFound, Invalid for a name that is taken."""
+    get_group(group_id).name = _free(name, group_id)
+    db.session.flush()
+
+
+def delete_group(group_id: int) -> None:
+    """Delete a group, its limits, and its part in the models that are for it. Raises NotFound."""
+    db.session.delete(get_group(group_id))
+    db.session.flush()
+
+
+def set_members(group_id: int, user_ids: Collection[int]) -> None:
+    """Make these people the members of a group; whoever the provider put there stays so. Raises NotFound, Invalid."""
+    get_group(group_id)
+    wanted = set(user_ids)
+    known = set(db.session.scalars(select(User.user_id).where(User.user_id.in_(wanted))))
+    if wanted - known:
+        raise Invalid.field("user_ids", "names somebody who has no account")
+    there = set(db.session.scalars(select(UserGroupMember.user_id).where(UserGroupMember.group_id == group_id)))
+    _remove(group_id, there - wanted)
+    db.session.add_all(UserGroupMember(group_id=group_id, user_id=user_id) for user_id in sorted(wanted - there))
+    db.session.flush()
+
+
+def _remove(group_id: int, user_ids: Collection[int]) -> None:
+    if user_ids:
+        db.session.execute(
+            delete(UserGroupMember).where(
+                UserGroupMember.group_id == group_id, UserGroupMember.user_id.in_(list(user_ids))
+            )
+        )
+
+
+def _free(name: str, group_id: int | None) -> str:
+    other = db.session.scalar(select(UserGroup.group_id).where(UserGroup.name == name))
+    if other is not None and other != group_id:
+        raise Invalid.field("name", "is the name of another group")
+    return name
+
+
+def _on_vouched_for(_sender: object, user_id: int, groups: Collection[str], **_more: Any) -> None:
+    """Make the user a member of the groups that are named as the provider's, and of no other it had put them into."""
+    rows = db.session.execute(
+        select(UserGroup.group_id, UserGroup.name, UserGroupMember.by_provider).outerjoin(
+            UserGroupMember,
+            (UserGroupMember.group_id == UserGroup.group_id) & (UserGroupMember.user_id == user_id),
+        )
+    ).all()
+    for group_id, name, by_provider in rows:
+        if name in groups and by_provider is None:
+            db.session.add(UserGroupMember(group_id=group_id, user_id=user_id, by_provider=True))
+        elif name not in groups and by_provider:
+            _remove(group_id, [user_id])
+    db.session.flush()

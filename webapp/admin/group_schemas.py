@@ -1,0 +1,62 @@
+"""What comes in and goes out about groups of people."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from webapp.accounts import groups
+from webapp.accounts.models import UserGroup
+from webapp.usage import service as usage
+from webapp.usage.schemas import QuotaFields
+from webapp.validation import Id, Instant, Line
+
+MEMBERS = "Who is in it, by id."
+QUOTAS = "What each member may spend who has no limits of their own; of several groups the largest holds."
+Members = Annotated[list[Id], Field(max_length=5_000)]
+
+
+class GroupPath(BaseModel):
+    group_id: Id
+
+
+class NewGroup(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: Line = Field(min_length=1, max_length=100, description="That of a group of the OpenID provider follows it.")
+    user_ids: Members = Field([], description=MEMBERS)
+    quotas: list[QuotaFields] = Field([], max_length=2, description=QUOTAS)
+
+
+class GroupChanges(BaseModel):
+    """Only the fields that are given are changed; lists are replaced whole."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Line | None = Field(None, min_length=1, max_length=100)
+    user_ids: Members | None = Field(None, description=MEMBERS)
+    quotas: list[QuotaFields] | None = Field(None, max_length=2, description=QUOTAS)
+
+
+class GroupOut(BaseModel):
+    group_id: int
+    name: str
+    user_ids: list[int] = Field(description=MEMBERS)
+    quotas: list[QuotaFields] = Field(description=QUOTAS)
+    created_at: Instant
+
+    @classmethod
+    def of(cls, row: UserGroup) -> GroupOut:
+        held = usage.quotas_of(None, group_id=row.group_id)
+        return cls(
+            group_id=row.group_id,
+            name=row.name,
+            user_ids=[user.user_id for user in groups.members_of(row.group_id)],
+            quotas=[QuotaFields(period=one.period, tokens=one.tokens, dollars=one.dollars) for one in held],
+            created_at=row.created_at,
+        )
+
+
+class GroupList(BaseModel):
+    groups: list[GroupOut]

@@ -1,0 +1,169 @@
+"""Groups of people, for admins: made, filled, given limits and deleted, over the API and on pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, flash, redirect, render_template, request, url_for
+from pydantic import ValidationError
+
+from webapp import idempotency
+from webapp.accounts import groups
+from webapp.accounts import service as accounts
+from webapp.accounts.auth import admin_only
+from webapp.accounts.models import UserGroup
+from webapp.admin.group_schemas import GroupChanges, GroupList, GroupOut, GroupPath, NewGroup
+from webapp.database import after_commit, db
+from webapp.errors import DomainError, Invalid
+from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import translated
+from webapp.models.catalogue import catalogue
+from webapp.usage import service as usage
+from webapp.usage.pages import given_quotas
+from webapp.validation import parse_id
+from webapp.web import ViewResult, api_blueprint
+
+blueprint = api_blueprint("groups_api", __name__, tag="Models")
+pages = Blueprint("admin_groups", __name__, url_prefix="/admin/groups")
+
+
+@blueprint.get("/groups", responses={200: GroupList})
+@admin_only
+def list_groups() -> dict[str, Any]:
+    """The groups of people that models and limits can be for."""
+    return {"groups": [_out(row) for row, _count in groups.list_groups()]}
+
+
+@blueprint.post("/groups", responses={201: GroupOut})
+@admin_only
+@idempotency.idempotent
+def create_group(body: NewGroup) -> tuple[Any, int]:
+    """Make a group. Whoever the OpenID provider says is in a group of this name joins it when they sign in."""
+    row = groups.create_group(body.name)
+    _change(row.group_id, GroupChanges(user_ids=body.user_ids, quotas=body.quotas))
+    return idempotency.commit(_out(row), 201), 201
+
+
+@blueprint.get("/groups/<int:group_id>", responses={200: GroupOut})
+@admin_only
+def get_group(path: GroupPath) -> dict[str, Any]:
+    """One group with its members and limits."""
+    return _out(groups.get_group(path.group_id))
+
+
+@blueprint.patch("/groups/<int:group_id>", responses={200: GroupOut})
+@admin_only
+def update_group(path: GroupPath, body: GroupChanges) -> dict[str, Any]:
+    """Change the name, the members or the limits of a group."""
+    _change(path.group_id, body)
+    db.session.commit()
+    return _out(groups.get_group(path.group_id))
+
+
+@blueprint.delete("/groups/<int:group_id>", responses={204: None})
+@admin_only
+def delete_group(path: GroupPath) -> tuple[str, int]:
+    """Delete a group. Its limits go with it, and models that were for it are for admins."""
+    _delete(path.group_id)
+    return "", 204
+
+
+@pages.get("")
+@admin_only
+def index() -> ViewResult:
+    """All groups."""
+    return render_template("admin/groups.html", groups=groups.list_groups())
+
+
+@pages.post("")
+@admin_only
+def add() -> ViewResult:
+    """Make a group."""
+    try:
+        row = groups.create_group(_name())
+        db.session.commit()
+    except DomainError as error:
+        db.session.rollback()
+        return render_template("admin/groups.html", groups=groups.list_groups(), error=_said(error)), 422
+    return redirect(url_for(".show", group_id=row.group_id), 303)
+
+
+@pages.get("/<int:group_id>")
+@admin_only
+def show(group_id: int) -> ViewResult:
+    """One group: who is in it, and what each of them may use."""
+    return _page(group_id)
+
+
+@pages.post("/<int:group_id>")
+@admin_only
+def change(group_id: int) -> ViewResult:
+    """Rename a group, add or remove somebody, or set its limits: whatever the form is about."""
+    form = request.form
+    there = [user.user_id for user in groups.members_of(group_id)]
+    try:
+        if "name" in form:
+            groups.rename_group(group_id, _name())
+        elif "email" in form:
+            groups.set_members(group_id, [*there, accounts.find_user(form["email"]).user_id])
+        elif "remove" in form:
+            groups.set_members(group_id, [number for number in there if number != parse_id(form["remove"])])
+        else:
+            groups.get_group(group_id)
+            usage.set_quotas(None, given_quotas(), group_id=group_id)
+        db.session.commit()
+    except DomainError as error:
+        db.session.rollback()
+        return _page(group_id, error=_said(error)), 422
+    flash(_("Saved."), "message")
+    return redirect(url_for(".show", group_id=group_id), 303)
+
+
+@pages.post("/<int:group_id>/delete")
+@admin_only
+def delete(group_id: int) -> ViewResult:
+    """Delete a group."""
+    _delete(group_id)
+    flash(_("Group deleted. Models that were for it are for admins now."), "message")
+    return redirect(url_for(".index"), 303)
+
+
+def _page(group_id: int, **more: Any) -> str:
+    return render_template(
+        "admin/group.html",
+        group=groups.get_group(group_id),
+        members=groups.members_of(group_id),
+        quotas=usage.quotas_of(None, group_id=group_id),
+        **more,
+    )
+
+
+def _name() -> str:
+    try:
+        return NewGroup(name=request.form.get("name", "")).name
+    except ValidationError:
+        raise Invalid.field("name", "must have between 1 and 100 characters") from None
+
+
+def _said(error: DomainError) -> str:
+    return translated((error.errors or [{"msg": error.detail}])[0]["msg"])
+
+
+def _change(group_id: int, changes: GroupChanges) -> None:
+    groups.get_group(group_id)
+    if changes.name is not None:
+        groups.rename_group(group_id, changes.name)
+    if changes.user_ids is not None:
+        groups.set_members(group_id, changes.user_ids)
+    if changes.quotas is not None:
+        usage.set_quotas(None, changes.quotas, group_id=group_id)
+
+
+def _delete(group_id: int) -> None:
+    groups.delete_group(group_id)
+    after_commit(catalogue.forget)
+    db.session.commit()
+
+
+def _out(row: UserGroup) -> dict[str, Any]:
+    return GroupOut.of(row).model_dump(mode="json")

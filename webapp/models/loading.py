@@ -1,0 +1,115 @@
+"""Reading connections and the models they offer out of the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlalchemy import func, select, true
+
+from webapp.database import db
+from webapp.llm.settings import ModelSettings
+from webapp.llm.target import Target
+from webapp.models.models import ModelConnection, ModelOffer, ModelOfferGroup
+from webapp.models.schemas import offer_id
+from webapp.models.vault import unseal
+from webapp.models.windows import window_found
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A model that can be chosen; `connection_id` is None for the one that the environment names."""
+
+    target: Target
+    label: str
+    connection_id: int | None
+    for_admins: bool
+    is_default: bool
+    fallback_rank: int | None
+    input_price: float | None
+    output_price: float | None
+    icon: str | None = None
+    groups: frozenset[int] = frozenset()
+    """Whose members may choose it besides admins, where it is for admins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What the connections that are on have to offer, their servers, and what was chosen to make vectors and to work in
+    the background."""
+
+    offered: list[Offered]
+    servers: list[ModelSettings]
+    embeddings: ModelSettings | None
+    background: Target | None
+
+
+def load(home: ModelSettings) -> Loaded:
+    """What the connections that are on have to offer now; what a server lacks is as the environment has it."""
+    groups = select(func.group_concat(ModelOfferGroup.group_id)).where(ModelOfferGroup.offer_id == ModelOffer.offer_id)
+    rows = db.session.execute(
+        select(ModelConnection, ModelOffer, groups.scalar_subquery())
+        .outerjoin(ModelOffer, ModelOffer.connection_id == ModelConnection.connection_id)
+        .where(ModelConnection.is_enabled == true())
+        .order_by(ModelConnection.connection_id, ModelOffer.offer_id)
+    ).all()
+    servers: dict[int, ModelSettings] = {}
+    offered: list[Offered] = []
+    embeddings = background = None
+    for connection, offer, group_ids in rows:
+        server = servers.get(connection.connection_id)
+        if server is None:
+            server = servers[connection.connection_id] = server_settings(connection, home)
+            if connection.embedding_model:
+                embeddings = server.with_embeddings(connection.embedding_model)
+            if name := connection.background_model:
+                background = Target(offer_id(connection.connection_id, name), name, server)
+        if offer is not None:
+            offered.append(
+                _offered(connection, offer, server, frozenset(map(int, str(group_ids).split(",") if group_ids else ())))
+            )
+    return Loaded(offered, list(servers.values()), embeddings, background)
+
+
+def _offered(connection: ModelConnection, offer: ModelOffer, server: ModelSettings, groups: frozenset[int]) -> Offered:
+    target = Target(
+        offer_id(connection.connection_id, offer.model),
+        offer.model,
+        server,
+        {name: value for name, value in offer.parameters.items() if value is not None and name != "system"},
+        offer.context_window or window_found(connection.test_result, offer.model),
+        connection.builtin_tools,
+        _sees(connection, offer.model),
+        str(offer.parameters.get("system") or ""),
+    )
+    return Offered(
+        target,
+        offer.label,
+        connection.connection_id,
+        offer.audience == "admins",
+        offer.is_default,
+        offer.fallback_rank,
+        offer.input_price,
+        offer.output_price,
+        offer.icon,
+        groups,
+    )
+
+
+def _sees(connection: ModelConnection, model: str) -> bool | None:
+    """Whether a model takes pictures; None where the test of its connection tried another one, or could not tell."""
+    result = connection.test_result or {}
+    found = result.get("images") if result.get("model") == model else None
+    return bool(found.get("ok")) if isinstance(found, dict) else None
+
+
+def server_settings(connection: ModelConnection, home: ModelSettings) -> ModelSettings:
+    """How to reach the server of a connection; patience is that of the environment's."""
+    secrets = unseal(connection.secrets)
+    return replace(
+        home,
+        base_url=connection.base_url,
+        api_key=secrets.api_key,
+        headers=tuple(sorted(secrets.headers.items())),
+        embedding_base_url="",
+        embedding_api_key="",
+    )
