@@ -192,3 +192,33 @@ def test_only_parameters_of_a_message_are_sent_whatever_a_restored_file_says(
     question: Any, reply: Any, sent: dict[str, Any]
 ) -> None:
     assert of_one_reply({"parameters": question}, {"parameters": reply}) == sent
+
+
+def test_the_panel_chooses_for_one_message_only(
+    client: ApiClient, user: Person, login: Callable[[Person], FlaskClient], model: ServerHandle
+) -> None:
+    """What is said for one message goes along with it, is stored with nothing else, and is gone after it was sent."""
+    browser, partial = login(user), {"HX-Request": "true"}
+    number = client.post("/api/conversations", json={"parameters": {"temperature": 0.9}}).get_json()["conversation_id"]
+    place, page = f"/c/{number}/parameters", f"/c/{number}"
+    chosen = post_form(browser, place, page, headers=partial, temperature="0.2", max_tokens="300", once="1")
+    assert chosen.status_code == 200
+    assert "For this message only: temperature 0.2, at most 300 tokens" in chosen.text
+    assert client.get(f"/api/conversations/{number}").get_json()["parameters"]["temperature"] == 0.9
+    sent = post_form(
+        browser, f"/c/{number}/messages", page, headers=partial, content="Hello", once='{"temperature": 0.2}'
+    )
+    assert "Here: temperature 0.9" in sent.text and "For this message only" not in sent.text
+    asked = client.get(f"/api/conversations/{number}/messages").get_json()["messages"]
+    client.get(f"/api/messages/{asked[-1]['message_id']}/response?wait=20")
+    assert [call for call in model.calls() if call["stream"]][-1]["values"]["temperature"] == 0.2
+    assert reply(client, number, model)["values"]["temperature"] == 0.9
+    back = post_form(browser, place, page, headers=partial, not_once="1")
+    assert back.status_code == 200 and "For this message only:" not in back.text
+    refused = post_form(browser, place, page, headers=partial, system="Be brief.", once="1")
+    assert refused.status_code == 422 and "added for the whole conversation" in refused.text
+    for broken in ("{", "[]", '{"model": "other", "temperature": 9}'):
+        answer = post_form(browser, f"/c/{number}/messages", page, headers=partial, content="Again", once=broken)
+        assert answer.status_code == 200
+        asked = client.get(f"/api/conversations/{number}/messages").get_json()["messages"]
+        client.get(f"/api/messages/{asked[-1]['message_id']}/response?wait=20")

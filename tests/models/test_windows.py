@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from tests.support.people import ApiClient, Person
 from tests.tools.conftest import site  # noqa: F401 - a fixture
 from tests.tools.servers import Site
-from webapp.models.catalogue import catalogue
+from webapp.database import db
+from webapp.models.catalogue import catalogue, known_label
 from webapp.models.windows import window_told
 
 
@@ -56,4 +58,46 @@ def test_a_window_that_is_told_holds_until_an_admin_says_another(
     assert windows() == {"long": 65_536, "unknown": None}  # a server that is away has told nothing else
     admin.patch(place, json={"models": [{"model": "long", "context_window": 16_384}, {"model": "unknown"}]})
     assert windows() == {"long": 16_384, "unknown": None}
+    catalogue.forget()
+
+
+def test_all_models_of_a_large_server_are_kept_and_those_of_another_address_forgotten(
+    site: Site,  # noqa: F811 - the fixture
+    api: Callable[[Person], ApiClient],
+    make_user: Callable[..., Person],
+) -> None:
+    rows = [{"id": f"model-{n:03}", "object": "model", "context_length": 4_096} for n in range(500)]
+    rows.append({"id": "x" * 300, "object": "model"})
+    site.answer = lambda asked: (200, {}, {"object": "list", "data": rows}) if asked.method == "GET" else (404, {}, {})
+    admin = api(make_user(is_admin=True))
+    models = [{"model": "model-499", "label": "Last"}]
+    made = admin.post("/api/connections", json={"name": "Many", "base_url": site.url, "models": models}).get_json()
+    place = f"/api/connections/{made['connection_id']}"
+    found = admin.post(f"{place}/test", json={}).get_json()["test_result"]
+    assert (len(found["names"]), found["windows"]["model-499"]) == (500, 4_096)
+    assert admin.patch(place, json={"name": "Very many"}).get_json()["test_result"] == found
+    moved = admin.patch(place, json={"base_url": f"{site.url}/elsewhere"}).get_json()
+    assert (moved["test_result"], moved["tested_at"]) == (None, None)
+    catalogue.forget()
+
+
+def test_a_name_that_connections_offer_under_several_labels_stays_itself(
+    app: Flask, api: Callable[[Person], ApiClient], make_user: Callable[..., Person]
+) -> None:
+    admin = api(make_user(is_admin=True))
+
+    def known(model: str) -> str:
+        catalogue.forget()
+        with app.app_context():
+            catalogue.all()
+            db.session.rollback()
+            return known_label(model)
+
+    def offer(name: str, *models: dict[str, str]) -> None:
+        admin.post("/api/connections", json={"name": name, "base_url": "http://127.0.0.1:9/v1", "models": models})
+
+    offer("Here", {"model": "bee", "label": "Buzz"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
+    assert (known("bee"), known("wasp"), known("ant")) == ("Buzz", "🐝 Sting", "ant")
+    offer("There", {"model": "bee", "label": "Buzz in the cloud"}, {"model": "wasp", "label": "Sting", "icon": "🐝"})
+    assert (known("bee"), known("wasp")) == ("bee", "🐝 Sting")
     catalogue.forget()

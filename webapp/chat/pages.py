@@ -21,6 +21,7 @@ from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.accounts.browsers import learn_from_browser
 from webapp.chat import gate, service, sse, turnlog
 from webapp.chat.api import limit_turns
+from webapp.chat.composer_form import attached, for_this_message
 from webapp.chat.follow import follow, stored_entries
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
 from webapp.chat.runtime import runtime
@@ -37,7 +38,6 @@ from webapp.forms import read_form, sentences
 from webapp.languages.marks import N_
 from webapp.llm.errors import MissingKey, ModelNotFound, Unauthorized
 from webapp.models.choosing import check_choice, remember_choice, remembered_parameters
-from webapp.validation import parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_pages", __name__)
@@ -98,7 +98,9 @@ def start() -> ViewResult:
         parameters=remembered_parameters(),
         uses_web="uses_web" in request.form,
     )
-    started = service.start_turn(current_user_id(), body.content, new=new, file_ids=_files())
+    started = service.start_turn(
+        current_user_id(), body.content, new=new, file_ids=attached(), custom_payload=for_this_message()
+    )
     remember_choice(body.model)
     return launched(started, is_new=True)
 
@@ -121,15 +123,10 @@ def send(conversation_id: int) -> ViewResult:
             body.content,
             conversation_id=conversation_id,
             model=body.model,
-            file_ids=_files(),
+            file_ids=attached(),
+            custom_payload=for_this_message(),
         )
     )
-
-
-def _files() -> dict[int, str]:
-    """The files that were attached in the composer."""
-    ids = filter(None, (parse_id(value) for value in request.form.getlist("file_ids")[:50]))
-    return {number: "search" if request.form.get(f"mode-{number}") == "search" else "whole" for number in ids}
 
 
 @blueprint.get("/c/<int:conversation_id>/news")
@@ -258,7 +255,7 @@ def _show_sent(conversation: Conversation, answer: dict[str, Any]) -> Response:
         # With what was said elsewhere meanwhile, so that nothing is missing before it.
         shown = request.headers.get("Last-Message", type=int)
         response = make_response(
-            render_template("chat/_news.html", conversation=conversation, **_since(conversation, shown))
+            render_template("chat/_news.html", conversation=conversation, is_sent=True, **_since(conversation, shown))
         )
     response.headers["HX-Trigger"] = CHANGED
     return response

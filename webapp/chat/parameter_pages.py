@@ -33,9 +33,11 @@ WRONG = N_(
         "max_tokens": "A whole number from 16 to 1,000,000.",
         "reasoning_effort": "One of the choices.",
         "system": "At most 4,000 characters.",
+        "once": "Instructions are added for the whole conversation: save them, or leave them as they are.",
     }
 )
 """What is said beside a field that cannot be read, by its name."""
+FIELDS = ("temperature", "max_tokens", "reasoning_effort", "system")
 EFFORT_NAMES = N_({"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"})
 
 
@@ -95,6 +97,8 @@ def choose(conversation_id: int) -> ViewResult:
     conversation = get_conversation(user_id, conversation_id)
     try:
         chosen = _chosen(own_parameters(conversation))
+        if _is_for_once():
+            return _shown(conversation, once=_once(chosen, own_parameters(conversation)))
     except Invalid as error:
         return _shown(conversation, _said(error)), 422
     row = update_conversation(user_id, conversation_id, ConversationChanges(parameters=chosen))
@@ -116,6 +120,8 @@ def choose_for_the_next() -> ViewResult:
     """Choose for the next conversation, or go back to the defaults."""
     try:
         chosen = _chosen(remembered_parameters())
+        if _is_for_once():
+            return _shown(None, once=_once(chosen, remembered_parameters()))
     except Invalid as error:
         return _shown(None, _said(error)), 422
     remember_parameters(chosen)
@@ -127,7 +133,7 @@ def _chosen(before: Parameters) -> Parameters:
     """What the form says. What only the API sets stays as it was; an empty field is the default. Raises Invalid."""
     if "reset" in request.form:
         return Parameters()
-    given: dict[str, Any] = {name: value for name in WRONG if (value := request.form.get(name, "").strip())}
+    given: dict[str, Any] = {name: value for name in FIELDS if (value := request.form.get(name, "").strip())}
     if "temperature" in given:
         given["temperature"] = given["temperature"].replace(",", ".")
     try:
@@ -136,13 +142,32 @@ def _chosen(before: Parameters) -> Parameters:
         raise Invalid("", errors=field_errors(error)) from None
 
 
+def _is_for_once() -> bool:
+    """Whether they are chosen for the next message only, or that is taken back: nothing is stored then."""
+    return bool(request.form.keys() & {"once", "not_once"}) and wants_partial()
+
+
+def _once(chosen: Parameters, before: Parameters) -> Parameters:
+    """What is other than before, for the next message only. Raises Invalid for instructions, which no message has."""
+    if "not_once" in request.form:
+        return Parameters()
+    if chosen.system != before.system and (chosen.system or before.system):
+        raise Invalid.field("once", WRONG["once"])
+    other = {name: value for name, value in chosen.given.items() if value != getattr(before, name)}
+    return Parameters(**other)
+
+
 def _said(error: Invalid) -> dict[str, str]:
     wrong = [str(item["loc"][-1]) for item in error.errors or ()]
-    return {name: _(words) for name, words in WRONG.items() if name in wrong}
+    found = {name: _(words) for name, words in WRONG.items() if name in wrong}
+    return {"system" if name == "once" else name: words for name, words in found.items()}
 
 
 def _shown(
-    conversation: Conversation | None, errors: dict[str, str] | None = None, own: Parameters | None = None
+    conversation: Conversation | None,
+    errors: dict[str, str] | None = None,
+    own: Parameters | None = None,
+    once: Parameters | None = None,
 ) -> str:
     target = _target(conversation)
     refused, defaults = frozenset[str](), Parameters()
@@ -155,6 +180,7 @@ def _shown(
         "models/_parameters.html" if wants_partial() else "models/parameters.html",
         conversation=conversation,
         chosen=chosen,
+        once=once,
         panel=Panel(chosen, defaults, refused),
         efforts=[(name, EFFORT_NAMES[name]) for name in EFFORTS],
         typed=request.form if errors else {},

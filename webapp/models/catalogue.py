@@ -172,9 +172,11 @@ def known_price(target_id: str | None) -> tuple[float | None, float | None]:
 
 
 def known_label(model: str) -> str:
-    """How people know a model of this name on its server, as this process knows; the name itself where none is."""
-    found = (offered for offered in catalogue.known_offers() if offered.target.model == model)
-    return next((f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found), model)
+    """How people know a model of this name on its server, as this process knows; the name where none is, or where
+    connections offer it under several."""
+    found = [offered for offered in catalogue.known_offers() if offered.target.model == model]
+    labels = {f"{offered.icon} {offered.label}" if offered.icon else offered.label for offered in found}
+    return labels.pop() if len(labels) == 1 else model
 
 
 def background_target() -> Target | None:

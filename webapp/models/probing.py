@@ -20,7 +20,9 @@ from webapp.models.troubles import why, why_no_list, why_no_pictures
 from webapp.models.windows import window_told
 
 SECONDS = 20.0
-MOST_NAMES = 300
+MOST_NAMES = 2_000
+"""Of a server's models that are kept; aggregators have several hundred."""
+LONGEST_NAME = 200
 _EDGE = 64
 """Of the picture that is tried: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
@@ -123,7 +125,7 @@ def _listed(settings: ModelSettings) -> dict[str, int | None]:
         page = client.with_options(timeout=SECONDS).models.list()
         if page.object != "list" and not isinstance(page.data, list):
             raise TypeError("this is no list of models")
-        return {model.id: window_told(model.model_extra or {}) for model in page}
+        return {model.id: window_told(model.model_extra or {}) for model in page if len(model.id) <= LONGEST_NAME}
 
 
 def _stream(settings: ModelSettings, model: str) -> int:
