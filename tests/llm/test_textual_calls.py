@@ -1,10 +1,14 @@
 """Tool calls written as text: run if they can be read, else hidden; ordinary text is never touched or held for long."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.llm.events import TextDelta, ToolCall
+from webapp.llm.section_tags import SECTION_TAGS
 from webapp.llm.textual_calls import TextualCalls
 
 NAMES = ("remember", "search_memories")
@@ -12,9 +16,9 @@ ARGUMENTS = '{"query": "tea {green}"}'
 CALL = f'{{"name": "search_memories", "arguments": {ARGUMENTS}}}'
 
 
-def run(text: str, size: int = 3) -> tuple[str, list[tuple[str, str]]]:
+def run(text: str, size: int = 3, names: tuple[str, ...] = NAMES) -> tuple[str, list[tuple[str, str]]]:
     """The text shown and the calls made, the answer coming in pieces."""
-    calls = TextualCalls(NAMES)
+    calls = TextualCalls(names)
     events = [event for at in range(0, len(text), size) for event in calls.feed(text[at : at + size])] + calls.end()
     shown = "".join(event.text for event in events if isinstance(event, TextDelta))
     return shown, [(event.name, event.arguments) for event in events if isinstance(event, ToolCall)]
@@ -88,3 +92,66 @@ def test_text_is_not_held_back_longer_than_it_may_be_a_beginning():
     calls = TextualCalls(NAMES)
     assert calls.feed("a ") == [TextDelta("a ")]
     assert calls.feed("<b") != [] and calls.feed(">c") == [TextDelta(">c")]
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize("names", [NAMES, ()])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<known>You live in Lisbon.</known>", "You live in Lisbon."),
+        ("Sure!\n<known>\n- Lives in Lisbon\n</known>\nAnything else?", "Sure!\n\n- Lives in Lisbon\n\nAnything else?"),
+        ("</known>Hello", "Hello"),
+        ("Hello </summaries >there", "Hello there"),
+        ('<reference>\n<item n="1" kind="memory">Likes tea</item>\n</reference>', "\nLikes tea\n"),
+        ('<said on="3 May">tea</said>', "tea"),
+        ("It was `x`. <known>y</known>", "It was `x`. y"),
+        ("```\ncode\n```\n<known>y</known>", "```\ncode\n```\ny"),
+        ("One ` alone.\n\n<known>y</known>", "One ` alone.\n\ny"),
+        ("Cut off </known", "Cut off "),
+    ],
+)
+def test_the_tags_of_the_prompt_s_own_sections_are_never_shown(text, shown, names, size):
+    assert run(text, size, names) == (shown, [])
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The tag `<known>` opens it and `</known>` ends it.",
+        '```xml\n<known>\n<item n="1">x</item>\n</known>\n```\nThat is all.',
+        "````\n```\n<known>\n```\n````",
+        "``a ` <known>``",
+        "<ul><item>milk</item></ul> and <knowns>, <known quantity, </kno",
+        "<page>1</page> of <file>a</file>",
+        "if a <known then b",
+    ],
+)
+def test_tags_in_code_and_other_tags_stay(text, size):
+    assert run(text, size) == (text, [])
+
+
+def test_no_piece_of_a_tag_is_shown_before_it_is_whole():
+    calls = TextualCalls(())
+    pieces = ["Hi <", "kno", "wn", ">Lisbon", "</", "known", "> ok"]
+    assert ["".join(event.text for event in calls.feed(piece) if isinstance(event, TextDelta)) for piece in pieces] == [
+        "Hi ", "", "", "Lisbon", "", "", " ok",
+    ]  # fmt: skip
+
+
+def test_text_that_begins_with_an_attribute_of_ours_and_goes_on_without_end_is_not_held_for_long():
+    text = '<item n="' + "a" * 2_000
+    assert run(text, 50) == (text, [])
+
+
+def test_every_section_of_a_reply_s_prompt_is_known_by_its_tag():
+    chat = Path(__file__).parents[2] / "webapp" / "chat"
+    opened = {
+        name
+        for path in (chat / "sections.py", chat / "summaries_section.py", chat / "request_block.py")
+        for names in re.findall(r"(?:framed|close)\(\"(\w+)\"|\"<(\w+)>\"", path.read_text())
+        for name in names
+        if name
+    }
+    assert {"known", "summaries", "reference", "request"} <= opened <= set(SECTION_TAGS)

@@ -68,7 +68,7 @@ class ChatClient:
         attempt = 0
         while True:
             decoder = StreamDecoder()
-            written = TextualCalls(names) if names else None
+            written = TextualCalls(names)
             inline = InlineThinking()
             delivered = False
             try:
@@ -77,7 +77,7 @@ class ChatClient:
                     async for event in events:
                         delivered = delivered or not isinstance(event, ReasoningDelta)
                         for told in (event,) if inline.is_over else inline.feed(event):
-                            for shown in _without_calls(told, written) if written else (told,):
+                            for shown in _without_calls(told, written):
                                 yield shown
                             if not thinks and isinstance(told, ReasoningDelta):
                                 thinks = True

@@ -1,8 +1,10 @@
-"""Tool calls that a model writes into its text, as bare models do: taken out of it and made calls; pure.
+"""What a bare model writes into its text that is no text: tool calls, which are made, and our prompt's tags; pure.
 
 `<tool_call>{…}</tool_call>`, `<tools>…</tools>`, `<function=name>{…}</function>`, `[TOOL_CALLS] […]`, fenced or bare
 JSON. A block with a call that can be read becomes that call; one that names a tool and cannot be read is hidden; all
-else is text. What is held back is never more than may still turn out to be the beginning of such a block.
+else is text. Of a section of the prompt that is echoed (`<known>…</known>`) the tags go, and what stands in them
+stays; within code, a tag is what somebody wrote. What is held back is never more than may still turn out to be the
+beginning of such a block or tag.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from .events import Event, TextDelta, ToolCall
+from .section_tags import Code, SectionTags
 
 _TAGS = ("tools", "tool", "tool_call", "tool_calls", "function_call", "function_calls", "|tool_call|")
 _FENCES = ("", "```", "```json", "```tool_call", "```tool_code", "```python")
@@ -26,7 +29,7 @@ _DECODER = json.JSONDecoder()
 
 
 class TextualCalls:
-    """A filter over the text of one answer in which only the tools of these names can be called."""
+    """A filter over the text of one answer in which only the tools of these names, if any, can be called."""
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = frozenset(names)
@@ -37,6 +40,11 @@ class TextualCalls:
         self._openers += [
             f"{fence}{bracket}{start}" for fence in _FENCES for bracket in ("", "[") for start in json_openers
         ]
+        if not self._names:
+            self._openers = []
+        self._tags = SectionTags()
+        self._tag = 0  # the length of the one that stands at the beginning of what is held
+        self._code = Code()
         self._held = ""
         self._block = False
         self._said = ""
@@ -45,8 +53,7 @@ class TextualCalls:
     def feed(self, text: str) -> list[Event]:
         """What of the text so far may be shown, and the calls that are whole."""
         if not self._held and not _TRIGGERS.search(text):
-            self._said = (self._said + text)[-2:]
-            return [TextDelta(text)]
+            return [self._shown(text)]
         self._held += text
         return list(self._work(ended=False))
 
@@ -62,6 +69,9 @@ class TextualCalls:
                     yield self._show(start)
                 if opens is None:
                     return  # the rest may still be a beginning
+                if self._tag:
+                    self._drop_tag()
+                    continue
                 if not opens:
                     continue
                 self._block = True
@@ -72,13 +82,19 @@ class TextualCalls:
             calls = list(self._calls_in(block))
             yield from calls
             if not calls and not any(name in block for name in self._names):
-                yield TextDelta(block)
-                self._said = block[-2:]
+                yield self._shown(block)
 
     def _show(self, size: int) -> TextDelta:
-        shown, self._held = self._held[:size], self._held[size:]
-        self._said = (self._said + shown)[-2:]
-        return TextDelta(shown)
+        text, self._held = self._held[:size], self._held[size:]
+        return self._shown(text)
+
+    def _shown(self, text: str) -> TextDelta:
+        self._said = (self._said + text)[-2:]
+        self._code = self._code.after(text)
+        return TextDelta(text)
+
+    def _drop_tag(self) -> None:
+        self._held, self._tag = self._held[self._tag :], 0
 
     def _opening(self, ended: bool) -> tuple[int, bool | None]:
         """How much of what is held is text for sure, and whether a block opens behind it; None while that is open."""
@@ -92,6 +108,13 @@ class TextualCalls:
                 return at, True
             if not ended and any(opener.startswith(tail) for opener in self._openers):
                 return at, None
+            if found[0] == "<" and not self._code.after(self._held[:at]):
+                size = self._tags.size_at(self._held, at, ended)
+                if size is None:
+                    return at, None
+                if size:
+                    self._tag = size
+                    return at, True
         return len(self._held), False
 
     def _size_of_block(self, ended: bool) -> int | None:

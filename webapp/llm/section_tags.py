@@ -1,0 +1,94 @@
+"""The prompt's own section tags in a reply, as small models echo them; pure. In code they are what somebody wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SECTION_TAGS = (
+    "known",
+    "summaries",
+    "reference",
+    "request",
+    "client",
+    "files",
+    "file_pages",
+    "said",
+)
+"""Sections of the prompt of a reply, whose tags are never shown."""
+
+_BARE = "|".join(SECTION_TAGS)
+_OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="'
+_TAG = re.compile(
+    rf"<(?:(?P<close>/)(?:{_BARE}|(?P<closes>item|file|page))\s*|(?:{_BARE})\s*|(?P<opens>(?={_OWN_ATTRIBUTES})\w+)[^<>\n]*)(?P<end>>|\Z)"
+)
+_WITH_ATTRIBUTES = ('<item n="', '<said on="', '<file name="', '<page n="', '<page file="')
+_BEGINNINGS = (
+    *(f"<{tag}" for tag in SECTION_TAGS),
+    *(f"</{tag}" for tag in (*SECTION_TAGS, "item", "file", "page")),
+    *_WITH_ATTRIBUTES,
+)
+_LONGEST = 300
+_TICKS = re.compile(r"`+|\n|[^`\n]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Where a text stands after what was said so far: within code, inline or fenced, or in plain words."""
+
+    opened: int = 0  # with so many backticks; 0 outside
+    ticks: int = 0  # at the very end, of a run that may still go on
+    ends_line: bool = False
+
+    def after(self, text: str) -> Code:
+        if not (self.opened or self.ticks) and "`" not in text:
+            return self
+        state = self
+        for part in _TICKS.findall(text):
+            if part[0] == "`":
+                state = Code(state.opened, state.ticks + len(part))
+                continue
+            opened = state._settled()
+            if part == "\n" and state.ends_line and opened < 3:
+                opened = 0  # inline code ends with its paragraph
+            state = Code(opened, ends_line=part == "\n" or (state.ends_line and part.isspace()))
+        return state
+
+    def __bool__(self) -> bool:
+        return bool(self._settled())
+
+    def _settled(self) -> int:
+        if not self.ticks:
+            return self.opened
+        if not self.opened:
+            return self.ticks
+        closes = self.ticks == self.opened or self.ticks > self.opened >= 3
+        return 0 if closes else self.opened
+
+
+class SectionTags:
+    """Says of a `<` whether one of our tags begins there, and remembers which it has hidden."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, int] = {}
+
+    def size_at(self, text: str, at: int, ended: bool) -> int | None:
+        """How many characters the tag at this place has; 0 if none of ours stands there, None while that is open."""
+        if found := _TAG.match(text, at):
+            if found["end"] or ended:
+                return self._taken(found)
+            return None
+        rest = text[at : at + _LONGEST]
+        if ended or len(rest) == _LONGEST or any(mark in rest[1:] for mark in "<>\n"):
+            return 0
+        begins = rest.startswith(_WITH_ATTRIBUTES) or any(start.startswith(rest) for start in _BEGINNINGS)
+        return None if begins else 0
+
+    def _taken(self, found: re.Match[str]) -> int:
+        if name := found["opens"]:
+            self._open[name] = self._open.get(name, 0) + 1
+        elif name := found["closes"]:
+            if not self._open.get(name):
+                return 0  # of somebody else's `<item>`
+            self._open[name] -= 1
+        return len(found[0])
