@@ -8,6 +8,7 @@ from webapp.llm.offline.arithmetic import solve
 from webapp.llm.offline.facts import known_about_user, to_second_person
 from webapp.llm.offline.replies import reply_to
 from webapp.llm.offline.wire import tokens_of
+from webapp.llm.seeing import without_pictures
 
 SYSTEM = {
     "role": "system",
@@ -158,3 +159,22 @@ def test_sums_never_raise(text):
 
 def test_a_number_in_a_statement_is_not_a_sum():
     assert "=" not in ask("Remember that my sister can be reached on 555-1234 in the evening")
+
+
+def test_a_picture_is_no_part_of_the_question_and_said_not_to_be_seen() -> None:
+    told = without_pictures(
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "[bees.jpg]"},
+                    {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,AA=="}},
+                    {"type": "text", "text": "How many hives were counted?"},
+                ],
+            }
+        ]
+    )
+    said = reply_to(told)
+    assert "> How many hives were counted?" in said and "I cannot see pictures" in said
+    assert "bees.jpg" not in said and "attached here" not in said
+    assert "I cannot see" not in reply_to([{"role": "user", "content": "How many hives were counted?"}])

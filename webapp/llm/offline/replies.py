@@ -39,6 +39,9 @@ _QUESTION = re.compile(r"\?\s*$|^\W*(?:what|who|where|when|why|how|which|do|does
 _SUM = re.compile(r"=\s*$|\b(?:calculate|compute|work out|sum)\b", _I)
 _DIRECTIVE = re.compile(r"^## Conversation Point: (?P<title>.+)$", re.MULTILINE)
 _EXAMPLES = re.compile(r"^## Example Questions You Could Adapt\n(?P<lines>(?:- .+\n?)+)", re.MULTILINE)
+_PICTURE = re.compile(r"(?:\[[^\[\]\n]{1,300}\]\s*)?\[A picture was attached here\.[^\[\]\n]*\]\s*")
+"""What stands in the place of a picture for a model that sees none, and the name before it."""
+UNSEEN = "I cannot see pictures; a model that can will be shown them."
 _STATEMENT = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our)\b|\bcall me\b|\bremember that\b", _I)
 
 
@@ -47,17 +50,18 @@ def reply_to(messages: Sequence[dict[str, Any]]) -> str:
     asked = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     if asked and _DIRECTIVE.search(asked[-1]):
         return _about_point(asked[-1], messages)
-    question = split_question(asked[-1])[1] if asked else ""
+    question, pictures = _PICTURE.subn("", split_question(asked[-1])[1] if asked else "")
     first = not any(m.get("role") == "assistant" for m in messages)
     if not question:
-        return _opening(messages)
+        return UNSEEN if pictures else _opening(messages)
     known = known_about_user(messages)
-    return (
+    said = (
         _sample(question)
         or _about_user(question, known)
         or _small_talk(question, known, first)
         or _echo(question, known, first)
     )
+    return f"{said}\n\n{UNSEEN}" if pictures else said
 
 
 def _sample(question: str) -> str | None:
