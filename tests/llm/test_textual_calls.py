@@ -105,6 +105,7 @@ def test_text_is_not_held_back_longer_than_it_may_be_a_beginning():
         ("Hello </summaries >there", "Hello there"),
         ('<reference>\n<item n="1" kind="memory">Likes tea</item>\n</reference>', "\nLikes tea\n"),
         ('<said on="3 May">tea</said>', "tea"),
+        ('<tool_result from="web_search">It rains.</tool_result>', "It rains."),
         ("It was `x`. <known>y</known>", "It was `x`. y"),
         ("```\ncode\n```\n<known>y</known>", "```\ncode\n```\ny"),
         ("One ` alone.\n\n<known>y</known>", "One ` alone.\n\ny"),

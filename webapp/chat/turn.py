@@ -19,8 +19,8 @@ from webapp.chat.assembly import Assembled, TurnGone
 from webapp.chat.budget import BudgetTooSmall
 from webapp.chat.calling import Calling
 from webapp.chat.finish import Finished, Outcome
+from webapp.chat.offers import Trailer
 from webapp.chat.progress import Progress
-from webapp.chat.visible import Visible
 from webapp.chat.writer import TurnWriter
 from webapp.database import database_is_away
 from webapp.languages.marks import N_
@@ -203,7 +203,7 @@ class Turn:
         calls: list[ToolCall] = []
         progress = self.progress
         follows = bool(progress.text)
-        visible = Visible(offers=assembled.offers)
+        trailer = Trailer() if assembled.offers else None
         events = self.shop.chat.stream(
             prompt,
             targets=self._targets(assembled),
@@ -214,7 +214,8 @@ class Turn:
         async with aclosing(events):
             async for event in events:
                 if isinstance(event, TextDelta):
-                    text = progress.add(visible.feed(event.text), new_paragraph=follows)
+                    shown = trailer.feed(event.text) if trailer else event.text
+                    text = progress.add(shown, new_paragraph=follows)
                     if text:
                         follows = False
                         self.shop.writer.delta(self.id, text)
@@ -229,7 +230,8 @@ class Turn:
                     progress.switch(event.target)
                 elif isinstance(event, Finish):
                     progress.note(event)
-        self._end(visible, follows)
+        if trailer:
+            self._end(trailer, follows)
         return calls
 
     def _targets(self, assembled: Assembled) -> Sequence[Target]:
@@ -238,9 +240,9 @@ class Turn:
         start = ids.index(self.progress.target) if self.progress.target in ids else 0
         return assembled.targets[start:]
 
-    def _end(self, visible: Visible, new_paragraph: bool) -> None:
-        """Say what was held back, and note what is offered."""
-        left, offer = visible.end()
+    def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
+        """Say what the trailer held back, and note what it offers."""
+        left, offer = trailer.end()
         text = self.progress.add(left, new_paragraph=new_paragraph)
         if text:
             self.shop.writer.delta(self.id, text)

@@ -14,15 +14,16 @@ SECTION_TAGS = (
     "files",
     "file_pages",
     "said",
+    "tool_result",
 )
 """Sections of the prompt of a reply, whose tags are never shown."""
 
 _BARE = "|".join(SECTION_TAGS)
-_OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="'
+_OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'
 _TAG = re.compile(
     rf"<(?:(?P<close>/)(?:{_BARE}|(?P<closes>item|file|page))\s*|(?:{_BARE})\s*|(?P<opens>(?={_OWN_ATTRIBUTES})\w+)[^<>\n]*)(?P<end>>|\Z)"
 )
-_WITH_ATTRIBUTES = ('<item n="', '<said on="', '<file name="', '<page n="', '<page file="')
+_WITH_ATTRIBUTES = ('<item n="', '<said on="', '<file name="', '<page n="', '<page file="', '<tool_result from="')
 _BEGINNINGS = (
     *(f"<{tag}" for tag in SECTION_TAGS),
     *(f"</{tag}" for tag in (*SECTION_TAGS, "item", "file", "page")),
@@ -74,10 +75,8 @@ class SectionTags:
 
     def size_at(self, text: str, at: int, ended: bool) -> int | None:
         """How many characters the tag at this place has; 0 if none of ours stands there, None while that is open."""
-        if found := _TAG.match(text, at):
-            if found["end"] or ended:
-                return self._taken(found)
-            return None
+        if (found := _TAG.match(text, at)) and len(found[0]) <= _LONGEST:
+            return self._taken(found) if found["end"] or ended else None
         rest = text[at : at + _LONGEST]
         if ended or len(rest) == _LONGEST or any(mark in rest[1:] for mark in "<>\n"):
             return 0
