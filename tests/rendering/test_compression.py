@@ -59,9 +59,9 @@ def test_a_sheet_closes_what_it_opens(sheet: Path) -> None:
 
 
 def test_a_conversation_weighs_little(app, user, login) -> None:
-    """Page, style sheets, scripts, icons and the fonts that every page needs, as they are sent: under 150 kB.
+    """Page, style sheets, scripts, icons and the fonts that every page needs, as they are sent: well under 150 kB.
 
-    Forty messages, in the language whose texts weigh most.
+    Forty messages, in the language whose texts weigh most. The promise is 150 kB; what is near it is one feature away.
     """
     with app.app_context(), write_transaction():
         conversation = Conversation(user_id=user.user_id, title="Herons", message_count=40)
@@ -103,4 +103,4 @@ def test_a_conversation_weighs_little(app, user, login) -> None:
         total += len(answer.data)
         answer.close()
     assert "Point 39" in html
-    assert total < 150_000, total
+    assert total < 145_000, total
