@@ -21,7 +21,8 @@ SECTION_TAGS = (
 _BARE = "|".join(SECTION_TAGS)
 _OWN_ATTRIBUTES = r'item n="|said on="|file name="|page (?:n|file)="|tool_result from="'
 _TAG = re.compile(
-    rf"<(?:(?P<close>/)(?:{_BARE}|(?P<closes>item|file|page))\s*|(?:{_BARE})\s*|(?P<opens>(?={_OWN_ATTRIBUTES})\w+)[^<>\n]*)(?P<end>>|\Z)"
+    rf"<(?:/(?:{_BARE}|(?P<closes>item|file|page))\s*|(?:{_BARE})\s*|"
+    rf"(?P<opens>(?={_OWN_ATTRIBUTES})\w+)[^<>\n]{{0,200}})(?P<end>>|\Z)"
 )
 _WITH_ATTRIBUTES = ('<item n="', '<said on="', '<file name="', '<page n="', '<page file="', '<tool_result from="')
 _BEGINNINGS = (

@@ -49,6 +49,7 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bich\s+mag\s+{_REST}", "Mag {value}", None),
     (rf"\bich\s+liebe\s+{_REST}", "Liebt {value}", None),
     (rf"\bich\s+hasse\s+{_REST}", "Hasst {value}", None),
+    (r"\bich\s+bin\s+(?P<rest>Rentner(?:in)?|in\s+Rente|pensioniert|im\s+Ruhestand)\b", "Ist {value}", _JOB),
     # French
     (r"\b(?:j['’]habite|je\s+vis)\s+(?:maintenant\s+)?(?P<rest>(?:à|en|au|aux)\s.*)", "Habite {value}", _PLACE),
     (rf"\bje\s+travaille\s+comme\s+{_REST}", "Travaille comme {value}", _JOB),
@@ -69,6 +70,7 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bj['’]aime\s+{_REST}", "Aime {value}", None),
     (rf"\bj['’]adore\s+{_REST}", "Adore {value}", None),
     (rf"\bje\s+déteste\s+{_REST}", "Déteste {value}", None),
+    (r"\bje\s+suis\s+(?P<rest>retraitée?|à\s+la\s+retraite)\b", "Est {value}", _JOB),
     # Spanish
     (rf"\b(?:yo\s+)?vivo\s+(?:ahora\s+)?en\s+{_REST}", "Vive en {value}", _PLACE),
     (rf"\btrabajo\s+(?:como|de)\s+{_REST}", "Trabaja como {value}", _JOB),
@@ -88,6 +90,7 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bno\s+como\s+{_REST}", "No come {value}", None),
     (r"\bme\s+(?P<rest>(?:gustan?|encantan?)\s.*)", "Le {value}", None),
     (rf"\bodio\s+{_REST}", "Odia {value}", None),
+    (r"\bestoy\s+(?P<rest>jubilad[oa])\b", "Está {value}", _JOB),
     # Portuguese
     (r"\b(?:eu\s+)?moro\s+(?:agora\s+)?(?P<rest>(?:em|no|na)\s.*)", "Mora {value}", _PLACE),
     (rf"\btrabalho\s+como\s+{_REST}", "Trabalha como {value}", _JOB),
@@ -106,6 +109,7 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bnão\s+como\s+{_REST}", "Não come {value}", None),
     (rf"\bgosto\s+de\s+{_REST}", "Gosta de {value}", None),
     (rf"\badoro\s+{_REST}", "Adora {value}", None),
+    (r"\b(?:sou|estou)\s+(?P<rest>reformad[oa]|aposentad[oa])\b", "Está {value}", _JOB),
     # Italian
     (rf"\b(?:abito|vivo)\s+(?:ora\s+)?a\s+{_REST}", "Abita a {value}", _PLACE),
     (rf"\blavoro\s+come\s+{_REST}", "Lavora come {value}", _JOB),
@@ -126,6 +130,7 @@ _UNSPACED: tuple[tuple[str, str, str | None], ...] = (
     (r"我对(?P<rest>[^，。！,.!\s]{1,8})过敏", "对{value}过敏", None),
     (r"我(?:吃素|是素食者|是素食主义者)(?P<rest>)", "吃素", None),
     (r"我(?:是|当)(?:一名|一个|个)?(?P<rest>[^，。！,.!\s]{1,6}(?:师|生|员|工|医|手))", "是{value}", _JOB),
+    (r"我(?P<rest>已经退休|退休)了?", "{value}", _JOB),
     (r"我有(?P<rest>[一两二三四五\d]个?(?:孩子|儿子|女儿|只?猫|只?狗)[^。！.!]{0,10})", "有{value}", None),
     (r"我在学(?P<rest>[^，。！,.!\s]{1,10})", "在学{value}", None),
     (r"我(?P<rest>不?喜欢[^，。！,.!\s吗]{1,12})", "{value}", None),
@@ -134,6 +139,7 @@ _UNSPACED: tuple[tuple[str, str, str | None], ...] = (
     (r"أعمل\s+(?P<rest>\S+)", "يعمل {value}", _JOB),
     (r"(?:عندي|لدي)\s+حساسية\s+(?:من|تجاه)\s+(?P<rest>\S+)", "حساسية من {value}", None),
     (r"أنا\s+(?P<rest>نباتية?)\b", "{value}", _DIET),
+    (r"أنا\s+(?P<rest>متقاعدة?)\b", "{value}", _JOB),
     (r"(?:أتعلم)\s+(?P<rest>\S+)", "يتعلم {value}", None),
     (r"(?:عندي|لدي)\s+(?P<rest>(?:طفلان|طفلين|ولدان|ثلاثة\s+أطفال|ابنة|ابن|قطة|كلب)(?:\s+\S+)?)", "لديه {value}", None),
     (r"لا\s+أحب\s+(?P<rest>\S+(?:\s+\S+)?)", "لا يحب {value}", None),

@@ -38,6 +38,29 @@ _VERBS = {
     "collect": "collects",
     "use": "uses",
 }
+_PASTIMES = {
+    "garden": "gardens",
+    "cook": "cooks",
+    "bake": "bakes",
+    "run": "runs",
+    "swim": "swims",
+    "cycle": "cycles",
+    "hike": "hikes",
+    "paint": "paints",
+    "draw": "draws",
+    "knit": "knits",
+    "sing": "sings",
+    "dance": "dances",
+    "fish": "fishes",
+    "read": "reads",
+    "travel": "travels",
+    "volunteer": "volunteers",
+}
+_OFTEN = (
+    r"(?:a\s+lot|often|regularly|daily|weekly|every\s+\w+|most\s+\w+|on\s+(?:\w+days?|weekends)|in\s+my\s+(?:free|spare)"
+    r"\s+time|for\s+fun|once|twice|\w+\s+times)\b"
+)
+_ABLE = "sleep|walk|run|work|sit|stand|bend|lift|drive|kneel|climb|eat|hear|see|concentrate"
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
@@ -197,6 +220,15 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     ),
     _about(r"\bi\s+(?:just\s+|have\s+)*got\s+(?P<rest>married|divorced|engaged)\b", _STATE, "Is {value}"),
     _about(rf"{_I_AM}(?P<rest>retired)\b", "work/job", "Is {value}"),
+    _rule(
+        rf"\bi\s+(?:really\s+|often\s+|still\s+|just\s+)?(?:can['’]t|cannot|can\s+(?:hardly|barely))\s+(?P<rest>(?:{_ABLE})\b.*"
+        r"\b(?:because\s+of|due\s+to)\s+my\s+\S.*)",
+        maker.plainly("cannot"),
+    ),
+    *(
+        _rule(rf"\bi\s+(?:also\s+|still\s+|often\s+)?{verb}\s+(?P<rest>{_OFTEN}.*)", maker.plainly(third))
+        for verb, third in _PASTIMES.items()
+    ),
     _rule(r"\bi\s+was\s+born\s+(?P<rest>in\s+\S.*)", maker.plainly("born")),
     _rule(r"\b(?:i|we)\s+live\s+(?P<rest>with\s+(?:my|our|a|an|the|two|three)\s+\S.*)", maker.plainly("lives")),
     _rule(rf"{_I_AM}(?:\w+ly\s+)?learning\s+{_REST}", maker.plainly("learning")),
