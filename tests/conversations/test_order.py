@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from typing import NoReturn
+
 import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from tests.support.people import post_form
-from webapp.conversations import listing
+from webapp.conversations import listing, taking_back
 from webapp.conversations.schemas import ConversationQuery
 
 
@@ -177,6 +181,63 @@ def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_u
     assert stranger.get(f"/api/conversations/{theirs}").status_code == 200
     assert post_form(browser, "/organise", wish="explode", **both).status_code == 422
     assert post_form(browser, "/organise", wish="tag", to_tag="", **both).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("wish", "more", "field"),
+    [
+        ("archive", {}, "is_archived"),
+        ("pin", {}, "is_pinned"),
+        ("tag", {"to_tag": "new"}, "tags"),
+        ("untag", {"to_tag": "old"}, "tags"),
+        ("move", {}, "folder_id"),
+    ],
+)
+def test_what_was_done_to_many_is_undone_at_once_for_those_it_changed(
+    wish, more, field, client, login, make_user, user
+):
+    folders = [_folder(client, name)["folder_id"] for name in ("Here", "There")]
+    ids = [
+        _talk(client, title="a", tags=["old"], folder_id=folders[0])["conversation_id"],
+        _talk(client, title="b", tags=["new"], folder_id=folders[1])["conversation_id"],
+    ]
+    before = [client.get(f"/api/conversations/{n}").get_json()[field] for n in ids]
+    form = {"to_folder": folders[1]} if wish == "move" else more
+    browser = login(user)
+    assert post_form(browser, "/organise", page="/organise", id=ids, wish=wish, **form).status_code == 303
+    after = [client.get(f"/api/conversations/{n}").get_json()[field] for n in ids]
+    assert after != before
+    undo = re.search(r'action="(/organise/undo/[^"]+)"', browser.get("/organise").text)
+    assert undo is not None
+    assert post_form(login(make_user()), undo[1], page="/organise").status_code == 404
+    assert post_form(browser, undo[1], page="/organise").status_code == 303
+    assert [client.get(f"/api/conversations/{n}").get_json()[field] for n in ids] == before
+    assert post_form(browser, undo[1], page="/organise").status_code == 404  # it was used
+
+
+def test_undoing_leaves_out_what_has_gone_since(client, login, user):
+    folder = _folder(client, "Gone")["folder_id"]
+    ids = [_talk(client, folder_id=given)["conversation_id"] for given in (folder, None)]
+    target = _folder(client, "There")["folder_id"]
+    browser = login(user)
+    form = {"page": "/organise", "id": ids, "wish": "move", "to_folder": target}
+    assert post_form(browser, "/organise", **form).status_code == 303
+    undo = re.search(r'action="(/organise/undo/[^"]+)"', browser.get("/organise").text)
+    assert undo is not None and client.delete(f"/api/folders/{folder}").status_code == 204
+    assert post_form(browser, undo[1], page="/organise").status_code == 303
+    assert [client.get(f"/api/conversations/{n}").get_json()["folder_id"] for n in ids] == [target, None]
+
+
+def test_without_redis_it_is_done_and_no_undo_is_offered(client, login, user, monkeypatch):
+    def away() -> NoReturn:
+        raise RedisConnectionError
+
+    ids = [_talk(client)["conversation_id"]]
+    browser = login(user)
+    monkeypatch.setattr(taking_back, "redis", away)
+    assert post_form(browser, "/organise", page="/organise", id=ids, wish="archive").status_code == 303
+    page = browser.get("/organise").text
+    assert "Archived 1 conversation." in page and "/organise/undo/" not in page
 
 
 def test_many_that_were_deleted_at_once_come_back_at_once(client, api, login, make_user, user):

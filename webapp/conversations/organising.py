@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import select
 
@@ -27,10 +29,19 @@ SAID = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done to many: to how many, in words; the moment of a deletion, or what those changed were before."""
+
+    said: str
+    deleted_at: datetime | None
+    before: dict[int, dict[str, Any]]
+
+
 def change_many(
     user_id: int, conversation_ids: Sequence[int], wish: str, *, folder_id: int | None = None, tag: str = ""
-) -> tuple[str, datetime | None]:
-    """Do what is wished to those that are the user's; to how many, in words, and the moment of a deletion.
+) -> Done:
+    """Do what is wished to those that are the user's.
 
     Raises Invalid for a wish that is not one of SAID, lacks its tag or has one too many, NotFound for a folder that is
     not the user's.
@@ -45,12 +56,17 @@ def change_many(
     mine = owned(user_id).where(Conversation.conversation_id.in_(conversation_ids))
     rows = db.session.scalars(mine.order_by(Conversation.conversation_id).with_for_update()).all()
     at = now() if wish == "delete" and rows else None
+    before = {}
     for row in rows:
         if wish == "delete":
             hide_conversation(user_id, row.conversation_id, at=at)
-        else:
-            update_conversation(user_id, row.conversation_id, _changes(row, wish, folder_id, tag))
-    return say_n(*SAID[wish], len(rows)), at
+            continue
+        changes = _changes(row, wish, folder_id, tag)
+        was = {name: getattr(row, name) for name in changes.model_fields_set}
+        if was != changes.model_dump(include=changes.model_fields_set):
+            before[row.conversation_id] = was
+            update_conversation(user_id, row.conversation_id, changes)
+    return Done(say_n(*SAID[wish], len(rows)), at, before)
 
 
 def undelete_many(user_id: int, at: datetime) -> str:

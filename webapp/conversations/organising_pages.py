@@ -9,7 +9,7 @@ from flask import Blueprint, Response, flash, redirect, render_template, request
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.conversations import folders, listing, organising, service
+from webapp.conversations import folders, listing, organising, service, taking_back
 from webapp.conversations.schemas import ConversationChanges, ConversationQuery, FolderFields
 from webapp.database import db
 from webapp.errors import DomainError, Invalid
@@ -54,11 +54,16 @@ def change_many() -> Any:
     ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     kept = _filters(_query())
-    said, deleted_at = organising.change_many(
+    done = organising.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
     db.session.commit()
-    flash(translated(said), url_for(".undelete_many", at=deleted_at.isoformat()) if deleted_at else "message")
+    undo = "message"
+    if done.deleted_at:
+        undo = url_for(".undelete_many", at=done.deleted_at.isoformat())
+    elif word := taking_back.keep(current_user_id(), done.before):
+        undo = url_for(".take_back_many", word=word, **kept)
+    flash(translated(done.said), undo)
     return redirect(url_for(".index", **kept), 303)
 
 
@@ -72,11 +77,17 @@ def undelete_many() -> Any:
         raise Invalid.field("at", "is not a date and time") from None
     flash(translated(organising.undelete_many(current_user_id(), at)), "message")
     db.session.commit()
-    if not wants_partial():
-        return redirect(url_for(".index"), 303)
-    response = Response()
-    response.headers["HX-Redirect"] = url_for(".index")
-    return response
+    return _to(url_for(".index"))
+
+
+@blueprint.post("/organise/undo/<word>")
+@signed_in
+def take_back_many(word: str) -> Any:
+    """Make many conversations what they were before something was done to them all."""
+    said = taking_back.take_back(current_user_id(), word)
+    db.session.commit()
+    flash(translated(said), "message")
+    return _to(url_for(".index", **_filters(_query())))
 
 
 @blueprint.post("/c/<int:conversation_id>/pin")
@@ -157,6 +168,15 @@ def delete_folder(folder_id: int) -> Any:
     db.session.commit()
     flash(_("Folder deleted. Its conversations are still in your list."), "message")
     return redirect(url_for(".index"), 303)
+
+
+def _to(address: str) -> Any:
+    """Send the page there, whoever asked: a form, or htmx for a notice's button."""
+    if not wants_partial():
+        return redirect(address, 303)
+    response = Response()
+    response.headers["HX-Redirect"] = address
+    return response
 
 
 def _one(conversation_id: int, *, error: str = "", tags: list[str] | None = None) -> str:
