@@ -39,6 +39,26 @@ def test_the_panel_of_a_space_shows_what_its_prompts_use_and_nothing_else(login,
     assert "premiere" in everything and "walnuts" in everything
 
 
+def test_the_panel_goes_along_from_one_place_to_another(login, opera, model):
+    """The page of a new conversation in a space showed personal memories, and went on to when that had begun."""
+    anna, _, space_id = opera
+    remember(anna, "Allergic to walnuts.")
+    remember(anna, "The premiere is on 4 May.", space_id=space_id)
+    talks = {"in the space": converse(anna, space_id), "personal": converse(anna)}
+    browser = login(anna.person)
+    htmx = {"HX-Request": "true"}
+    assert "walnuts" in browser.get("/memories/panel?part=rest", headers=htmx).text
+    browser.get(f"/?into={space_id}")
+    new = browser.get("/memories/panel?part=rest", headers=htmx).text
+    assert "premiere" in new and "walnuts" not in new
+    arrived = browser.get(f"/memories/panel?moved=1&space=&conversation={talks['in the space']}", headers=htmx).text
+    assert "premiere" in arrived and "walnuts" not in arrived
+    back = browser.get(f"/memories/panel?moved=1&space={space_id}&conversation={talks['personal']}", headers=htmx).text
+    assert "walnuts" in back
+    stayed = browser.get(f"/memories/panel?space=&conversation={talks['in the space']}", headers=htmx).text
+    assert "walnuts" in stayed  # asked for everything there
+
+
 def test_what_another_member_shares_names_them_and_is_not_about_the_reader(opera, model):
     anna, ben, space_id = opera
     remember(anna, "Hates brass sections.", space_id=space_id, visibility="shared")

@@ -5,20 +5,33 @@ from __future__ import annotations
 from flask import request
 from pydantic import ValidationError
 
+from webapp.accounts.auth import current_user_id
 from webapp.conversations.models import Conversation
 from webapp.memories.showing.cards import Filters
 from webapp.problems import field_errors
+from webapp.spaces.choosing import chosen_space
 
 
-def read_filters(conversation: Conversation | None = None) -> Filters:
-    """The filters of the request; those that make no sense are as if they were not set."""
+def read_filters(conversation: Conversation | None = None, *, arrives: bool = False) -> Filters:
+    """The filters of the request; those that make no sense are as if they were not set.
+
+    A panel that `arrives` at a place narrows itself to what is used there, whatever was chosen at another one.
+    """
     given = {name: value for name, value in request.args.items() if value != ""}
     given["conversation"] = str(conversation.conversation_id) if conversation else given.get("conversation", "")
-    if conversation is not None and conversation.space_id is not None and "space" not in request.args:
-        given["space"] = str(conversation.space_id)  # what its prompts use, until something else is asked for
+    if arrives or (conversation is not None and "space" not in request.args):
+        given["space"] = str(_space_here(conversation) or "")  # until something else is asked for
     given = {name: value for name, value in given.items() if name in Filters.model_fields and value}
     try:
         return Filters(**given)
     except ValidationError as error:
         wrong = {str(item["loc"][0]) for item in field_errors(error)}
         return Filters(**{name: value for name, value in given.items() if name not in wrong})
+
+
+def _space_here(conversation: Conversation | None) -> int | None:
+    """The space whose memories are used here: the conversation's, or that in which a new one would begin."""
+    if conversation is not None:
+        return conversation.space_id
+    space = chosen_space(current_user_id())
+    return space.space_id if space else None

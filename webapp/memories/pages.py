@@ -106,7 +106,8 @@ def panel() -> ViewResult:
     if part == "moved":
         shown = {"conversation": conversation, "switches": switches(current_user_id(), conversation)}
         return render_template("memories/_panel_moved.html", **shown)
-    found = cards.panel(current_user_id(), conversation, read_filters(conversation))
+    filters = read_filters(conversation, arrives=part == "rest" or "moved" in request.args)
+    found = cards.panel(current_user_id(), conversation, filters)
     return render_template(f"memories/{'_panel_rest' if part == 'rest' else '_refresh'}.html", panel=found)
 
 
