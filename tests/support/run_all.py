@@ -34,7 +34,7 @@ MEASURED, LEAST_COVERED = "webapp,jobs", 90
 # part costs twenty seconds by itself: for servers, imports, and the code to be measured.
 BROWSER = "browser"
 GROUPS = (
-    ("files", "openapi", "conversations", "migrations"),
+    ("files", "openapi", "conversations", "migrations", "journeys", "cli"),
     ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries"),
 )
 

@@ -119,13 +119,15 @@ def test_a_tool_that_writes_is_asked_about(
 ) -> None:
     server = add(client, garden.url, "write_note")
     calls(model, ("Garden_write_note", {"text": "Herons came"}), last="Done.")
+    with app.app_context():
+        pool = db.engine.pool
+        others = pool.checkedout()  # type: ignore[attr-defined]  # what an earlier test has left in a thread
     turn_id = begin(client, "Note it")
     wait_until(lambda: asked_about(app, turn_id) is not None, "the question", seconds=10)
     question = asked_about(app, turn_id)
     assert question["title"] == "write_note" and question["input"] == {"text": "Herons came"} and not garden.notes
-    with app.app_context():
-        pool = db.engine.pool  # others of the process may have a connection for a moment; who waits here holds none
-        wait_until(lambda: pool.checkedout() == 0, "connections given back", seconds=10)  # type: ignore[attr-defined]
+    # Others of the process may have a connection for a moment; who waits for a decision holds none.
+    wait_until(lambda: pool.checkedout() <= others, "connections given back", seconds=60)  # type: ignore[attr-defined]
     path = f"/api/chat/turns/{turn_id}/tools/0"
     assert client.post(path, json={"decision": "perhaps"}).status_code == 422
     assert client.post(f"/api/chat/turns/{turn_id}/tools/7", json={"decision": "once"}).status_code == 409

@@ -307,11 +307,13 @@ def test_stop_works_in_the_middle_of_a_call_that_holds_no_connection(
     searxng.answer = answer
     model.script(match=HELLO, reply="Let me look.", tool_calls=[{"name": "web_search", "arguments": {"query": "x"}}])
     conversation = client.post("/api/conversations", json={"uses_web": True}).json["conversation_id"]
+    with app.app_context():
+        pool = db.engine.pool
+        others = pool.checkedout()  # type: ignore[attr-defined]  # what an earlier test has left in a thread
     turn_id = begin(client, conversation_id=conversation)
     wait_until(lambda: bool(searxng.asked), "the call", seconds=10)
-    with app.app_context():
-        pool = db.engine.pool  # others of the process may have a connection for a moment; the call holds none
-        wait_until(lambda: pool.checkedout() == 0, "connections given back", seconds=10)  # type: ignore[attr-defined]
+    # Others of the process may have a connection for a moment; the call holds none.
+    wait_until(lambda: pool.checkedout() <= others, "connections given back", seconds=20)  # type: ignore[attr-defined]
     kinds = [item.kind for item in turnlog.read(app.extensions["redis"], turn_id)]
     assert kinds[-1] == "tool_start"
     assert client.post(f"/api/chat/turns/{turn_id}/stop").status_code == 202
