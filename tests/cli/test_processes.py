@@ -14,9 +14,13 @@ from webapp.cli.launch import processes
 PROGRAM = """
 from os import nice
 from webapp.cli.launch.processes import _AUTOGROUP, lower_priority
-before = _AUTOGROUP.read_text().split()[-1] if _AUTOGROUP.exists() else "none"
+
+def group_nice():  # The file is missing where the kernel has no such groups, and empty for a session outside of them.
+    return ([*_AUTOGROUP.read_text().split(), "none"] if _AUTOGROUP.exists() else ["none"])[:3][-1]
+
+before = group_nice()
 lower_priority(7)
-print(nice(0), before, _AUTOGROUP.read_text().split()[-1] if _AUTOGROUP.exists() else "none")
+print(nice(0), before, group_nice())
 """
 
 

@@ -432,6 +432,19 @@ def test_deciding_again_decides_nothing(state, batch):
     assert decide(batch, done).effects == ()
 
 
+def test_deciding_again_what_later_words_of_the_turn_closed_decides_nothing():
+    """A doubtful reading of words whose own fact is closed by then is no more news than while it stood."""
+    state = State(say("My name is Alex. I live in Rome", "J'habite à Paris"))
+    batch = [
+        op("add", 1, "I live in Rome", "I live in Rome", confidence=0.6),
+        op("update", 1, "I live in Rome", "never said this", confidence=0.4),
+        op("add", 2, "J'habite à Paris", "J'habite à Paris", confidence=0.6),
+    ]
+    done = after(state, decide(batch, state))
+    assert [memory.fact_value for memory in current(done)] == ["Paris"]
+    assert decide(batch, done).effects == ()
+
+
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches, batches)
 def test_one_current_memory_a_key_at_every_moment(state, first, second):

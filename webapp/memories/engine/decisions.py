@@ -192,6 +192,8 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
             return Refusal.KNOWN
         board.add_evidence(fuller, claim)
         return None
+    if board.find(lambda m: not m.is_open and m.rests_on(claim.evidence) and holds(m, claim)):
+        return Refusal.KNOWN  # closed by later words of the same turn: deciding again would find it so
     opposite = next((m for m in near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
     opposite = opposite or relanguaged(claim, board) or denied_by(claim, board)
     opposite = opposite or ended_by(claim, board, policy) or corrected_by(claim, board)
