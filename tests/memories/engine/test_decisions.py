@@ -445,6 +445,19 @@ def test_deciding_again_what_later_words_of_the_turn_closed_decides_nothing():
     assert decide(batch, done).effects == ()
 
 
+def test_deciding_again_what_a_fuller_statement_of_the_same_words_covers_decides_nothing():
+    """What another operation of the batch says of other words, later, makes it no more news either."""
+    state = State(say("My name is Alex. Call me Al"))
+    batch = [
+        op("add", 1, "My name is Alex", "My name is Alex", confidence=0.6),
+        fact(1, "My name is Alex", NAME, "Al", 0.4).model_copy(update={"content": "The user's is Al"}),
+        fact(1, "Call me Al", NAME, "Al", 0.4).model_copy(update={"content": "The user's is Al"}),
+    ]
+    done = after(state, decide(batch, state))
+    assert {memory.content for memory in done.memories} == {"My name is Alex", "The user's is Al"}
+    assert decide(batch, done).effects == ()
+
+
 @settings(max_examples=100, deadline=None)
 @given(worlds(), batches, batches)
 def test_one_current_memory_a_key_at_every_moment(state, first, second):

@@ -179,6 +179,8 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
         return Refusal.KNOWN
     if board.find(lambda memory: is_known(memory, claim)) or any(m.rests_on(claim.evidence) for m in alike):
         return Refusal.KNOWN
+    if board.find(lambda m: (m.is_current or not m.is_open) and m.rests_on(claim.evidence) and holds(m, claim)):
+        return Refusal.KNOWN  # also by what later words of the turn closed: deciding again would find it so
     content = claim.draft.content
     same = board.saying(content) or next((memory for memory in alike if memory.is_open), None)
     if same is not None:
@@ -188,12 +190,8 @@ def _weigh_statement(claim: Claim, board: Board, policy: Policy) -> Refusal | No
         return Refusal.OLDER  # closed or reworded since: what was said before does not bring it back
     fuller = board.find(lambda m: m.is_current and holds(m, claim))
     if fuller is not None:
-        if fuller.rests_on(claim.evidence):
-            return Refusal.KNOWN
         board.add_evidence(fuller, claim)
         return None
-    if board.find(lambda m: not m.is_open and m.rests_on(claim.evidence) and holds(m, claim)):
-        return Refusal.KNOWN  # closed by later words of the same turn: deciding again would find it so
     opposite = next((m for m in near(claim, board, policy, Likeness.OPPOSED) if m.is_current), None)
     opposite = opposite or relanguaged(claim, board) or denied_by(claim, board)
     opposite = opposite or ended_by(claim, board, policy) or corrected_by(claim, board)
