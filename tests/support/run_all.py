@@ -1,4 +1,4 @@
-"""What `make test` runs after the set-up: lint, then the suite in parts, three at a time, and how much they cover.
+"""What `make test` runs after the set-up: lint and the suite in parts, four at a time, and how much they cover.
 
 The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
 part is a pytest process with servers of its own, whose output is shown when it has ended. A few tests that failed are
@@ -21,8 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-AT_ONCE = 3
-"""One more than there are processors where it has to be quick: a third of what a part takes is waiting."""
+AT_ONCE = 4
+"""Two more than there are processors where it has to be quick: a third of what a part takes is waiting."""
 TESTS_FAILED, NO_TESTS = 1, 5
 """pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
 FEW = 5
@@ -44,7 +44,7 @@ WITHOUT_DATABASE = {"browser", "cli", "llm", "markdown", "openapi", "text"}
 
 @dataclass
 class Part:
-    """Some tests on one database; `output` and `code` are there when it has ended."""
+    """Some tests on one database, or lint, which has no paths; `output` and `code` are there when it has ended."""
 
     name: str
     paths: list[str]
@@ -74,7 +74,7 @@ def parts() -> list[Part]:
         [f"tests/{path.name}" for path in paths if path.name not in WITHOUT_DATABASE],
         sqlite=True,
     )
-    return [Part("MariaDB: the rest", rest), first, *halves, *others, on_sqlite]
+    return [Part("MariaDB: the rest", rest), first, halves[0], Part("lint", []), halves[1], *others, on_sqlite]
 
 
 def _pytest(part: Part, arguments: list[str], data: Path) -> list[str]:
@@ -90,8 +90,10 @@ def _environment(part: Part) -> dict[str, str]:
     return environment
 
 
-def run_part(part: Part, arguments: list[str], data: Path) -> None:
-    """Run it to its end; an interrupt ends it too."""
+def _command(part: Part, arguments: list[str], data: Path) -> list[str]:
+    """The arguments of Python that run a part."""
+    if not part.paths:
+        return ["tests/support/lint.py"]
     # Only where the code runs in the test's own process, and once: SQLite's tests are among MariaDB's.
     is_measured = not part.sqlite and not part.paths[0].startswith(f"tests/{BROWSER}/")
     coverage = data / f"coverage.{part.folder}"
@@ -101,10 +103,14 @@ def run_part(part: Part, arguments: list[str], data: Path) -> None:
     # Slipcover is loaded before pytest, which would have rewritten its asserts.
     quiet = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     tests = _pytest(part, arguments, data)
-    command = [sys.executable, *(measuring if is_measured else []), *tests, *(quiet if is_measured else [])]
+    return [*measuring, *tests, *quiet] if is_measured else tests
+
+
+def run_part(part: Part, arguments: list[str], data: Path) -> None:
+    """Run it to its end; an interrupt ends it too."""
     began = time.monotonic()
     done = subprocess.run(
-        command,
+        [sys.executable, *_command(part, arguments, data)],
         cwd=ROOT,
         env=_environment(part),
         stdout=subprocess.PIPE,
@@ -129,7 +135,7 @@ def try_again(part: Part, arguments: list[str], data: Path) -> None:
 
 
 def run_tests(arguments: list[str], data: Path) -> list[Part]:
-    """Run all parts, three at a time, and show each as it ends."""
+    """Run all parts, four at a time, and show each as it ends."""
     todo: queue.SimpleQueue[Part] = queue.SimpleQueue()
     every = parts()
     for each in every:
@@ -186,20 +192,17 @@ def main() -> int:
     """Run everything; the first exit code that is not 0."""
     began = time.monotonic()
     arguments = sys.argv[1:]
-    if code := subprocess.run([sys.executable, "tests/support/lint.py"], cwd=ROOT, check=False).returncode:
-        return code
-    linted = time.monotonic() - began
     with tempfile.TemporaryDirectory(prefix="commonplace-coverage-") as folder:
         ran = run_tests(arguments, Path(folder))
         codes = [part.code for part in ran if part.code != NO_TESTS]
         whole = not any(not argument.startswith("--") or argument.startswith("-k") for argument in arguments)
         covered = report_coverage(Path(folder), enforced=whole)
-    tests = ", ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
-    print(f"== lint {linted:.0f} s; {tests}; {time.monotonic() - began:.0f} s in all", flush=True)
+    times = "; ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
+    print(f"== {times}; {time.monotonic() - began:.0f} s in all", flush=True)
     for test in [test for part in ran for test in part.unsteady]:
         print(f"== UNSTEADY: {test} failed beside the others and passed alone; mend it", flush=True)
-    if not codes:
-        return NO_TESTS
+    if len(codes) < 2:  # lint's
+        return codes[0] or NO_TESTS
     return next((code for code in codes if code), covered)
 
 

@@ -16,6 +16,9 @@ from typing import Any
 from webapp.config import Settings
 from webapp.llm.sdk import warm_up
 
+M_ARENA_MAX = -8
+if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc, which would give up to sixteen heaps to so many threads
+    libc.mallopt(M_ARENA_MAX, 2)
 # On one core more threads would only wait for each other. To be said before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Whoever waits for a page is told within five seconds that the database hangs; a job or a migration may take longer.
@@ -64,7 +67,7 @@ def when_ready(_server: Any) -> None:
 
 def post_fork(_server: Any, _worker: Any) -> None:
     """A worker does not outlive its master, however that one ended."""
-    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL), 0, 0, 0)
+    libc.prctl(1, int(signal.SIGKILL), 0, 0, 0)
 
 
 def pre_fork(server: Any, worker: Any) -> None:
