@@ -233,6 +233,55 @@ def test_a_newcomer_sees_real_memories():
     assert decide(again.operations, state).effects == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        ("I'm a fan of jazz and study at night", {"Fan of jazz", "Studies at night"}),
+        ("I have back pain since Monday", {"Has back pain since Monday"}),
+        ("My left knee hurts", {"Left knee hurts"}),
+        ("Ich liebe meine Frau", {"Liebt seine Frau"}),
+        ("Ich habe starke Kopfschmerzen", {"Hat starke Kopfschmerzen"}),
+        ("Mir tut das Knie weh", {"Das Knie tut weh"}),
+        ("J'adore ma femme", {"Adore sa femme"}),
+        ("J'aime mes chats parce que je vis seule", {"Aime ses chats"}),
+        ("J'ai mal au dos", {"A mal au dos"}),
+        ("Ma jambe me fait mal", {"A mal à la jambe"}),
+        ("Me gusta mi trabajo", {"Le gusta su trabajo"}),
+        ("Amo a mi mujer", {"Ama a su mujer"}),
+        ("Me duele la rodilla", {"Le duele la rodilla"}),
+        ("Adoro a minha mulher", {"Adora a sua mulher"}),
+        ("Estou com dor nas costas", {"Tem dor nas costas"}),
+        ("Adoro mia figlia", {"Adora sua figlia"}),
+        ("Sono vegetariana e allergica alle noci", {"È vegetariana", "Allergica alle noci"}),
+        ("Ho mal di schiena", {"Ha mal di schiena"}),
+        ("我爱我的妻子", {"爱自己的妻子"}),
+        ("我背痛", {"背痛"}),
+        ("أحب زوجتي", {"يحب زوجته"}),
+        ("ظهري يؤلمني", {"ظهره يؤلمه"}),
+    ],
+)
+def test_what_is_told_of_oneself_in_any_language_is_kept_in_the_third_person(text, noted):
+    extraction, state, _ = extract([text])
+    plan = decide(extraction.operations, state)
+    assert plan.rejections == ()
+    assert {memory.content for memory in apply_effects((), plan.effects) if memory.is_current} == noted
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("Je suis végétarienne", "health/diet", "végétarienne"),
+        ("J'habite à Lyon avec ma femme", "identity/location", "Lyon"),
+        ("Abito a Roma con mia moglie", "identity/location", "Roma"),
+        ("Moro em Braga", "identity/location", "Braga"),
+    ],
+)
+def test_a_key_is_kept_with_its_bare_value(text, key, value):
+    extraction, state, _ = extract([text])
+    (memory,) = apply_effects((), decide(extraction.operations, state).effects)
+    assert (memory.fact_key, memory.fact_value) == (key, value)
+
+
 def test_open_points_are_assessed_when_the_schema_asks():
     points = [OpenPoint("Living situation", "Where the person lives and with whom"), OpenPoint("Money", "Savings")]
     _, _, (assessment,) = extract(["I live with my sister in a small living place"], points=points)

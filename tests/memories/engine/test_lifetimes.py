@@ -15,6 +15,16 @@ from webapp.memories.engine.lifetimes import FADES_AFTER, ask_again_on, has_fade
     [
         ("Has the flu", 14),
         ("My knee hurts", 45),
+        ("Has back pain since Monday", 45),
+        ("Has had a headache since last week", 45),
+        ("Hat starke Kopfschmerzen", 45),
+        ("Das Knie tut weh", 45),
+        ("A mal à la tête", 45),
+        ("Le duele la rodilla", 45),
+        ("Tem dor nas costas", 45),
+        ("Ha mal di schiena", 45),
+        ("背痛", 45),
+        ("ظهره يؤلمه", 45),
         ("Planning a trip to Norway", 90),
         ("Working on a thesis about moss", 180),
         ("Currently lives with her sister", 365),
@@ -33,7 +43,15 @@ def test_a_day_to_come_is_the_end_and_a_day_of_the_past_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["Allergic to walnuts", "Has chronic back pain", "Takes a trip to Graz every spring", "Lives in Lisbon"]
+    "content",
+    [
+        "Allergic to walnuts",
+        "Has chronic back pain",
+        "Has had back pain since 2019",
+        "疼爱女儿",
+        "Takes a trip to Graz every spring",
+        "Lives in Lisbon",
+    ],
 )
 def test_what_lasts_has_none(content: str) -> None:
     assert ask_again_on(content, NOON) is None

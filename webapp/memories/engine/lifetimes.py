@@ -9,7 +9,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from webapp.text.words import MONTHS
+from webapp.text.words import MONTHS, WEEKDAYS
 
 FADES_AFTER = timedelta(days=365)
 """Without a word of it for so long, a statement is in a prompt only when the question calls for it."""
@@ -17,14 +17,21 @@ FADES_AFTER = timedelta(days=365)
 _LIVES: tuple[tuple[int, str], ...] = (
     (3, "today tonight tomorrow heute morgen aujourd['’]hui demain hoy mañana oggi domani"),
     (14, "this_week next_week this_weekend diese_woche esta_semana has_the_flu has_a_cold has_a_fever erkältet"),
-    (45, "this_month next_month headaches? pain hurts? sore sprained schmerzen"),
+    (
+        45,
+        r"this_month next_month headaches? pain hurts? sore sprained \w*schmerzen tut_weh mal_(?:au|aux|à_la|di) dolor "
+        r"duelen? dor(?:es)?_(?:na|no|nas|nos|de) dói-\w+ fa_male \w*[疼痛](?!爱)\w* ألم \w?ؤلمه",
+    ),
     (90, r"trip travell?ing_to on_holiday vacation visiting moving_house reise urlaub voyage viaje"),
     (120, r"job_hunting looking_for_an?_\w+ applying exam deadline interview prüfung"),
     (180, "project thesis course working_on preparing training_for renovating projekt pregnant"),
     (365, r"currently at_the_moment for_now this_year temporar\w+ zurzeit momentan actuellement actualmente"),
 )
 """Days, and the words of what is over by then."""
-_LASTING = re.compile(r"\b(?:chronic|always|never|every|each|usually|often|since|for years|allerg\w+)\b", re.IGNORECASE)
+_RECENTLY = rf"(?:yesterday|last\b|this\b|{'|'.join(WEEKDAYS)})"
+_LASTING = re.compile(
+    rf"\b(?:chronic|always|never|every|each|usually|often|since(?! {_RECENTLY})|for years|allerg\w+)\b", re.IGNORECASE
+)
 _KINDS = tuple(
     (timedelta(days), re.compile(rf"(?<!\w)(?:{'|'.join(words.split())})(?!\w)".replace("_", " "), re.IGNORECASE))
     for days, words in _LIVES

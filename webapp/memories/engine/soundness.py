@@ -71,8 +71,8 @@ class Fit(StrEnum):
 
 
 def telling(text: str) -> list[str]:
-    """The terms of a text that say something: stemmed, without stop words and what every statement says."""
-    return [term for term in stems(words(text)) if term not in _GENERIC]
+    """The terms of a text that say something: stemmed, without stop words, "我" and what every statement says."""
+    return [term for term in stems(words(text)) if term not in _GENERIC and not term.startswith("我")]
 
 
 def is_said(term: str, terms: set[str]) -> bool:

@@ -58,13 +58,14 @@ def person_in(request: TaskRequest) -> str:
 def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
     """What the user says about a person: sentences with their name, and those that go on with "she" or "he"."""
     found: list[dict[str, Any]] = []
-    first = re.escape(name.split()[0])
+    # "Grandma Rose", "Rosa de Almeida": by any word of it that is a name.
+    names = "|".join(re.escape(word) for word in name.split() if not word.islower() and len(word) > 1)
     about = False
     for number, (role, text) in enumerate(turns, 1):
         if role != "user":
             continue
         for sentence in _sentences(text, most=20):
-            called = re.search(rf"(?<!\w)(?:{first}|{re.escape(name)})(?!\w)", sentence)
+            called = re.search(rf"(?<!\w)(?:{re.escape(name)}|{names or re.escape(name)})(?!\w)", sentence)
             about = bool(called) or (about and bool(_PRONOUN.match(sentence)))
             if not about or sentence.endswith(("?", "？")) or len(sentence.split()) < 4:
                 continue

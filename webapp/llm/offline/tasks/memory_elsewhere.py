@@ -24,8 +24,11 @@ _PLACE = "identity/location"
 _JOB, _DIET, _STATE = "work/job", "health/diet", "identity/relationship"
 
 # (how it is said, up to what is noted; how it is noted; key)
-_SAID: tuple[tuple[str, str, str | None], ...] = (
-    # German
+_Said = tuple[tuple[str, str, str | None], ...]
+_GERMAN: _Said = (
+    (r"\bich\s+habe\s+(?P<rest>(?:\w+\s+)?\w*schmerzen\b.*)", "Hat {value}", None),
+    (r"\bmir\s+tut\s+(?P<rest>(?:der|die|das)\s+\w+)\s+weh\b", "{value} tut weh", None),
+    (r"\bmeine?\s+(?P<rest>\w+)\s+tut\s+(?:\w+\s+)?weh\b", "{value} tut weh", None),
     (rf"\b(?:ich\s+)?(?:wohne|lebe)\s+(?:jetzt\s+)?in\s+{_REST}", "Wohnt in {value}", _PLACE),
     (r"\bich\s+bin\s+nach\s+(?P<rest>\S.*?)\s+(?:um)?gezogen", "Wohnt in {value}", _PLACE),
     (rf"\b(?:ich\s+)?arbeite\s+als\s+{_REST}", "Arbeitet als {value}", _JOB),
@@ -50,7 +53,12 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bich\s+liebe\s+{_REST}", "Liebt {value}", None),
     (rf"\bich\s+hasse\s+{_REST}", "Hasst {value}", None),
     (r"\bich\s+bin\s+(?P<rest>Rentner(?:in)?|in\s+Rente|pensioniert|im\s+Ruhestand)\b", "Ist {value}", _JOB),
-    # French
+)
+_FRENCH: _Said = (
+    (r"\bj['’]ai\s+(?P<rest>mal\s+(?:au|aux|à\s+la|à\s+l['’])\s*\w+.*)", "A {value}", None),
+    (r"\bmon\s+(?P<rest>\w+)\s+me\s+fait\s+mal\b", "A mal au {value}", None),
+    (r"\bma\s+(?P<rest>\w+)\s+me\s+fait\s+mal\b", "A mal à la {value}", None),
+    (r"\bmes\s+(?P<rest>\w+)\s+me\s+font\s+mal\b", "A mal aux {value}", None),
     (r"\b(?:j['’]habite|je\s+vis)\s+(?:maintenant\s+)?(?P<rest>(?:à|en|au|aux)\s.*)", "Habite {value}", _PLACE),
     (rf"\bje\s+travaille\s+comme\s+{_REST}", "Travaille comme {value}", _JOB),
     (r"\bje\s+suis\s+(?P<rest>végétarien(?:ne)?|végane?|vegan)\b", "Est {value}", _DIET),
@@ -71,7 +79,11 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bj['’]adore\s+{_REST}", "Adore {value}", None),
     (rf"\bje\s+déteste\s+{_REST}", "Déteste {value}", None),
     (r"\bje\s+suis\s+(?P<rest>retraitée?|à\s+la\s+retraite)\b", "Est {value}", _JOB),
-    # Spanish
+)
+_SPANISH: _Said = (
+    (r"\bamo\s+(?P<rest>a\s+\S.*)", "Ama {value}", None),
+    (r"\bme\s+(?P<rest>duelen?\s+\S.*)", "Le {value}", None),
+    (r"\btengo\s+(?P<rest>(?:\w+\s+)?dolor(?:es)?\b.*)", "Tiene {value}", None),
     (rf"\b(?:yo\s+)?vivo\s+(?:ahora\s+)?en\s+{_REST}", "Vive en {value}", _PLACE),
     (rf"\btrabajo\s+(?:como|de)\s+{_REST}", "Trabaja como {value}", _JOB),
     (r"\bsoy\s+(?P<rest>vegetarian[oa]|vegan[oa])\b", "Es {value}", _DIET),
@@ -91,7 +103,10 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (r"\bme\s+(?P<rest>(?:gustan?|encantan?)\s.*)", "Le {value}", None),
     (rf"\bodio\s+{_REST}", "Odia {value}", None),
     (r"\bestoy\s+(?P<rest>jubilad[oa])\b", "Está {value}", _JOB),
-    # Portuguese
+)
+_PORTUGUESE: _Said = (
+    (r"\b(?:estou\s+com|tenho)\s+(?P<rest>dor(?:es)?\b.*)", "Tem {value}", None),
+    (r"\bdói-me\s+(?P<rest>\S.*)", "Dói-lhe {value}", None),
     (r"\b(?:eu\s+)?moro\s+(?:agora\s+)?(?P<rest>(?:em|no|na)\s.*)", "Mora {value}", _PLACE),
     (rf"\btrabalho\s+como\s+{_REST}", "Trabalha como {value}", _JOB),
     (r"\bsou\s+(?P<rest>vegetarian[oa]|vegan[oa])\b", "É {value}", _DIET),
@@ -108,9 +123,15 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bnão\s+gosto\s+de\s+{_REST}", "Não gosta de {value}", None),
     (rf"\bnão\s+como\s+{_REST}", "Não come {value}", None),
     (rf"\bgosto\s+de\s+{_REST}", "Gosta de {value}", None),
-    (rf"\badoro\s+{_REST}", "Adora {value}", None),
+    (r"\badoro\s+(?P<rest>(?!(?:mi[aeo]|miei|il|lo|la|gli)\b|l['’])\S.*)", "Adora {value}", None),
+    (rf"\beu\s+amo\s+{_REST}", "Ama {value}", None),
     (r"\b(?:sou|estou)\s+(?P<rest>reformad[oa]|aposentad[oa])\b", "Está {value}", _JOB),
-    # Italian
+)
+_ITALIAN: _Said = (
+    (r"\bho\s+(?P<rest>mal\s+d(?:i|['’]\w*)\s*\w*.*)", "Ha {value}", None),
+    (r"\bmi\s+(?P<rest>f(?:a|anno)\s+male\s+\S.*)", "{value}", None),
+    (rf"\bamo\s+{_REST}", "Ama {value}", None),
+    (rf"\badoro\s+{_REST}", "Adora {value}", None),
     (rf"\b(?:abito|vivo)\s+(?:ora\s+)?a\s+{_REST}", "Abita a {value}", _PLACE),
     (rf"\blavoro\s+come\s+{_REST}", "Lavora come {value}", _JOB),
     (r"\bsono\s+(?P<rest>vegetarian[oa]|vegan[oa])\b", "È {value}", _DIET),
@@ -125,7 +146,13 @@ _SAID: tuple[tuple[str, str, str | None], ...] = (
     (rf"\bmi\s+piac(?:e|ciono)\s+{_REST}", "Ama {value}", None),
 )
 # Where words are not set apart by spaces, or are written without the word for "I".
-_UNSPACED: tuple[tuple[str, str, str | None], ...] = (
+_CHINESE: _Said = (
+    (
+        r"我(?:的)?(?P<rest>(?:头|背|腰|膝盖|牙|胃|肚子|脖子|肩膀|喉咙|脚|手)(?:很|有点)?(?:疼|痛)[^，。！,.!\s]{0,8})",
+        "{value}",
+        None,
+    ),
+    (r"我(?P<rest>爱(?!好)[^，。！,.!\s吗]{1,12})", "{value}", None),
     (r"我(?:现在)?住在(?P<rest>[^，。！,.!\s]{1,12})", "住在{value}", _PLACE),
     (r"我对(?P<rest>[^，。！,.!\s]{1,8})过敏", "对{value}过敏", None),
     (r"我(?:吃素|是素食者|是素食主义者)(?P<rest>)", "吃素", None),
@@ -135,6 +162,11 @@ _UNSPACED: tuple[tuple[str, str, str | None], ...] = (
     (r"我在学(?P<rest>[^，。！,.!\s]{1,10})", "在学{value}", None),
     (r"我(?P<rest>不?喜欢[^，。！,.!\s吗]{1,12})", "{value}", None),
     (r"我(?P<rest>讨厌[^，。！,.!\s]{1,12})", "{value}", None),
+)
+_ARABIC: _Said = (
+    (r"(?:عندي|لدي)\s+(?P<rest>(?:ألم|صداع|آلام)(?:\s+\S+){0,3})", "لديه {value}", None),
+    (r"(?P<rest>(?:رأس|ظهر|بطن|كتف|حلق))ي\s+يؤلمني", "{value}ه يؤلمه", None),
+    (r"(?P<rest>(?:ركبت|رقبت|معدت|قدم|يد))ي\s+تؤلمني", "{value}ه تؤلمه", None),
     (r"(?:أعيش|أسكن)\s+في\s+(?P<rest>\S+)", "يعيش في {value}", _PLACE),
     (r"أعمل\s+(?P<rest>\S+)", "يعمل {value}", _JOB),
     (r"(?:عندي|لدي)\s+حساسية\s+(?:من|تجاه)\s+(?P<rest>\S+)", "حساسية من {value}", None),
@@ -145,6 +177,16 @@ _UNSPACED: tuple[tuple[str, str, str | None], ...] = (
     (r"لا\s+أحب\s+(?P<rest>\S+(?:\s+\S+)?)", "لا يحب {value}", None),
     (r"أحب\s+(?P<rest>\S+(?:\s+\S+)?)", "يحب {value}", None),
 )
+
+_BY_LANGUAGE = {
+    "de": _GERMAN,
+    "fr": _FRENCH,
+    "es": _SPANISH,
+    "pt": _PORTUGUESE,
+    "it": _ITALIAN,
+    "zh": _CHINESE,
+    "ar": _ARABIC,
+}
 
 RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     (
@@ -163,5 +205,9 @@ RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
         ),
         maker.wish,
     ),
-    *((re.compile(pattern, re.IGNORECASE), maker.noted(told, key)) for pattern, told, key in (*_SAID, *_UNSPACED)),
+    *(
+        (re.compile(pattern, re.IGNORECASE), maker.noted(told, key, language))
+        for language, rules in _BY_LANGUAGE.items()
+        for pattern, told, key in rules
+    ),
 )

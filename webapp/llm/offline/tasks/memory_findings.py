@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from .memory_perspective import as_noted
+
 _PETS = frozenset(["dog", "cat", "horse", "parrot", "hamster", "rabbit"])
 _TAIL = re.compile(
     r"[\s,]*(?:\b(?:please|though|by the way|btw|now|nowadays|these days|currently|actually|too|as well|from now on|"
@@ -42,27 +44,6 @@ def tidy(text: str, words: int = 24) -> str:
     while (shorter := _TAIL.sub("", trimmed)) != trimmed:
         trimmed = shorter
     return trimmed if len(trimmed.split()) <= words and len(trimmed) <= 240 else ""
-
-
-def as_third_person(text: str) -> str:
-    """ "my team" becomes "their team": statements must be understood away from the conversation."""
-    for pattern, replacement in _PERSPECTIVE:
-        text = pattern.sub(replacement, text)
-    return text
-
-
-_PERSPECTIVE = tuple(
-    (re.compile(pattern, re.IGNORECASE), replacement)
-    for pattern, replacement in (
-        (r"\b(?:i am|i['’]m)\b", "they are"),
-        (r"\b(?:i have|i['’]ve)\b", "they have"),
-        (r"\b(?:my|our)\b", "their"),
-        (r"\b(?:mine|ours)\b", "theirs"),
-        (r"\bmyself\b", "themselves"),
-        (r"\b(?:me|us)\b", "them"),
-        (r"\b(?:i|we)\b", "they"),
-    )
-)
 
 
 def _fact(key: str, value: str, content: str, importance: float = 0.6, confidence: float = 0.9) -> Iterator[Finding]:
@@ -127,7 +108,7 @@ def relative(match: re.Match[str]) -> Iterator[Finding]:
 def relative_told(match: re.Match[str]) -> Iterator[Finding]:
     """ "My dog Biscuit is a beagle": theirs, and said so."""
     if rest := tidy(match["rest"]):
-        content = f"{match['relation'].capitalize()} {match['called']} {as_third_person(rest)}"
+        content = f"{match['relation'].capitalize()} {match['called']} {as_noted(rest)}"
         yield from _plain("entity", "pet" if match["relation"].lower() in _PETS else "people", content, 0.7)
 
 
@@ -154,12 +135,12 @@ def answer_language(match: re.Match[str]) -> Iterator[Finding]:
 def instruction(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
         how = match["how"].lower()
-        yield from _plain("preference", "instruction", f"{how.capitalize()} {as_third_person(rest)}", 0.8)
+        yield from _plain("preference", "instruction", f"{how.capitalize()} {as_noted(rest)}", 0.8)
 
 
 def preference(match: re.Match[str]) -> Iterator[Finding]:
     if (rest := tidy(match["rest"])) and not re.match(r"(?:not\s+to\s+say|it|that|this)\b", rest, re.IGNORECASE):
-        yield from _plain("preference", "preference", f"Prefers {as_third_person(rest)}", 0.6)
+        yield from _plain("preference", "preference", f"Prefers {as_noted(rest)}", 0.6)
 
 
 def taste(match: re.Match[str]) -> Iterator[Finding]:
@@ -167,9 +148,7 @@ def taste(match: re.Match[str]) -> Iterator[Finding]:
     if not rest or _VAGUE.match(rest):
         return
     third = {"can't stand": "cannot stand", "don't like": "does not like", "do not like": "does not like"}
-    yield from _plain(
-        "preference", "taste", f"{third.get(verb, verb + 's').capitalize()} {as_third_person(rest)}", 0.5, 0.85
-    )
+    yield from _plain("preference", "taste", f"{third.get(verb, verb + 's').capitalize()} {as_noted(rest)}", 0.5, 0.85)
 
 
 def favourite(match: re.Match[str]) -> Iterator[Finding]:
@@ -194,17 +173,17 @@ def decision(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"], words=30):
         together = "" if match["who"].lower() == "i" else " together"
         verb = "agreed" if "agreed" in match["verb"].lower() else "decided"
-        yield from _plain("decision", "decision", f"{verb.capitalize()}{together} {as_third_person(rest)}", 0.7)
+        yield from _plain("decision", "decision", f"{verb.capitalize()}{together} {as_noted(rest)}", 0.7)
 
 
 def project(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"Project {as_third_person(rest)}", 0.7)
+        yield from _plain("project", "project", f"Project {as_noted(rest)}", 0.7)
 
 
 def works_on(match: re.Match[str]) -> Iterator[Finding]:
     if rest := tidy(match["rest"]):
-        yield from _plain("project", "project", f"{match['verb'].capitalize()} {as_third_person(rest)}", 0.6)
+        yield from _plain("project", "project", f"{match['verb'].capitalize()} {as_noted(rest)}", 0.6)
 
 
 _TAIL_ELSEWHERE = re.compile(
@@ -213,18 +192,23 @@ _TAIL_ELSEWHERE = re.compile(
 )
 
 
-def noted(told: str, key: str | None) -> Maker:
+_AT = re.compile(r"^(?:à|en|aux?|em|no|na)\s+", re.IGNORECASE)
+_WITH = re.compile(r"\s+(?:avec|mit|con|com)\s.*", re.IGNORECASE)
+
+
+def noted(told: str, key: str | None, language: str) -> Maker:
     """A maker of a statement in the words `told`, where `{value}` is what was said and `{who}` who it is about."""
 
     def make(match: re.Match[str]) -> Iterator[Finding]:
-        value = tidy(_TAIL_ELSEWHERE.sub("", _CUT.split(match["rest"])[0]), words=10)
+        said = tidy(_TAIL_ELSEWHERE.sub("", _CUT.split(match["rest"])[0]), words=10)
         groups = match.groupdict()
         who = (groups.get("who") or "").strip()
-        if not value and "{value}" in told or _VAGUE.match(value):
+        if not said and "{value}" in told or _VAGUE.match(said):
             return
-        content = told.format(value=value, who=who)
+        content = told.format(value=as_noted(said, language), who=who)
         content = content[:1].upper() + content[1:]
         kind = "entity" if who else "fact"
+        value = _WITH.sub("", _AT.sub("", said)) if key == "identity/location" else said
         yield Finding(
             content, kind, key.split("/")[0] if key else "people" if who else None, key, value if key else None
         )
@@ -244,7 +228,7 @@ def allergy_as_said(match: re.Match[str]) -> Iterator[Finding]:
 def wish(match: re.Match[str]) -> Iterator[Finding]:
     """How to answer, in the words in which it was asked for."""
     if said := tidy(_TAIL_ELSEWHERE.sub("", match["rest"])):
-        yield from _plain("preference", "instruction", said[:1].upper() + as_third_person(said[1:]), 0.8)
+        yield from _plain("preference", "instruction", said[:1].upper() + as_noted(said[1:]), 0.8)
 
 
 def introduced(match: re.Match[str]) -> Iterator[Finding]:
@@ -262,7 +246,7 @@ def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
         rest = tidy(match["rest"], words=words)
         if rest and not _VAGUE.match(rest):
             category = {"project": "project", "entity": "people"}.get(kind)
-            content = f"{verb} {as_third_person(rest)}"
+            content = f"{verb} {as_noted(rest)}"
             yield Finding(content[:1].upper() + content[1:], kind, category)
 
     return make
@@ -271,5 +255,20 @@ def plainly(verb: str, kind: str = "fact", words: int = 12) -> Maker:
 def reminder(match: re.Match[str]) -> Iterator[Finding]:
     """ "Remember that my flight is on 3 June": without the asking."""
     if rest := tidy(match["rest"]):
-        rest = as_third_person(rest)
+        rest = as_noted(rest)
         yield Finding(rest[:1].upper() + rest[1:], "fact", None)
+
+
+def fan(match: re.Match[str]) -> Iterator[Finding]:
+    """ "I'm a fan of jazz and study at night": two things, though "I" is said once."""
+    if rest := tidy(match["rest"], words=8):
+        yield from _plain("preference", "taste", f"Fan of {as_noted(rest)}", 0.5, 0.85)
+    if match["verb"] and (more := tidy(match["more"], words=10)):
+        third = {"study": "studies", "teach": "teaches"}.get(match["verb"].lower(), f"{match['verb'].lower()}s")
+        yield Finding(f"{third.capitalize()} {as_noted(more)}")
+
+
+def pain(match: re.Match[str]) -> Iterator[Finding]:
+    """ "My knee hurts": without the "my"."""
+    if said := tidy(match["rest"], words=10):
+        yield from _plain("fact", "health", as_noted(said[:1].upper() + said[1:]), 0.7)

@@ -26,7 +26,7 @@ _CLAUSE = re.compile(
     r"(?!my\s+(?:(?:\w+\s+)?(?:kids|children|family|friends|parents|\w+s)|wife|husband|partner|son|daughter|dog|cat|mother|mum|"
     r"mom|father|dad|brother|sister|garden|job|work|home)\W*$)"
     r"(?=(?:i|i['’]m|i['’]ve|my|we|we['’]re|call\s+me|please|always|never|work\s+(?:at|for)|allergic|allergisch|allergique|"
-    r"al[ée]rgic[oa]|ich|wohne|lebe|arbeite|lerne|spiele|meine?|je|j['’]\w+|mon|ma|vivo|trabajo|tengo|soy|mi|moro|trabalho|tenho|"
+    r"al[ée]rgic[oa]|allergic[oa]|ich|wohne|lebe|arbeite|lerne|spiele|meine?|je|j['’]\w+|mon|ma|vivo|trabajo|tengo|soy|mi|moro|trabalho|tenho|"
     r"sou|meu|minha|abito|lavoro|sono|me\s+gustan?)\b)|[，,]\s*(?=我)|\s+و(?=(?:أعيش|أسكن|أعمل|أتعلم|أحب|عندي|لدي))",
     re.IGNORECASE,
 )

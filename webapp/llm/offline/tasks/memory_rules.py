@@ -61,6 +61,8 @@ _OFTEN = (
     r"\s+time|for\s+fun|once|twice|\w+\s+times)\b"
 )
 _ABLE = "sleep|walk|run|work|sit|stand|bend|lift|drive|kneel|climb|eat|hear|see|concentrate"
+_PAINS = r"(?:headaches?|migraines?|toothache|backache|stomach\s?ache|(?:back|knee|neck|shoulder|chest|joint|hip)\s+pain|pains?)"
+_PARTS = "knees?|back|neck|head|shoulders?|foot|feet|hands?|arms?|legs?|hips?|tooth|teeth|stomach|throat|ankles?|wrists?|elbows?"
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
@@ -253,6 +255,20 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     _rule(
         r"^\W*(?:please\s+)?(?:remember|note)\s+(?:that\s+)?(?:my|our)\s+(?P<rest>.+\s(?:is|are|was|were)\s.+)",
         maker.reminder,
+    ),
+    _rule(
+        rf"{_I_AM}(?:a\s+)?(?:\w+\s+)?fan\s+of\s+(?P<rest>\S.*?)(?:\s+and\s+(?P<verb>study|work|play|speak|teach|live)\s+"
+        r"(?P<more>.*))?$",
+        maker.fan,
+    ),
+    _rule(
+        r"\bi(?:\s+have|['’]ve\s+got|['’]ve\s+had|\s+have\s+had|\s+suffer\s+from)\s+"
+        rf"(?P<rest>(?:an?\s+|some\s+)?(?:\w+\s+)?{_PAINS}\b.*)",
+        maker.plainly("has"),
+    ),
+    _rule(
+        rf"\bmy\s+(?P<rest>(?:\w+\s+)?(?:{_PARTS})\s+(?:hurts?|aches?|(?:is|are)\s+(?:\w+ly\s+)?(?:sore|sprained|stiff))\b.*)",
+        maker.pain,
     ),
     _rule(rf"\bi(?:['’]d)?\s+(?:\w+ly\s+)?prefer\s+{_REST}", maker.preference),
     _rule(
