@@ -19,8 +19,10 @@ _LIVES: tuple[tuple[int, str], ...] = (
     (14, "this_week next_week this_weekend diese_woche esta_semana has_the_flu has_a_cold has_a_fever erkältet"),
     (
         45,
-        r"this_month next_month headaches? pain hurts? sore sprained \w*schmerzen tut_weh mal_(?:au|aux|à_la|di) dolor "
-        r"duelen? dor(?:es)?_(?:na|no|nas|nos|de) dói-\w+ fa_male \w*[疼痛](?!爱)\w* ألم \w?ؤلمه",
+        (
+            r"this_month next_month headaches? pain hurts? sore sprained \w*schmerzen tut_weh mal_(?:au|aux|à_la|di) dolor "
+            r"duelen? dor(?:es)?_(?:na|no|nas|nos|de) dói-\w+ fa_male \w*[疼痛](?!爱)\w* ألم \w?ؤلمه"
+        ),
     ),
     (90, r"trip travell?ing_to on_holiday vacation visiting moving_house reise urlaub voyage viaje"),
     (120, r"job_hunting looking_for_an?_\w+ applying exam deadline interview prüfung"),
