@@ -69,10 +69,11 @@ def test_in_a_legacy_it_tells_what_the_user_said_of_the_person():
     assert all(fact["quote"] in request.texts("user")[0] for fact in answer["facts"])
 
 
-def test_whoever_is_called_by_one_word_of_the_name_is_meant():
+def test_whoever_is_called_by_one_word_of_the_name_or_she_from_the_start_is_meant():
     schema = {"type": "object", "properties": {"summary": {"type": "string"}, "facts": {"type": "array"}}}
     for name in ("Grandma Rose", "Rose de Winter", "Dr Rose Winter"):
-        request = asked(("user", "Rose was born in 1921 in Leeds. The house was red de facto."))
+        request = asked(("user", "She loved gardening. Rose was born in 1921 in Leeds. The house was red de facto."))
         system = {"role": "system", "content": fact_task(name)}
         answer = conversation_summary.run(TaskRequest(request.name, schema, [system, *request.messages]))
-        assert [fact["content"] for fact in answer["facts"]] == ["Rose was born in 1921 in Leeds."]
+        told = [fact["content"] for fact in answer["facts"]]
+        assert told == [f"{name} loved gardening.", "Rose was born in 1921 in Leeds."]

@@ -71,7 +71,8 @@ _CUE_WORDS = {
     "work/employer": r"work job employ join hired company firm at\b for\b arbeit bei\b firma travail chez entreprise "
     r"trabaj empresa en\b lavor presso azienda trabalh werk bij\b bedrijf работа",
     "health/diet": r"vega vége veget végét veggie pesc eat diet kosher halal gluten lactos dairy keto meat food "
-    r"coeliac celiac cook ess\b esse ernähr isst fleisch mang régime viande com[eo] dieta carne alimentación eet dieet vlees не\s+ем",
+    r"coeliac celiac cook ess\b esse ernähr isst fleisch mang régime viande com[eo] dieta carne alimentación "
+    r"eet dieet vlees не\s+ем",
 }
 CUES = {key: re.compile(rf"(?<!\w)(?:{'|'.join(cues.split())})", re.IGNORECASE) for key, cues in _CUE_WORDS.items()}
 _HOME = re.compile(

@@ -16,6 +16,7 @@ SHARE = 0.4
 BEGINS = "The user said: "
 MOST_FACTS = 30
 SENTENCES = 2
+LEAST_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
 # Sentences that say something of the user, which a summary should keep before others.
@@ -60,14 +61,14 @@ def facts_of(turns: list[tuple[str, str]], name: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     # "Grandma Rose", "Rosa de Almeida": by any word of it that is a name.
     names = "|".join(re.escape(word) for word in name.split() if not word.islower() and len(word) > 1)
-    about = False
+    about = True  # in a talk about one person, "she" is that person until somebody else comes up
     for number, (role, text) in enumerate(turns, 1):
         if role != "user":
             continue
         for sentence in _sentences(text, most=20):
             called = re.search(rf"(?<!\w)(?:{re.escape(name)}|{names or re.escape(name)})(?!\w)", sentence)
             about = bool(called) or (about and bool(_PRONOUN.match(sentence)))
-            if not about or sentence.endswith(("?", "？")) or len(sentence.split()) < 4:
+            if not about or sentence.endswith(("?", "？")) or len(sentence.split()) < LEAST_WORDS:
                 continue
             content = sentence if called else _PRONOUN.sub(lambda found: _named(found, name), sentence, count=1)
             found.append(

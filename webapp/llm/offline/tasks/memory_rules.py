@@ -61,8 +61,14 @@ _OFTEN = (
     r"\s+time|for\s+fun|once|twice|\w+\s+times)\b"
 )
 _ABLE = "sleep|walk|run|work|sit|stand|bend|lift|drive|kneel|climb|eat|hear|see|concentrate"
-_PAINS = r"(?:headaches?|migraines?|toothache|backache|stomach\s?ache|(?:back|knee|neck|shoulder|chest|joint|hip)\s+pain|pains?)"
-_PARTS = "knees?|back|neck|head|shoulders?|foot|feet|hands?|arms?|legs?|hips?|tooth|teeth|stomach|throat|ankles?|wrists?|elbows?"
+_PAINS = (
+    r"(?:headaches?|migraines?|toothache|backache|stomach\s?ache|"
+    r"(?:back|knee|neck|shoulder|chest|joint|hip)\s+pain|pains?)"
+)
+_PARTS = (
+    "knees?|back|neck|head|shoulders?|foot|feet|hands?|"
+    "arms?|legs?|hips?|tooth|teeth|stomach|throat|ankles?|wrists?|elbows?"
+)
 _HEDGE = re.compile(r"\b(?:i think|i guess|maybe|perhaps|probably|might|possibly|i suppose|not sure)\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:actually|in fact|correction|i meant|sorry|i was wrong|changed my mind|that's wrong|not any ?more|"
