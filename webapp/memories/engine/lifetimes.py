@@ -20,8 +20,8 @@ _LIVES: tuple[tuple[int, str], ...] = (
     (
         45,
         (
-            r"this_month next_month headaches? pain hurts? sore sprained \w*schmerzen tut_weh mal_(?:au|aux|à_la|di) dolor "
-            r"duelen? dor(?:es)?_(?:na|no|nas|nos|de) dói-\w+ fa_male \w*[疼痛](?!爱)\w* ألم \w?ؤلمه"
+            r"this_month next_month headaches? pain hurts? sore sprained \w*schmerzen tut_weh mal_(?:au|aux|à_la|di) "
+            r"dolor duelen? dor(?:es)?_(?:na|no|nas|nos|de) dói-\w+ fa_male \w*[疼痛](?!爱)\w* ألم \w?ؤلمه"
         ),
     ),
     (90, r"trip travell?ing_to on_holiday vacation visiting moving_house reise urlaub voyage viaje"),
