@@ -114,6 +114,27 @@ def test_pictures_and_scans_are_documents_that_models_see(
     assert "[apiary plan.jpg]" not in str(chat_calls(model)[-1][-1]["content"])
 
 
+def test_a_scanned_page_among_others_is_found_by_the_words_around_it(
+    app: Flask, client: ApiClient, user: Person, model: ServerHandle, login: Callable[[Person], FlaskClient]
+) -> None:
+    """Shown with the question as in a chat, alone of its document, and to readers where its text would stand."""
+    space = make_space(client)
+    place = f"/api/spaces/{space}/documents"
+    data = pdf("The apiary stands behind the mill.", "The receipt of the smoker follows.", "", "Honey sells in June.")
+    file_id = _send(client, data, "ledger.pdf").get_json()["file_id"]
+    document = client.post(f"{place}/files", json={"file_id": file_id}).get_json()
+    work_off(app)
+    assert client.get(f"{place}/{document['document_id']}").get_json()["chunks_total"] == 4
+    shown = login(user).get(f"/spaces/{space}/documents/{document['document_id']}").text
+    assert shown.count('<img class="file-picture"') == 1 and "page=3" in shown
+    talk = client.post("/api/conversations", json={"space_id": space}).get_json()["conversation_id"]
+    ask(client, "What does the receipt of the smoker say?", conversation_id=talk)
+    sent = chat_calls(model)[-1]
+    assert len(seen(sent)) == 1
+    assert "[ledger.pdf, page 3]" in str(sent[-1]["content"])
+    assert "A picture, without text: ledger.pdf, page 3" in str(sent)
+
+
 def test_a_file_deleted_while_it_becomes_a_document_leaves_its_bytes(app: Flask, client: ApiClient) -> None:
     space, user_id = make_space(client), client.person.user_id
     file_id = _send(client, HIVE, "bees.pdf").get_json()["file_id"]

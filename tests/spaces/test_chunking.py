@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.legacies.grounding import Grounds, UserMessage, ground
-from webapp.spaces.chunking import chunks_of
+from webapp.spaces.chunking import DRAWN, PAGE_END, SIZE, chunks_of, parts_of, shows_page
 
 TEXTS = st.lists(st.sampled_from(["Joe. ", "word ", "\n", "\n\n", "# Head\n\n", "x" * 40, "。日本", "? "])).map("".join)
 
@@ -19,6 +19,17 @@ def test_paragraphs_stay_whole_and_headings_begin_a_part():
     assert chunks_of(f"{long}\n\n# Next\n\nShort.") == [long.rstrip(), "# Next\n\nShort."]
     assert chunks_of("One.\r\n\r\nTwo.") == ["One.\n\nTwo."]
     assert chunks_of(" \n\n ") == []
+
+
+def test_a_page_without_text_is_found_by_what_stands_around_it():
+    pages = ["word " * 300, "", " \n", "Sold in June."]
+    parts = parts_of(PAGE_END.join(pages), 4, "T" * 255, DRAWN)
+    scans = [(page, part) for page, part in parts if shows_page(part, page)]
+    assert [page for page, _ in scans] == [2, 3]
+    assert "Before it: … word" in scans[0][1] and "After it" not in scans[0][1]
+    assert "After it: Sold in …" in scans[1][1]
+    assert all(len(part) <= SIZE for _, part in parts)
+    assert not any(shows_page(part, page) for page, part in parts_of(PAGE_END.join(pages), 4, "T", "text/plain"))
 
 
 def test_a_fact_rests_on_the_users_words_or_on_nothing():

@@ -58,13 +58,13 @@ def retrieved(found: Result) -> list[Retrieved]:
 
 
 def with_found_pictures(history: Sequence[Message], found: Result, room: int) -> Sequence[Message]:
-    """The messages, the last with the documents that were found and are pictures, as far as there is room for them."""
-    documents = [(item.title or "", item.extra["picture"]) for item in found.items if "picture" in item.extra]
+    """The messages, the last with what was found and is a picture, documents and pages, as far as there is room."""
+    documents = [item.extra["picture"] for item in found.items if "picture" in item.extra]
     if not documents or not history or history[-1].role != "user":
         return history
     room -= sum(picture.tokens for picture in history[-1].pictures)
     shown = []
-    for title, (digest, media_type, pages) in documents:
+    for title, digest, media_type, pages in documents:
         for picture in pictures_of_document(title, digest, media_type, pages, size_of_views()):
             if picture.tokens <= room:
                 room -= picture.tokens

@@ -37,12 +37,12 @@ class Picture:
         return f"[Picture attached: {self.label}. There was no room to show it.]"
 
 
-def pictures_of_document(name: str, digest: str, media_type: str, pages: int, edge: int) -> list[Picture]:
-    """A document without text as it is shown when search found it: itself, or the first of its pages."""
+def pictures_of_document(name: str, digest: str, media_type: str, pages: Sequence[int], edge: int) -> list[Picture]:
+    """A document, or pages of one, without text as it is shown when search found it: itself, or the first of them."""
     if media_type.startswith("image/"):
         return [Picture(0, digest, media_type, name, tokens=picture_tokens(edge, edge))]
     tokens = picture_tokens(edge * 5 // 7, edge)
-    return [Picture(0, digest, media_type, name, page, tokens) for page in range(1, min(pages, MOST_PAGES_FOUND) + 1)]
+    return [Picture(0, digest, media_type, name, page, tokens) for page in pages[:MOST_PAGES_FOUND]]
 
 
 def picture_tokens(width: int, height: int) -> int:

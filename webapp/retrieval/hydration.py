@@ -19,7 +19,7 @@ from webapp.retrieval.models import ConversationChunk
 from webapp.retrieval.passages import Found, Hit, Key
 from webapp.retrieval.scope import NOBODY, Scope, may_see
 from webapp.retrieval.weights import ORDINARY
-from webapp.spaces.chunking import is_picture
+from webapp.spaces.chunking import is_picture, shows_page
 from webapp.spaces.members import names_of
 from webapp.spaces.models import DocumentChunk, SpaceDocument
 
@@ -237,10 +237,12 @@ def _documents(ids: Sequence[int]) -> Iterable[_Read]:
 
 
 def _picture(row: Any) -> dict[str, Any]:
-    """The content, kind and pages of a document that is a picture, or pages that are."""
-    if not row.digest or not is_picture(row.size, row.pages):
-        return {}
-    return {"picture": (row.digest, row.media_type, row.pages)}
+    """The title, content, kind and pages of a document that is a picture, or pages that are; of a page that is one."""
+    if row.digest and is_picture(row.size, row.pages):
+        return {"picture": (row.title, row.digest, row.media_type, range(1, row.pages + 1))}
+    if row.digest and shows_page(row.content, row.page):
+        return {"picture": (row.title, row.digest, row.media_type, range(row.page, row.page + 1))}
+    return {}
 
 
 _READERS = {"memory": _memories, "message": _messages, "chunk": _chunks, "document": _documents}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 SIZE = 900
 """Characters of a part that is full; the embedding model reads about 1,000."""
@@ -13,6 +13,12 @@ LEAST = 250
 PAGE_END = "\f"
 """Stands between the pages of a document."""
 
+DRAWN = "application/pdf"
+"""The kind of document whose pages can be drawn."""
+
+AROUND = 200
+"""Characters of the pages beside one that is a picture by which it is found."""
+_PICTURE = "[A picture, without text: "
 _BLANK = re.compile(r"\n[ \t]*\n+")
 _HEADING = re.compile(r"^#{1,6}[ \t]+\S")
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
@@ -23,16 +29,35 @@ def is_picture(size: int, pages: int) -> bool:
     return size < pages
 
 
-def parts_of(content: str, pages: int, title: str) -> list[tuple[int | None, str]]:
+def parts_of(content: str, pages: int, title: str, media_type: str | None) -> list[tuple[int | None, str]]:
     """What search can find of a document, with the page it stands on: no part runs over the end of one.
 
-    Of one that is a picture, or pages that are, that is its title.
+    Of one that is a picture, or pages that are, that is its title; of one whose pages can be drawn, a page without
+    text is its title with the words around it.
     """
     if not pages:
         return [(None, part) for part in chunks_of(content)]
     if is_picture(len(content), pages):
-        return [(None, f"[A picture, without text: {title}]")]
-    return [(page, part) for page, text in enumerate(content.split(PAGE_END), 1) for part in chunks_of(text)]
+        return [(None, f"{_PICTURE}{title}]")]
+    texts = content.split(PAGE_END)
+    parts: list[tuple[int | None, str]] = []
+    for page, text in enumerate(texts, 1):
+        parts += [(page, part) for part in chunks_of(text)]
+        if media_type == DRAWN and not text.strip():
+            parts.append((page, f"{_PICTURE}{title}, page {page}]{_around(texts, page)}"))
+    return parts
+
+
+def shows_page(part: str, page: int | None) -> bool:
+    """Whether a part of a document stands for a page that is a picture."""
+    return page is not None and part.startswith(_PICTURE)
+
+
+def _around(texts: Sequence[str], page: int) -> str:
+    """How the page before one without text ends, and the next begins: what it shows is mostly spoken of there."""
+    before = " ".join(texts[page - 2].split())[-AROUND:].partition(" ")[2] if page > 1 else ""
+    after = " ".join(texts[page].split())[:AROUND].rpartition(" ")[0] if page < len(texts) else ""
+    return (f" Before it: … {before}" if before else "") + (f" After it: {after} …" if after else "")
 
 
 def chunks_of(text: str, size: int = SIZE) -> list[str]:

@@ -217,6 +217,7 @@ def _cut(document_id: int) -> bool:
                 SpaceDocument.title,
                 SpaceDocument.content,
                 SpaceDocument.pages,
+                SpaceDocument.media_type,
                 SpaceDocument.status,
             )
             .join(Space, Space.space_id == SpaceDocument.space_id)
@@ -229,7 +230,7 @@ def _cut(document_id: int) -> bool:
             select(func.count()).select_from(DocumentChunk).where(DocumentChunk.document_id == document_id)
         )
         if not there:
-            parts = parts_of(row.content, row.pages, row.title)
+            parts = parts_of(row.content, row.pages, row.title, row.media_type)
             db.session.execute(
                 insert(DocumentChunk),
                 [

@@ -85,7 +85,7 @@ def _document(restoring: Restoring, space_id: int, line: dict[str, Any]) -> None
     db.session.add(row)
     db.session.flush()
     restoring.note("document", [(line.get("document_id"), row.document_id)])
-    parts = parts_of(row.content, row.pages or 0, row.title)
+    parts = parts_of(row.content, row.pages or 0, row.title, row.media_type)
     if parts:
         values = [
             {"document_id": row.document_id, "space_id": space_id, "position": position, "page": page, "content": part}
