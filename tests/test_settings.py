@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 
 import pytest
 
@@ -31,11 +33,45 @@ def test_what_cannot_work_is_refused_at_the_start(settings: Settings, setting: s
         create_app(settings.model_copy(update={setting: value}))
 
 
+HOSTILE = [
+    "\n12:00 INFO forged",
+    "\x1b[2Jb",
+    "\x9b31mb",
+    "\u2028b",
+    "\rb",
+    "\x7f",
+    "\xad",
+    "\u202eb",
+    "\U000e0041",
+    "\ud800",
+]
+
+
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
-@pytest.mark.parametrize("hostile", ["/a\n12:00 INFO forged", "/a\x1b[2Jb", "/a\x9b31mb", "/a\u2028b", "/a\rb"])
+@pytest.mark.parametrize("hostile", HOSTILE)
 def test_what_is_sent_forges_no_line_and_commands_no_terminal(formatter: logging.Formatter, hostile: str) -> None:
-    record = logging.makeLogRecord({"name": "webapp.access", "msg": "request", "levelname": "INFO", "path": hostile})
-    line = formatter.format(record)
+    fields = {"name": "webapp.access", "msg": f"request{hostile}", "levelname": "INFO", "path": f"/a{hostile}"}
+    line = formatter.format(logging.makeLogRecord(fields))
     assert len(line.splitlines()) == 1
     assert line.isprintable()
     assert "/a" in line
+    if isinstance(formatter, JsonFormatter):
+        assert json.loads(line)["path"] == fields["path"]
+
+
+@pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_neither_does_what_an_exception_says(formatter: logging.Formatter, hostile: str) -> None:
+    try:
+        raise ValueError(f"no such file: x{hostile}")
+    except ValueError:
+        record = logging.makeLogRecord({"name": "jobs", "msg": "failed", "exc_info": sys.exc_info()})
+    first, *others = formatter.format(record).split("\n")
+    assert all(line.isprintable() and line.splitlines() == [line] for line in (first, *others))
+    assert all(line.startswith("  ") for line in others)
+
+
+def test_a_value_ends_where_its_field_does() -> None:
+    """A path of spaces and equal signs was read as fields of their own."""
+    record = logging.makeLogRecord({"name": "webapp.access", "msg": "request", "path": "/a status=200", "status": 404})
+    assert TextFormatter().format(record).endswith('path="/a status=200" status=404')

@@ -7,6 +7,7 @@ import logging
 import sys
 import time
 import uuid
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
@@ -44,7 +45,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return _visible(json.dumps(line, default=str, ensure_ascii=False))
+        return _visible(json.dumps(line, default=str, ensure_ascii=False), _json_escape)
 
 
 class TextFormatter(logging.Formatter):
@@ -52,7 +53,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         extra = {**(_context.get() or {}), **{n: v for n, v in vars(record).items() if n not in _STANDARD}}
-        fields = " ".join(f"{name}={value}" for name, value in extra.items())
+        fields = " ".join(f"{name}={_field(value)}" for name, value in extra.items())
         at = self.formatTime(record, "%H:%M:%S")
         text = _visible(f"{at} {record.levelname:<7} {record.name} {record.getMessage()} {fields}")
         if not record.exc_info:
@@ -61,12 +62,26 @@ class TextFormatter(logging.Formatter):
         return "\n".join([text, *(f"  {_visible(line)}" for line in lines)])
 
 
-def _visible(line: str) -> str:
+def _field(value: object) -> str:
+    """A value that ends where its field does: one with spaces or quotes stands in quotes."""
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if not text or set(text) & set(' "=') else text
+
+
+def _json_escape(ch: str) -> str:
+    return "\\u007f" if ch == "\x7f" else json.dumps(ch)[1:-1]
+
+
+def _text_escape(ch: str) -> str:
+    return ascii(ch)[1:-1]
+
+
+def _visible(line: str, escape: Callable[[str], str] = _text_escape) -> str:
     """The line with every control character spelled out: what somebody sends can neither begin a line of its own nor
     command the terminal that shows it."""
     if line.isprintable():
         return line
-    return "".join(ch if ch.isprintable() or ch == " " else ascii(ch)[1:-1] for ch in line)
+    return "".join(ch if ch.isprintable() or ch == " " else escape(ch) for ch in line)
 
 
 def configure(settings: Settings) -> None:
