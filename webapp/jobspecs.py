@@ -24,12 +24,13 @@ class Queue(StrEnum):
     """The queues, most urgent first, so that batch work never delays what a person is waiting for."""
 
     TURN = "turn"  # what follows a reply: title, memory, summary
-    UPKEEP = "upkeep"  # sweep, purge
+    UPKEEP = "upkeep"  # sweep, purge, mail that somebody waits for
     INDEX = "index"  # vectors of what was said: needs no language model, and waits for none
-    BATCH = "batch"  # documents, digests, reports
+    DOCUMENTS = "documents"  # documents and webhooks: no language model either, and nobody's next answer
+    BATCH = "batch"  # digests, reports, overviews
 
 
-WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.UPKEEP, Queue.INDEX))
+WORKERS = ((Queue.TURN, Queue.BATCH), (Queue.UPKEEP, Queue.INDEX, Queue.DOCUMENTS))
 """The queues of each of the processes that `python -m jobs.worker` runs: those that call the language model, which may
 take minutes, and those that do not."""
 
@@ -56,7 +57,7 @@ class JobSpec:
 
 JOBS: dict[str, JobSpec] = {
     "title": JobSpec("jobs.titles.generate_title", Queue.TURN, timeout=30, retries=(5, 30, 120), model_calls=2),
-    "mail": JobSpec("jobs.mails.send_mail", Queue.TURN, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
+    "mail": JobSpec("jobs.mails.send_mail", Queue.UPKEEP, timeout=60, retries=(10, 60, 300, 1_800), of="mail_id"),
     "extract": JobSpec("jobs.memories.extract_memories", Queue.TURN, timeout=60, retries=(5, 30, 120), model_calls=3),
     "summary": JobSpec("jobs.summaries.summarise", Queue.TURN, timeout=60, retries=(10, 60, 300), model_calls=3),
     "index": JobSpec("jobs.indexing.index", Queue.INDEX, timeout=900, retries=(30, 120, 600), of="user_id"),
@@ -69,7 +70,7 @@ JOBS: dict[str, JobSpec] = {
     "tidy": JobSpec("jobs.memories.tidy_memories", Queue.BATCH, 60, retries=(60, 600), model_calls=2, of="user_id"),
     "tidying": JobSpec("jobs.memories.request_tidying", Queue.BATCH, 600, retries=(60,), cron="10 4 * * *"),
     "index_document": JobSpec(
-        "jobs.documents.index_document", Queue.BATCH, timeout=1_800, retries=(10, 60, 600), of="document_id"
+        "jobs.documents.index_document", Queue.DOCUMENTS, timeout=1_800, retries=(10, 60, 600), of="document_id"
     ),
     "journey_report": JobSpec(
         "jobs.journeys.make_journey_report", Queue.BATCH, timeout=300, retries=(10, 60), model_calls=2
@@ -86,8 +87,8 @@ JOBS: dict[str, JobSpec] = {
     "delete_account": JobSpec(
         "jobs.transfer.delete_account", Queue.INDEX, timeout=3_600, retries=(30, 120, 600), of="user_id"
     ),
-    "deliver": JobSpec("jobs.webhooks.deliver", Queue.BATCH, timeout=300, retries=(30, 300), of="webhook_id"),
-    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.BATCH, timeout=300, retries=(30, 300)),
+    "deliver": JobSpec("jobs.webhooks.deliver", Queue.DOCUMENTS, timeout=300, retries=(30, 300), of="webhook_id"),
+    "point_vectors": JobSpec("jobs.journeys.embed_journey_points", Queue.DOCUMENTS, timeout=300, retries=(30, 300)),
     "sweep": JobSpec("jobs.upkeep.sweep", Queue.UPKEEP, timeout=120, retries=(10,), every=15),
     "sweep_files": JobSpec("jobs.upkeep.sweep_files", Queue.INDEX, timeout=3_600, retries=(60, 600), cron="7 * * * *"),
     "purge": JobSpec("jobs.upkeep.purge", Queue.UPKEEP, timeout=600, retries=(60,), every=60),

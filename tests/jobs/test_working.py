@@ -38,6 +38,14 @@ def test_every_job_that_calls_the_model_says_so() -> None:
         assert not {jobspecs.JOBS[name].queue for name in calling} & set(group)
 
 
+@pytest.mark.parametrize("name", ["index", "index_document", "point_vectors", "import", "export", "mail", "deliver"])
+def test_what_needs_no_language_model_waits_for_none(name: str) -> None:
+    """A document stayed "queued" for as long as somebody's extraction hung."""
+    calling = {spec.queue for spec in jobspecs.JOBS.values() if spec.model_calls}
+    (with_model,) = (group for group in jobspecs.WORKERS if calling & set(group))
+    assert jobspecs.JOBS[name].queue not in with_model
+
+
 def test_an_overdue_job_is_no_model_error(app, model) -> None:
     """The client took RQ's exception for a connection that broke, and tried again."""
     model.script(reply="late", first_delay=30)
