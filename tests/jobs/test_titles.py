@@ -17,7 +17,7 @@ from tests.support.processes import wait_until
 from webapp import upkeep
 from webapp.chat import turnlog
 from webapp.conversations import service, titles
-from webapp.conversations.models import Conversation
+from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.database import db, write_transaction
 from webapp.jobspecs import JOBS, JobRequest, Queue, push, rq_queue
@@ -113,6 +113,19 @@ def test_an_error_no_retry_cures_settles_and_takes_the_first_words(
     run_jobs()
     assert _title(app, answered) == ("Why are there two tides a…", "auto")
     assert _kinds(app, 101)[-1] == "settled"
+
+
+def test_a_question_that_was_asked_back_is_no_title(
+    app: Flask, user: Person, model: ServerHandle, run_jobs: Any
+) -> None:
+    talk = add_conversation(app, user.user_id)
+    _, reply = add_messages(app, talk, 2, text="Ich ziehe nach Graz")
+    with app.app_context(), write_transaction():
+        db.session.get_one(Message, reply).content = "Schön! Wie groß ist die neue Wohnung?"
+    model.script(match="conversation_title", structured={"title": "Wie groß ist die neue Wohnung?"})
+    _ask(app, talk)
+    run_jobs()
+    assert _title(app, talk)[0] == "Ich ziehe nach Graz 0"
 
 
 def test_what_cannot_be_read_takes_the_first_words(
@@ -212,6 +225,10 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
         ("“Tides”", "Tides"),
         ("**Tides**", "Tides"),
         ("w " * 40, " ".join(["w"] * 12)),
+        (
+            "Mein Vater Ewald hat am 9. Oktober eine neue Hüfte im Klinikum Coburg bekommen",
+            "Mein Vater Ewald hat am 9. Oktober eine neue Hüfte im Klinikum",
+        ),
         ("...", ".."),
         ("", ""),
         ('""', ""),

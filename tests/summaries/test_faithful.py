@@ -23,6 +23,13 @@ def test_what_was_lost_is_appended_in_the_users_sentences():
     assert "Fjordhus" not in whole  # a question tells nothing
 
 
+def test_a_sentence_that_finds_no_room_leaves_it_to_a_shorter_one():
+    long = "Our friends of the choir in Oslo come by the night train and stay at the inn with the red door."
+    summary = "The user plans a day."
+    whole = completed(summary, [long, "Kai is 9."], len(summary) + 30)
+    assert whole == f"{summary}\n{ALSO} Kai is 9."
+
+
 def test_what_is_there_in_any_form_is_not_said_twice():
     summary = "Casimir, the brother, comes on May 14. The budget is 18500 euros."
     assert completed(summary, SAID, 2_000) == summary

@@ -35,5 +35,16 @@ def test_a_cut_keeps_the_limit(text, limit):
     assert len(without_middle(text, limit)) <= limit
 
 
+def test_a_small_model_is_told_the_language_last():
+    """A real model of 1.5 billion parameters summed up every German and French conversation in English."""
+    for text, ends in (
+        ("Ich ziehe im März nach Graz und meine Katze kommt mit.", "answer in German."),
+        ("Je prépare un voyage à Lisbonne avec ma fille.", "answer in French."),
+        ("I am moving to Graz in March.", "</message>"),
+    ):
+        said = [Said(1, "user", text, AT), Said(2, "assistant", "The cat, too? What is it called?", AT)]
+        assert build_messages(said)[1]["content"].endswith(ends)
+
+
 def test_summaries_lose_labels_and_fences():
     assert tidy("```\n**Summary:** It rained.\n\nTwice.\n```") == "It rained.\nTwice."

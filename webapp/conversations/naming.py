@@ -31,7 +31,7 @@ def tidy(title: str) -> str:
     line = line.strip("\"'“”‘’«»*#` ").removesuffix(".").strip()
     words = line.split(" ")
     if len(words) > MAX_WORDS:  # one that runs on is cut where a clause ends
-        words = re.split(r"(?<=\w)[,;:.!?–—]\s|\s-\s", line, maxsplit=1)[0].split(" ")
+        words = re.split(r"(?<=\w)[,;:!?–—]\s|(?<=[^\W\d])\.\s|\s-\s", line, maxsplit=1)[0].split(" ")
     return " ".join(words[:MAX_WORDS])[:120].strip()
 
 

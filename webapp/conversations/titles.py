@@ -81,7 +81,9 @@ def _title_of(exchange: Exchange, instructions: str) -> str:
             messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
         )
         title = tidy(answer.title)
-        title = title if is_of(title, f"{asked} {answered}") else ""
+        # A question that the assistant asked back names nothing.
+        asks_back = title.endswith("?") and title in answered and title not in asked
+        title = title if is_of(title, f"{asked} {answered}") and not asks_back else ""
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise

@@ -46,9 +46,9 @@ def completed(summary: str, said: Iterable[str], limit: int) -> str:
     room = limit - len(summary) - len(ALSO) - 2
     added: list[str] = []
     for sentence in list(missing)[:MOST_SENTENCES]:
+        if len(sentence) + 1 > room:
+            continue  # a shorter one may still find room
         room -= len(sentence) + 1
-        if room < 0:
-            break
         added.append(sentence if sentence[-1] in ".!…。！" else f"{sentence}.")
     return f"{summary}\n{ALSO} {' '.join(added)}" if added else summary
 
