@@ -15,7 +15,10 @@ KEPT = """async () => {
   const found = [];
   for (const name of names) {
     const cache = await caches.open(name);
-    for (const request of await cache.keys()) found.push(await (await cache.match(request)).json());
+    for (const request of await cache.keys()) {
+      const answer = await cache.match(request);
+      if (answer) found.push(await answer.json());  // it may be taken out just now
+    }
   }
   return found;
 }"""

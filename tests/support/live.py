@@ -108,6 +108,10 @@ class LiveServer:
         if not self._is_idle():
             self._kill("worker")
 
+    def finish_jobs(self) -> None:
+        """Wait until every job that was asked for is done."""
+        wait_until(lambda: not self.servers.redis_keys("rq:queue:*", "rq:wip:*"), "the end of the jobs", seconds=60)
+
     def _is_idle(self) -> bool:
         """Whether no job waits or runs, or none can, for the workers are still being loaded."""
         # Each group of queues is a process below the worker's, and each job one below that.
