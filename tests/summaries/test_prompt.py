@@ -38,8 +38,10 @@ def test_a_cut_keeps_the_limit(text, limit):
 def test_a_small_model_is_told_the_language_last():
     """A real model of 1.5 billion parameters summed up every German and French conversation in English."""
     for text, ends in (
-        ("Ich ziehe im März nach Graz und meine Katze kommt mit.", "answer in German."),
-        ("Je prépare un voyage à Lisbonne avec ma fille.", "answer in French."),
+        ("Ich ziehe im März nach Graz und meine Katze kommt mit.", "\n\nSchreibe die Zusammenfassung auf Deutsch."),
+        ("Je prépare un voyage à Lisbonne avec ma fille.", "\n\nÉcris le résumé en français."),
+        ("我三月搬到格拉茨，带着我的猫。", "请用中文写摘要。"),
+        ("3月にグラーツへ引っ越します。", "要約は日本語で書いてください。"),
         ("I am moving to Graz in March.", "</message>"),
     ):
         said = [Said(1, "user", text, AT), Said(2, "assistant", "The cat, too? What is it called?", AT)]

@@ -11,12 +11,10 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from webapp.legacies.telling import FACT_TOKENS, LegacyFact, readable_facts
 from webapp.llm.structured import complete_items, none_is_empty
+from webapp.prompts.answer_language import summary_line
 from webapp.prompts.catalogue import default_text
 from webapp.prompts.numbered import Said, inside, numbered_lines
 from webapp.summaries.faithful import whole_sentences
-from webapp.text.languages import ENGLISH
-from webapp.text.vocabulary import query_language
-from webapp.text.words import words
 
 NAME = "conversation_summary"
 INSTRUCTIONS = default_text("summaries")
@@ -56,10 +54,8 @@ def build_messages(
     if earlier:
         parts.append(f"<earlier_summary>\n{inside(earlier[-EARLIER_CHARS:])}\n</earlier_summary>")
     parts += numbered_lines(said, limit)
-    # Small models answer in the language of the instructions, unless the last words they read say otherwise.
-    language = query_language(words(" ".join(item.content for item in said if item.role == "user")))
-    if language != ENGLISH:
-        parts.append(f"\nThe user writes {language.title()}: answer in {language.title()}.")
+    if line := summary_line(item.content for item in said if item.role == "user"):
+        parts.append(f"\n{line}")
     return [
         {"role": "system", "content": instructions},
         {"role": "user", "content": "\n".join(parts)},

@@ -1,0 +1,39 @@
+"""In which language a background call is to answer, said in that language: small models heed nothing else. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from webapp.text.vocabulary import query_language
+from webapp.text.words import words
+
+_ASKED = {
+    "german": "Schreibe die Zusammenfassung auf Deutsch.",
+    "french": "Écris le résumé en français.",
+    "spanish": "Escribe el resumen en español.",
+    "portuguese": "Escreve o resumo em português.",
+    "italian": "Scrivi il riassunto in italiano.",
+    "dutch": "Schrijf de samenvatting in het Nederlands.",
+    "turkish": "Özeti Türkçe yaz.",
+    "russian": "Напиши краткое изложение по-русски.",
+    "greek": "Γράψε την περίληψη στα ελληνικά.",
+    "arabic": "اكتب الملخّص بالعربية.",
+    "hindi": "सारांश हिन्दी में लिखो।",
+}
+_JAPANESE, _KOREAN, _CHINESE = (
+    re.compile("[\u3040-\u30ff]"),
+    re.compile("[\uac00-\ud7af]"),
+    re.compile("[\u4e00-\u9fff]"),
+)
+
+
+def summary_line(said: Iterable[str]) -> str:
+    """What asks for a summary in the language of what the user said; empty for English, which the prompt is in."""
+    text = " ".join(said)
+    half = len(text) // 4
+    if len(_KOREAN.findall(text)) > half:
+        return "요약은 한국어로 써 주세요."
+    if len(_JAPANESE.findall(text)) + len(_CHINESE.findall(text)) > half:
+        return "要約は日本語で書いてください。" if _JAPANESE.search(text) else "请用中文写摘要。"
+    return _ASKED.get(query_language(words(text)), "")
