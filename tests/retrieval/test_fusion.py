@@ -12,7 +12,6 @@ from webapp.retrieval.fusion import (
     fuse,
     standardise,
     with_neighbours,
-    within_budget,
 )
 from webapp.retrieval.second_look import look_again
 from webapp.retrieval.weights import FusionWeights
@@ -109,16 +108,3 @@ def test_groups_are_limited_while_others_have_some() -> None:
 
     assert taken(3) == ["a1", "b1", "c1"]
     assert taken(4) == ["a1", "b1", "c1", "a2"]
-
-
-@settings(UNTIMED)
-@given(st.lists(st.integers(1, 50)), st.integers(0, 120))
-def test_budget_takes_whole_items_by_rank(costs: list[int], budget: int) -> None:
-    taken = within_budget(list(enumerate(costs)), budget, lambda item: item[1])
-    left = budget
-    expected = []
-    for item in enumerate(costs):
-        if item[1] <= left:
-            expected.append(item)
-            left -= item[1]
-    assert taken == expected and sum(cost for _, cost in taken) <= budget

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.text.canonical import canonical_statement, plain_text, same_statement, slug
+from webapp.text.canonical import canonical_statement, plain_text, slug
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from webapp.text.canonical import canonical_statement, plain_text, same_statemen
     ],
 )
 def test_the_same_words_are_the_same_statement(left, right):
-    assert same_statement(left, right)
+    assert canonical_statement(left) == canonical_statement(right)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_same_words_are_the_same_statement(left, right):
     [("I ❤️ tea", "I 💔 tea"), ("C", "C++"), ("tea 🎉", "tea 👍"), ("I like tea", "I like teas"), ("-5", "5 %")],
 )
 def test_meaning_is_not_folded_away(left, right):
-    assert not same_statement(left, right)
+    assert canonical_statement(left) != canonical_statement(right)
 
 
 @given(st.text())

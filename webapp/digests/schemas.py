@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from webapp.digests.models import ConversationMemory, ConversationMemoryVersion
-from webapp.validation import Id, Instant, Line
+from webapp.validation import Instant, Line
 
 MAX_ITEMS = 30
 MAX_ITEM = 300
@@ -37,15 +37,6 @@ class ConversationMemoryData(BaseModel):
     def is_empty(self) -> bool:
         """Whether it says nothing."""
         return not (self.main_topics or self.action or self.typical_observation)
-
-
-class DigestUpsert(BaseModel):
-    """The body of `POST /api/memories` that writes a conversation's memory."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    conversation_id: Id
-    memory_data: ConversationMemoryData
 
 
 class ConversationMemoryOut(BaseModel):

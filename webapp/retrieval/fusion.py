@@ -124,13 +124,3 @@ def spread(ranked: Sequence[tuple[Item, Hashable, float]]) -> list[Item]:
         times = seen[source] = seen.get(source, -1) + 1
         lowered.append((item, score * AGAIN**times if score > 0 else score))
     return [item for item, _ in sorted(lowered, key=lambda pair: -pair[1])]
-
-
-def within_budget(ranked: Sequence[Item], budget: int, cost: Callable[[Item], int]) -> list[Item]:
-    """Take items by rank as long as they fit; one that does not is passed over, never cut."""
-    taken = []
-    for item in ranked:
-        if (tokens := cost(item)) <= budget:
-            taken.append(item)
-            budget -= tokens
-    return taken

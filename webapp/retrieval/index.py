@@ -17,7 +17,7 @@ from webapp.retrieval.groups import Groups
 from webapp.retrieval.hits import LINKED, hits_of
 from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
-from webapp.retrieval.scope import NO_SPACE, Scope, may_see
+from webapp.retrieval.scope import NO_SPACE
 from webapp.retrieval.second_look import second_look
 from webapp.retrieval.vectors import VectorStore
 from webapp.retrieval.weights import ALIKE_VECTORS, LOOKED_AT, FusionWeights, Weights
@@ -173,25 +173,6 @@ class UserIndex:
             if known:
                 store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
                 store.put([row for row in rows if row is not None], vectors[known])
-
-    def drop_model(self, model: str) -> None:
-        """Forget all vectors of a model."""
-        with self._lock:
-            self._vectors.pop(model, None)
-
-    def without_vector(self, model: str) -> list[Key]:
-        """Return the passages of which a model lacks the vector of a piece."""
-        with self._lock:
-            store = self._vectors.get(model)
-            return [key for key in self._rows if store is None or any(row not in store for row in self._rows_of(key))]
-
-    def visible(self, key: Key, scope: Scope) -> bool:
-        """Tell whether a passage is indexed and may be seen."""
-        with self._lock:
-            if not (rows := self._rows_of(key)):
-                return False
-            owner, space, shared = (self._columns[name].values[rows[0]] for name in ("owner", "space", "shared"))
-            return may_see(scope, int(owner), int(space) or None, bool(shared))
 
     def search(
         self,

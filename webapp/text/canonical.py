@@ -45,11 +45,6 @@ def trimmed(folded: str) -> str:
     return folded[start:end] or folded
 
 
-def same_statement(left: str, right: str) -> bool:
-    """Whether two statements say the same in the same words."""
-    return canonical_statement(left) == canonical_statement(right)
-
-
 def slug(text: str, limit: int = 100) -> str:
     """`text` as lower-case words joined by underscores, at most `limit` characters; may be empty."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
