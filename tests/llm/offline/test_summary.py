@@ -36,6 +36,14 @@ def test_it_is_short_and_drops_questions_first():
     assert "What is a house" not in summary and "house number 0" in summary
 
 
+def test_a_summary_of_summaries_has_something_of_each():
+    told = "I painted boat {n}0, a long one, with the help of friends. It took hours and hours in the yard by the sea."
+    turns = [("user", f"(23 November 2026) The user said: {told.format(n=n)} I was tired of {n}.") for n in range(13)]
+    summary = conversation_summary.summary_of(turns)
+    assert all(f"boat {n}0," in summary for n in range(13))
+    assert summary.count("The user said") == 1 and len(summary) <= conversation_summary.MAX_CHARS + 20
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("ab .1I", min_size=1, max_size=60), min_size=2, max_size=20))
 def test_of_a_talk_of_a_few_words_too_it_is_shorter_than_the_talk(said):

@@ -18,6 +18,8 @@ MOST_FACTS = 30
 SENTENCES = 2
 LEAST_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
+# What a summary of summaries need not say again of each of them.
+_RETOLD = re.compile(rf"^(?:\(\d{{1,2}} \w+ \d{{4}}\) )?(?:{BEGINS})?")
 _MARKUP = re.compile(r"```.*?(?:```|\Z)|[*_`#>|]+", re.DOTALL)
 # Sentences that say something of the user, which a summary should keep before others.
 _OWN = re.compile(r"\b(?:i|i['’]m|i['’]ve|my|we|our|me)\b|\d", re.IGNORECASE)
@@ -90,10 +92,13 @@ def summary_of(turns: list[tuple[str, str]]) -> str:
 
     Of a talk of a few words nothing is left but how long it was.
     """
-    said = [sentence for role, text in turns if role == "user" for sentence in _sentences(text)]
-    said = list(dict.fromkeys(said))
+    parts = [_sentences(text) for role, text in turns if role == "user"]
+    said = list(dict.fromkeys(sentence for part in parts for sentence in part))
+    # The first of every message before any second: no part of a long talk is left out for the details of another.
+    first = {part[0] for part in parts if part}
+    said_of_first = sorted(said, key=lambda sentence: sentence not in first)
     theirs, length = sum(len(text) for role, text in turns if role == "user"), sum(len(text) for _, text in turns)
-    kept = _within(said, min(MAX_CHARS, max(int(SHARE * theirs), LEAST_CHARS), length - len(BEGINS)))
+    kept = _within(said_of_first, min(MAX_CHARS, max(int(SHARE * theirs), LEAST_CHARS), length - len(BEGINS)))
     if not kept:
         return f"{len(turns)} messages."
     return BEGINS + " ".join(sentence for sentence in said if sentence in kept)
@@ -102,7 +107,7 @@ def summary_of(turns: list[tuple[str, str]]) -> str:
 def _sentences(text: str, most: int = SENTENCES) -> list[str]:
     """The first sentences of a message, without markup; greetings and thanks are none."""
     text = _MARKUP.sub(" ", text.replace("&lt;", "<"))
-    parts = [" ".join(part.split()) for part in _SENTENCE.split(text)]
+    parts = [_RETOLD.sub("", " ".join(part.split())) for part in _SENTENCE.split(text)]
     parts = [part for part in parts if any(char.isalnum() for char in part) and not _SMALL_TALK.match(part)]
     return [part if part[-1] in ".!?…。！？" else f"{part}." for part in (cut[:300] for cut in parts[:most])]
 
