@@ -112,7 +112,9 @@ def telling(answers: dict[str, str]) -> list[str]:
     return [name for name, text in answers.items() if WORD in text.lower()]
 
 
-@pytest.mark.parametrize("take_back", [withdraw, forget])
+@pytest.mark.parametrize(
+    ("take_back", "told"), [(withdraw, f"Careful. {FACT}."), (forget, "Walnuts are off the table for Ylva.")]
+)
 def test_nothing_that_another_member_can_open_tells_it(
     app: Flask,
     api: Callable[[Person], ApiClient],
@@ -121,6 +123,7 @@ def test_nothing_that_another_member_can_open_tells_it(
     run_jobs: Callable[..., object],
     receiver: Receiver,
     take_back: Callable[[ApiClient, int], None],
+    told: str,
 ) -> None:
     anna, ben = api(make_user(name="Anna")), api(make_user(name="Ben"))
     space_id = make_space(anna, "Ylva")
@@ -128,9 +131,9 @@ def test_nothing_that_another_member_can_open_tells_it(
     fact_id = add_fact(anna, space_id, FACT, shared=True)
     talk = converse(ben, space_id)
     hook = ben.post("/api/webhooks", json={"url": receiver.url, "with_content": True}).get_json()
-    model.script(match="eat", reply=f"Careful. {FACT}. Soup is fine.", times=1)
+    model.script(match="eat", reply=f"{told} Soup is fine.", times=1)
     said = say(ben, talk, "What may Ylva eat?")
-    assert WORD in str(said)
+    assert WORD in str(said).lower()
     run_jobs()
     with app.app_context(), write_transaction():
         reply = db.session.scalar(
@@ -151,9 +154,9 @@ def test_nothing_that_another_member_can_open_tells_it(
         }
     link = ben.post(f"/api/conversations/{talk}/shares", json={"audience": "anyone"}).get_json()["url"]
     shared = "/s/" + link.rpartition("/s/")[2]
-    assert WORD in app.test_client().get(shared).text and WORD in exported(ben, run_jobs)
+    assert WORD in app.test_client().get(shared).text.lower() and WORD in exported(ben, run_jobs).lower()
     with ben.get(f"/api/conversations/{talk}/messages") as answer:
-        assert answer.text.count(WORD) >= 2
+        assert answer.text.lower().count(WORD) >= 2
     assert WORD in exported(anna, run_jobs)
     (old,) = (row["export_id"] for row in ben.get("/api/exports").get_json()["exports"])
     (hers,) = (row["export_id"] for row in anna.get("/api/exports").get_json()["exports"])

@@ -29,6 +29,20 @@ def test_what_shares_a_word_is_not(sentence):
     assert not WALNUTS.is_retold_in(sentence)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "is_retold"),
+    [
+        ("Careful: walnuts are off the table for Ylva.", True),
+        ("Ylva eats soup.", False),
+        ("Walnuts grow on trees.", False),
+        ("One must never eat in bed.", False),
+    ],
+)
+def test_musts_and_nevers_make_up_no_statement(sentence, is_retold):
+    """A member's assistant had put it in words of its own, and that stayed when the fact was withdrawn."""
+    assert Told(["Ylva must never eat walnuts"]).is_retold_in(sentence) is is_retold
+
+
 def test_only_the_sentences_that_retell_go():
     text = "- They spoke of boats. Robin is allergic to walnuts! The boats were red.\n- Walnuts: allergic.\n\nTides."
     assert without_retold(text, WALNUTS) == "- They spoke of boats. The boats were red.\n\nTides."

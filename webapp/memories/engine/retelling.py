@@ -1,7 +1,8 @@
 """Whether a text that a model wrote tells what is being forgotten, and the text without it; pure.
 
 A summary tells in words of its own, so words are compared, not letters: a sentence goes when it holds two thirds of
-what makes up the statement or a quote behind it. Too much rather than too little.
+what makes up the statement or a quote behind it: of all its words, or of their weight, in which "must" and "never" have
+no part and verbs that stand in every second sentence half of one. Too much rather than too little.
 """
 
 from __future__ import annotations
@@ -14,12 +15,28 @@ from math import ceil
 from webapp.text.words import stems, words
 
 SHARE = 2 / 3
+LEAST = 2
+"""Words by whose weight alone a sentence may go."""
 NOTHING_LEFT = "Some of what was said here has been forgotten."
 _SENTENCES = re.compile(r"(?<=[.!?…。！？])[\"'”’)\]]*\s+|(?<=[。！？])")
 _ABOUT = frozenset(stems(words("user person assistant")))
 """What statements begin with, and says nothing."""
 
+_NO_PART = frozenset(stems(words("must never always may might need needs cannot should shall would could please")))
+_HALF = frozenset(
+    stems(
+        words(
+            "eat eats drink drinks like likes love loves hate hates live lives work works want wants prefer "
+            "prefers go goes take takes get gets keep keeps avoid avoids essen isst trinkt mag lebt wohnt arbeitet mange boit "
+            "aime habite come bebe vive trabaja"
+        )
+    )
+)
 _FEW = 20
+
+
+def _weight(term: str) -> int:
+    return 0 if term in _NO_PART else 1 if term in _HALF else 2
 
 
 class Told:
@@ -28,6 +45,7 @@ class Told:
     def __init__(self, said: Iterable[str]) -> None:
         found = {frozenset(stems(words(text))) - _ABOUT for text in said} - {frozenset()}
         self._needed = [(terms, ceil(SHARE * len(terms))) for terms in found]
+        self._weights = [ceil(SHARE * sum(map(_weight, terms))) for terms in found]
         self._with: dict[str, list[int]] = defaultdict(list)
         for number, (terms, _) in enumerate(self._needed):
             for term in terms:
@@ -37,8 +55,16 @@ class Told:
         """Whether a sentence says what one of the statements does."""
         if not self.may_be_in(sentence):
             return False
-        held = Counter(number for term in set(stems(words(sentence))) for number in self._with.get(term, ()))
-        return any(count >= self._needed[number][1] for number, count in held.items())
+        held: Counter[int] = Counter()
+        weights: Counter[int] = Counter()
+        for term in set(stems(words(sentence))):
+            for number in self._with.get(term, ()):
+                held[number] += 1
+                weights[number] += _weight(term)
+        return any(
+            count >= self._needed[number][1] or (count >= LEAST and weights[number] >= self._weights[number])
+            for number, count in held.items()
+        )
 
     def may_be_in(self, text: str) -> bool:
         """A cheap look first: stems differ from their words in the ending, and other scripts are not folded here."""
@@ -46,7 +72,7 @@ class Told:
             return True
         folded = text.lower()
         return not folded.isascii() or any(
-            sum(term[:3] in folded for term in terms) >= needed for terms, needed in self._needed
+            sum(term[:3] in folded for term in terms) >= min(needed, LEAST) for terms, needed in self._needed
         )
 
 
