@@ -27,8 +27,8 @@ _HALF = frozenset(
     stems(
         words(
             "eat eats drink drinks like likes love loves hate hates live lives work works want wants prefer "
-            "prefers go goes take takes get gets keep keeps avoid avoids essen isst trinkt mag lebt wohnt arbeitet mange boit "
-            "aime habite come bebe vive trabaja"
+            "prefers go goes take takes get gets keep keeps avoid avoids essen isst trinkt mag lebt wohnt arbeitet "
+            "mange boit aime habite come bebe vive trabaja"
         )
     )
 )
