@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webapp.memories.engine.retelling import NOTHING_LEFT, Told, without_retold
@@ -64,6 +64,7 @@ def test_among_many_statements_the_same_sentences_go():
     assert without_retold(text, many) == "They spoke of boats."
 
 
+@example("é\n\n", ["a red boat"])
 @given(st.text(max_size=300), st.lists(st.text(max_size=60), max_size=3))
 def test_nothing_that_retells_is_left_and_nothing_is_added(text, said):
     told = Told(said)

@@ -80,12 +80,16 @@ def without_retold(text: str, told: Told, mark: str = "") -> str:
     """A text without the sentences that retell; NOTHING_LEFT if that is all of it. A `mark` stands in their place."""
     if not told.may_be_in(text):
         return text
-    lines = []
+    lines, is_changed = [], False
     for line in text.splitlines():
         sentences = _SENTENCES.split(line)
         kept = [mark if told.is_retold_in(sentence) else sentence for sentence in sentences]
         if kept == sentences:
             lines.append(line)
-        elif kept := [sentence for sentence in kept if sentence.strip(" -*•")]:
+            continue
+        is_changed = True
+        if kept := [sentence for sentence in kept if sentence.strip(" -*•")]:
             lines.append(" ".join(kept))
+    if not is_changed:
+        return text
     return "\n".join(lines) if any(line.strip() for line in lines) else NOTHING_LEFT
