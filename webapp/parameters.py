@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from webapp.validation import Line, SearchText
 
-EFFORTS = ("none", "minimal", "low", "medium", "high")
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 def _no_truth(value: object) -> object:
@@ -43,7 +43,7 @@ class Parameters(_Stored):
     temperature: Amount | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    reasoning_effort: Effort | None = None
     system: Line | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
 
     @property
@@ -67,7 +67,7 @@ class RequestParameters(_Stored):
     max_completion_tokens: Count | None = Field(
         None, ge=1, le=1_000_000, description="Of what is written, and what is thought before that."
     )
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: Effort | None = None
     verbosity: Literal["low", "medium", "high"] | None = None
     stop: Stop | Annotated[list[Stop], Field(max_length=16)] | None = Field(
         None, description="The reply ends before any of these."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.conversations.naming import is_of
+from webapp.conversations.naming import is_of, tidy
 
 GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am besten mit Zitronensäure."
 
@@ -23,3 +23,13 @@ def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(
     title: str, said: str, holds: bool
 ) -> None:
     assert is_of(title, said) is holds
+
+
+@pytest.mark.parametrize("title", ["New conversation", "“Untitled.”", "Title: New Chat", "none", "#", ""])
+def test_a_title_that_names_nothing_is_none(title: str) -> None:
+    """It would have ended naming: the first words of the conversation say more."""
+    assert tidy(title) == ""
+
+
+def test_a_title_may_be_about_titles() -> None:
+    assert tidy("Title of a new conversation") == "Title of a new conversation"

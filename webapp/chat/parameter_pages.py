@@ -21,7 +21,7 @@ from webapp.languages.speaking import gettext as _
 from webapp.llm.target import Target
 from webapp.model_clients import completions
 from webapp.models.choosing import choice, choices, remember_parameters, remembered_parameters
-from webapp.parameters import EFFORTS, Parameters
+from webapp.parameters import Parameters
 from webapp.problems import field_errors
 from webapp.web import ViewResult, wants_partial
 
@@ -38,7 +38,9 @@ WRONG = N_(
 )
 """What is said beside a field that cannot be read, by its name."""
 FIELDS = ("temperature", "max_tokens", "reasoning_effort", "system")
-EFFORT_NAMES = N_({"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"})
+EFFORT_NAMES = N_(
+    {"none": "none", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high", "xhigh": "very high"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,7 @@ def _shown(
         chosen=chosen,
         once=once,
         panel=Panel(chosen, defaults, refused),
-        efforts=[(name, EFFORT_NAMES[name]) for name in EFFORTS],
+        efforts=list(EFFORT_NAMES.items()),
         typed=request.form if errors else {},
         partial_line=request.method == "POST" and not errors,
         longest_reply=app_settings().reply_tokens,

@@ -10,6 +10,16 @@ from webapp.text.words import words
 
 MAX_WORDS = 12
 _ENGLISH = frozenset(("how", "to", "the", "of", "your", "for", "and", "without", "with", "in", "a", "is", "from", "on"))
+_NO_TITLES = {
+    "new conversation",
+    "new chat",
+    "untitled",
+    "untitled conversation",
+    "conversation",
+    "chat",
+    "title",
+    "none",
+}
 FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
 
@@ -24,11 +34,14 @@ def is_of(title: str, source: str) -> bool:
 
 
 def tidy(title: str) -> str:
-    """One line without quotation marks, a label or a full stop, of a length that fits the sidebar."""
+    """One line without quotation marks, a label or a full stop, of a length that fits the sidebar; empty where that
+    names nothing."""
     line = " ".join(title.split())
     if line.lower().startswith("title:"):
         line = line[6:].strip()
     line = line.strip("\"'“”‘’«»*#` ").removesuffix(".").strip()
+    if line.casefold() in _NO_TITLES:
+        return ""
     words = line.split(" ")
     if len(words) > MAX_WORDS:  # one that runs on is cut where a clause ends
         words = re.split(r"(?<=\w)[,;:!?–—]\s|(?<=[^\W\d])\.\s|\s-\s", line, maxsplit=1)[0].split(" ")

@@ -12,7 +12,7 @@ from webapp.gateway import wire
 from webapp.gateway.formats import read_flat_format
 from webapp.gateway.functions import Call, Unsupported, read_tools
 from webapp.gateway.wire import MOST_MESSAGES, Asked, Completion, WireMessage
-from webapp.parameters import Amount, Count
+from webapp.parameters import Amount, Count, Effort
 from webapp.validation import Line, SearchText, encodable, parse_id
 
 PREFIX = "resp_"
@@ -40,7 +40,7 @@ Input = Annotated[str | list[dict[str, Any]], PlainValidator(_text_or_items)]
 
 
 class Reasoning(BaseModel):
-    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    effort: Effort | None = None
 
 
 class ResponseRequest(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
@@ -21,6 +21,7 @@ from webapp.models.api import choices as model_choices
 from webapp.models.catalogue import environment_embeds, environment_works, home_wins, is_demonstration
 from webapp.models.choosing import choice, like
 from webapp.models.schemas import ConnectionChanges, NewConnection, OfferFields, Parameters
+from webapp.parameters import Effort
 from webapp.problems import field_errors
 from webapp.web import PageQuery, ViewResult
 
@@ -269,6 +270,7 @@ def _connection(
     error = first_sentence((errors or {}).values())
     return render_template(
         "models/connection.html",
+        efforts=get_args(Effort),
         row=row,
         offers=offers,
         names=names,
