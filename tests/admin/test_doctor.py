@@ -25,7 +25,7 @@ from webapp.admin.doctor.proxy import proxy
 from webapp.config import Settings
 from webapp.database import db
 from webapp.extensions import app_settings, redis
-from webapp.jobspecs import JobRequest, push
+from webapp.jobspecs import JobRequest, Queue, push
 
 
 def found(*looks: Any) -> list[Finding]:
@@ -60,7 +60,7 @@ def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: 
 def test_without_workers_and_scheduler_the_exit_code_tells(app: Flask) -> None:
     done = app.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 1
-    assert "FAULT    workers: nobody works on turn, upkeep, index, batch" in done.output
+    assert f"FAULT    workers: nobody works on {', '.join(Queue)}" in done.output
     assert "→ Start `python -m jobs.worker`" in done.output
     assert "FAULT    scheduler: none is there" in done.output
 

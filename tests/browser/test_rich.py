@@ -163,7 +163,7 @@ def test_diagrams_are_pictures_that_run_nothing(tab, model):
 
 def test_a_diagram_that_cannot_be_drawn_says_so(tab, model):
     ask(tab.page, model, "```mermaid\nflowchart LR\n  A[[[ -->\n```\n")
-    expect(tab.page.get_by_text("This diagram cannot be drawn")).to_be_visible()
+    expect(tab.page.locator(".diagram-note")).to_contain_text("This diagram cannot be drawn")
 
 
 def test_an_image_from_elsewhere_is_fetched_only_after_a_click(tab, model, live_server):
