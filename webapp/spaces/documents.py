@@ -33,6 +33,8 @@ from webapp.web import Cursor, Page, PageQuery
 log = logging.getLogger(__name__)
 
 AT_A_TIME = 16
+AT_MOST = 40 * AT_A_TIME
+"""Parts that one job makes vectors of: what is more urgent on its worker goes before the rest of a long document."""
 OWED_DAYS = 7
 _COLUMNS = tuple(
     getattr(SpaceDocument, name)
@@ -155,8 +157,9 @@ def retry_document(user_id: int, space_id: int, document_id: int) -> DocumentOut
     return view_document(user_id, space_id, document_id)
 
 
-def index_document(document_id: int, *, last_try: bool = False) -> int:
-    """Cut a document and make the vectors it lacks; how many. Safe to run twice, and goes on where it was stopped.
+def index_document(document_id: int, *, last_try: bool = False, at_most: int = AT_MOST) -> int:
+    """Cut a document and make vectors that it lacks; how many, and `at_most` where there may be more to make. Safe to
+    run twice, and goes on where it was stopped.
 
     No connection is held while vectors are made. Raises ModelError; on the last try the document counts as failed,
     found by its words alone.
@@ -164,13 +167,13 @@ def index_document(document_id: int, *, last_try: bool = False) -> int:
     if not _cut(document_id):
         return 0
     made = 0
-    while True:
+    while made < at_most:
         client = embedder()
         waiting = db.session.execute(
             select(DocumentChunk.document_chunk_id, DocumentChunk.content)
             .where(DocumentChunk.document_id == document_id, lacks_vector(client.model))
             .order_by(DocumentChunk.position)
-            .limit(AT_A_TIME)
+            .limit(min(AT_A_TIME, at_most - made))
         ).all()
         db.session.remove()
         if not waiting:
@@ -191,6 +194,7 @@ def index_document(document_id: int, *, last_try: bool = False) -> int:
                 )
             _count(document_id)
         made += len(waiting)
+    return made
 
 
 def owed_documents(*, limit: int = 200) -> Sequence[int]:
