@@ -24,9 +24,25 @@ function replaceSame(node) {
   }
 }
 
+/** Notices stand right above the composer however high it is: with files, several lines, or a note on a phone. */
+function place() {
+  const composer = $("#composer");
+  if (composer !== watched) {
+    resized.disconnect();
+    if (composer) resized.observe(composer);
+    watched = composer;
+  }
+  const top = composer?.getBoundingClientRect().top ?? 0;
+  list.style.bottom = top > innerHeight / 2 ? `${Math.round(innerHeight - top) + 12}px` : "";
+}
+
+let watched = null;
+const resized = new ResizeObserver(place);
 const list = $("#toasts");
+place();
 for (const node of list.children) countDown(node);
 new MutationObserver((records) => {
+  place();
   for (const record of records) {
     for (const node of record.addedNodes) {
       if (!node.matches?.("[data-toast]")) continue;

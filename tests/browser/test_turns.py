@@ -164,6 +164,23 @@ def test_offline_the_words_wait_and_are_sent_once(tab, user, model):
     tab.forgive()
 
 
+def test_a_notice_stands_above_the_composer_however_high_it_is(open_tab, user, model):
+    model.script(reply="Got it.")
+    tab = open_tab(user, PHONE)
+    page = tab.page
+    page.get_by_label("Message", exact=True).fill("A first one")
+    page.get_by_role("button", name="Send").tap()
+    expect(replies(page)).to_have_count(1)
+    page.context.set_offline(True)
+    page.get_by_label("Message", exact=True).fill("\n".join(["Written in a tunnel"] * 8))
+    page.get_by_role("button", name="Good reply").tap()
+    notice = page.locator("[data-toast]").filter(has_text="You are offline")
+    expect(notice).to_be_visible()
+    above, below = notice.bounding_box(), page.locator(".composer-box").bounding_box()
+    assert above and below and above["y"] + above["height"] <= below["y"]
+    tab.forgive()
+
+
 def test_a_lost_answer_does_not_send_twice(tab, model):
     model.script(reply="Once is enough.")
     page = tab.page
