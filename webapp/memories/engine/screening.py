@@ -51,13 +51,15 @@ def _plain(text: str) -> str:
 # Passwords ---------------------------------------------------------------------------------------------------------
 
 _PASSWORD_WORDS = (
-    r"password|passwd|passphrase|passcode|pass\s?code|pwd|pin(?:\s?(?:code|number))?|cvv|cvc|security code|seed phrase|"
+    r"password|passwd|passphrase|passcode|pass\s?code|pwd?|pin(?:\s?(?:code|number))?|cvv|cvc|security code|"
+    r"seed phrase|"
     r"recovery phrase|passwort|kennwort|geheimzahl|mot de passe|code secret|contraseña|clave secreta|senha|"
-    r"password di accesso|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|パスワード|暗証番号|비밀번호|كلمة السر"
+    r"password di accesso|parola d'ordine|wachtwoord|hasło|пароль|密码|密碼|パスワード|暗証番号|비밀번호|비번|"
+    r"كلمة (?:السر|المرور)|şifrem?|parolam?"
 )
-_COPULA = r"(?:\s+(?:is|was|are|ist|lautet|est|es|é|è)\b|\s*[:=]|是|は|：|은|는)"
+_COPULA = r"(?:\s+(?:is|was|are|ist|lautet|est|es|é|è|هي|هو)\b|\s*[:=]|是|は|：|은|는)"
 _PASSWORD = re.compile(
-    rf"(?<![^\W一-鿿぀-ヿ가-힯])(?P<word>{_PASSWORD_WORDS})(?:\s+(?:for|to|of|für|pour|de|para)\s+[^:=]{{1,40}}?)?{_COPULA}\s*[\"'`“‘]?"
+    rf"(?<![^\W一-鿿぀-ヿ가-힯])(?P<word>{_PASSWORD_WORDS})(?:\s+(?:for|to|of|für|vom|von|zum|pour|de|du|del|della|para|do|da|van)\s+[^:=]{{1,40}}?)?{_COPULA}\s*[\"'`“‘]?"
     r"(?P<value>[^\s\"'`”’]{3,})",
     re.IGNORECASE,
 )
@@ -73,7 +75,7 @@ _TALK = re.compile(
 
 # `DB_PASSWORD=…`, `smtp-pass: …`: a setting of a program, whose name ends in the word.
 _ASSIGNED = re.compile(
-    r"(?<!\w)[A-Za-z][\w-]*[_-](?:password|passwd|passphrase|pwd|pass)\s*[:=]\s*[\"'`]?(?P<value>[^\s\"'`]{3,})",
+    r"(?<!\w)[A-Za-z][\w-]{0,60}[_-](?:password|passwd|passphrase|pwd|pass)\s*[:=]\s*[\"'`]?(?P<value>[^\s\"'`]{3,})",
     re.IGNORECASE,
 )
 _CARD_CODE = re.compile(
@@ -86,7 +88,9 @@ _CARD_CODE = re.compile(
 # "the password's hunter2", "hunter2 is my password", "login: ana / hunter2": without a verb between, a word counts that
 # mixes letters with digits, as names of things seldom do.
 _BARE_PASSWORD = re.compile(
-    r"(?<![^\W_])(?:password|passwd|passphrase|passcode|passwort|kennwort|wachtwoord|contraseña|senha|mot de passe)"
+    r"(?<![^\W_])(?:password|passwd|passphrase|passcode|pwd?|passwort|kennwort|wachtwoord|contraseña|senha|"
+    r"mot de passe|hasło|пароль|şifrem?|parolam?|كلمة (?:السر|المرور)|(?:recovery|backup)[ -]codes?|"
+    r"wiederherstellungscodes?|codes? de secours)"
     r"(?:['’]s)?\s+[\"'`“‘]?(?P<value>[^\s\"'`”’]{6,64})",
     re.IGNORECASE,
 )
@@ -108,6 +112,14 @@ _WIFI = re.compile(
     r"(?<!\w)(?:wi-?fi|wlan|hotspot)\b[^.\n]{0,60}?\b(?:key|code|schlüssel|clave|clé)(?:\s+(?:is|ist|es|est)\b|\s*[:=])\s*(?P<value>\S{6,})",
     re.IGNORECASE,
 )
+# Google's for one program: four groups of four letters.
+_APP_PASSWORD = re.compile(
+    r"(?<!\w)pass(?:word)?s?\W+(?:is\s+)?[a-z]{4} [a-z]{4} [a-z]{4} [a-z]{4}(?![\w ])", re.IGNORECASE
+)
+_SPARE_CODES = re.compile(
+    r"(?<!\w)(?:recovery|backup)[ -]codes?\W+(?:(?:is|are)\W+)?(?=[a-z-]*\d)[a-z0-9]{4,8}-[a-z0-9]{4,8}(?!\w)",
+    re.IGNORECASE,
+)
 _LOCK_CODE = re.compile(
     r"(?<!\w)(?:(?:alarm|door|gate|vault|safe|lock|padlock|locker|lockbox|keypad|entry|garage|unlock|phone|access|one-time|verification|"
     r"confirmation|2fa|login|tür|tresor|zugangs)[\s-]?(?:code|combination|combo)|otp|(?:code|combination|combo)\s+(?:to|for|of)\s+"
@@ -125,7 +137,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def _has_password(text: str) -> bool:
-    if _CARD_CODE.search(text) or _LOCK_CODE.search(text):
+    if any(pattern.search(text) for pattern in (_CARD_CODE, _LOCK_CODE, _APP_PASSWORD, _SPARE_CODES)):
         return True
     for pattern in (_BARE_PASSWORD, _PASSWORD_AFTER, _PASS_IS, _LOGIN, _WIFI):
         if any(_is_mixed(match["value"]) for match in pattern.finditer(text)):
@@ -143,7 +155,7 @@ def _has_password(text: str) -> bool:
 
 # Keys and tokens ---------------------------------------------------------------------------------------------------
 
-_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\bAGE-SECRET-KEY-1[0-9A-Z]{20,}")
+_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|\b(?i:AGE-SECRET-KEY-1[0-9A-Z]{20,})")
 _KNOWN_TOKENS = re.compile(
     r"""
     (?<![A-Za-z0-9])(?:
@@ -172,14 +184,22 @@ _AZURE = re.compile(
     r"(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{20,}={0,2}|[?&]sig=[A-Za-z0-9%+/]{20,}", re.IGNORECASE
 )
 _WIREGUARD = re.compile(r"(?<!\w)(?:Private|Preshared)Key\s*=\s*[A-Za-z0-9+/]{43}=", re.IGNORECASE)
+# Of a wallet: its root, or a key in the form that wallets import.
+_WALLET = re.compile(r"\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}|private key\W+(?:is\s+)?[5KL][1-9A-HJ-NP-Za-km-z]{50,51}\b")
+# Whoever knows such an address writes where it leads.
+_WEBHOOK = re.compile(
+    r"hooks\.slack\.com/(?:services|workflows)/[\w/]{16,}|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{20,}|"
+    r"webhook\.office\.com/webhookb2/\S{30,}",
+    re.IGNORECASE,
+)
 _BASIC = re.compile(r"(?<!\w)Authorization:\s*Basic\s+[A-Za-z0-9+/]{8,}={0,2}", re.IGNORECASE)
 _LABELLED_TOKEN = re.compile(
     r"(?<![^\W_])(?:account[\s_-]?key|signing[\s_-]?key|encryption[\s_-]?key|secret[\s_-]?access[\s_-]?key|api[\s_-]?key|api[\s_-]?token|access[\s_-]?(?:key|token)|auth[\s_-]?token|bearer|secret[\s_-]?key|"
     r"client[\s_-]?secret|refresh[\s_-]?token|token|secret)(?:\s+(?:for|to|of)\s+\S{1,40})?(?:\s+is\b|\s*[:=])?\s*"
-    r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.]{12,})",
+    r"[\"'`]?(?P<value>[A-Za-z0-9_\-+/=.~]{12,})",
     re.IGNORECASE,
 )
-_URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
+_URL_CREDENTIALS = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,64}:[^\s/@]{3,}@\S", re.IGNORECASE)
 
 
 # A secret of AWS has no mark of its own: forty characters of base64 in both cases, which hashes and paths are not.
@@ -191,7 +211,10 @@ _FORTY = re.compile(
 def _has_token(text: str) -> bool:
     if any(_entropy(match.group()) >= 4.2 for match in _FORTY.finditer(text)):
         return True
-    if any(pattern.search(text) for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC)):
+    if any(
+        pattern.search(text)
+        for pattern in (_KNOWN_TOKENS, _URL_CREDENTIALS, _AZURE, _WIREGUARD, _BASIC, _WEBHOOK, _WALLET)
+    ):
         return True
     return any(_looks_random(match["value"].rstrip(".")) for match in _LABELLED_TOKEN.finditer(text))
 
