@@ -25,6 +25,13 @@ _SAYING_NO = re.compile(
     r"^\W*(?:no|nope|nah|nein|non|não|nee|нет)\W+(?=(?:i|i['’]\w+|my|we|ich|mein\w*|je|j['’]\w+|mon|ma|yo|mi|io|eu|ik|я)\b)",
     re.IGNORECASE,
 )
+_IDIOMS = re.compile(
+    r"(?<!\w)(?:(?:do\s+not|don['’]?t|never|please\s+not)\s+(?:ever\s+)?(?:forget|mind)|(?:can['’]?t|cannot)\s+wait|"
+    r"vergiss\s+(?:bitte\s+)?nicht|nicht\s+vergessen|n['’]oubli\w+\s+pas|no\s+(?:te\s+)?olvid\w+|non\s+dimenticar\w*|"
+    r"n[ãa]o\s+(?:te\s+|se\s+)?esque[çc]\w+|vergeet\s+(?:a\.?u\.?b\.?\s+)?niet|не\s+забуд\w+)(?!\w)|别忘了?|不要忘记|忘れないで",
+    re.IGNORECASE,
+)
+"""What sounds like a "not" and denies nothing: "don't forget that I love Bach"."""
 _CLAUSES = re.compile(
     r"[,;:!?…—()。，；：、！？]|[.](?!\w)|(?<!\w)(?:but|aber|sondern|mais|pero|sino|ma|mas|maar|но|while|whereas)(?!\w)",
     re.IGNORECASE,
@@ -59,7 +66,7 @@ _MOST_BEFORE = 8
 def denied_in(quote: str, near: int = _NEAR) -> list[tuple[set[str], str]]:
     """What a quote denies: for each clause with a negation (two deny nothing) the `near` telling words after it."""
     found = []
-    for clause in _CLAUSES.split(_SAYING_NO.sub("", quote)):
+    for clause in _CLAUSES.split(_IDIOMS.sub(" ", _SAYING_NO.sub("", quote))):
         negations = list(_NEGATION.finditer(clause))
         ending = ending_in(clause)
         count = 1 if _CONCORD.search(clause) else len(negations)
@@ -100,6 +107,24 @@ def is_turned(content: str, quote: str) -> bool:
         if not elsewhere and any(is_said(term, held) for term in denied):
             return True
     return False
+
+
+def says_otherwise(content: str, quote: str) -> bool:
+    """Whether a statement denies what a quote says, or says what it denies, in no other words than the quote's."""
+    told = [term for term in telling(_NEGATION.sub(" ", content)) if term not in _TRANSPARENT]
+    parts = _CLAUSES.split(_IDIOMS.sub(" ", quote))
+    clauses = [part for part in parts if any(is_said(term, _terms_of(part)) for term in told)]
+    if not clauses or not all(is_said(term, _terms_of(" ".join(clauses))) for term in told):
+        return False
+    return all(_denies(clause) is not _denies(content) for clause in clauses)
+
+
+def _denies(text: str) -> bool:
+    return is_negative(text) or is_ending(text) or (_NEGATION.search(text) is not None and len(denied_in(text)) > 0)
+
+
+def _terms_of(text: str) -> set[str]:
+    return set(stems(words(text)))
 
 
 def is_wish(quote: str) -> bool:
