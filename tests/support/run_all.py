@@ -35,7 +35,7 @@ MEASURED, LEAST_COVERED = "webapp,jobs", 90
 BROWSER = "browser"
 GROUPS = (
     ("files", "openapi", "conversations", "migrations", "journeys", "cli"),
-    ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries"),
+    ("chat", "jobs", "fixtures", "memories", "retrieval", "summaries", "transfer", "spaces"),
 )
 
 # Folders with nothing that could be another on SQLite: they are not even collected there.
