@@ -1,9 +1,12 @@
 """Titles by rule."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webapp.llm.offline.tasks import memory_operations
 from webapp.llm.offline.tasks.conversation_title import MAX_CHARS, MAX_WORDS, NAME, run, title_of
 from webapp.llm.offline.tasks.request import TaskRequest
 
@@ -68,3 +71,16 @@ def test_a_title_is_never_empty_or_long(message):
 )
 def test_the_first_thing_the_user_said_counts(messages):
     assert run(TaskRequest(NAME, {}, messages)) == {"title": "Plan a garden"}
+
+
+def test_a_message_that_comes_in_parts_is_titled_as_a_whole():
+    """Who introduces themselves and then asks was called by the introduction: "I am Ana"."""
+    rows = [
+        {"message": 1, "role": "user", "text": "Hi, I am Ana."},
+        {"message": 2, "role": "user", "continued": True, "text": "What should I cook tonight?"},
+        {"context": "assistant", "text": "Lentils?"},
+        {"message": 3, "role": "user", "text": "Which lentils should I buy for it?"},
+    ]
+    messages = [{"role": "user", "content": "\n".join(map(json.dumps, rows))}]
+    request = TaskRequest(memory_operations.NAME, {"properties": {"title": {}}}, messages)
+    assert memory_operations.run(request)["title"] == "What should I cook tonight"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .conversation_title import title_of
@@ -93,8 +93,7 @@ def run(request: TaskRequest) -> dict[str, Any]:
     if "points" in request.schema.get("properties", {}):
         answer["points"] = [found for row in rows if isinstance(row.get("point"), int) for found in _assess(row, said)]
     if "title" in request.schema.get("properties", {}):
-        words = [str(row["text"]) for row in rows if row.get("role") == "user" or row.get("context") == "user"]
-        answer["title"] = title_of(words[0] if words else "")
+        answer["title"] = title_of(_first_message(rows))
     return answer
 
 
@@ -214,6 +213,17 @@ def _assess(point: dict[str, Any], said: list[dict[str, Any]]) -> Iterator[dict[
             "relevant_quotes": touched[:5],
             "structured_data": [],
         }
+
+
+def _first_message(rows: Iterable[dict[str, Any]]) -> str:
+    """What the user said first, which may come in parts."""
+    parts: list[str] = []
+    for row in rows:
+        if row.get("role") == "user" or row.get("context") == "user":
+            if parts and not row.get("continued"):
+                break
+            parts.append(str(row["text"]))
+    return "\n".join(parts)
 
 
 def _rows(request: TaskRequest) -> Iterator[dict[str, Any]]:
