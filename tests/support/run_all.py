@@ -1,4 +1,4 @@
-"""What `make test` runs after the set-up: lint and the suite in parts, five at a time, and how much they cover.
+"""What `make test` runs after the set-up: lint and the suite in parts, four at a time, and how much they cover.
 
 The suite runs on MariaDB, and what depends on the database on SQLite again; the browser's tests run on MariaDB. Each
 part is a pytest process with servers of its own, whose output is shown when it has ended. A few tests that failed are
@@ -21,8 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-AT_ONCE = 5
-"""More than there are processors where it has to be quick: of what four take together, a third is waiting."""
+AT_ONCE = 4
+"""Two more than there are processors where it has to be quick; with three more it took no less."""
 TESTS_FAILED, NO_TESTS = 1, 5
 """pytest's exit codes when some failed, and when nothing was left to run, as when -k chooses tests of other parts."""
 FEW = 5
@@ -136,7 +136,7 @@ def try_again(part: Part, arguments: list[str], data: Path) -> None:
 
 
 def run_tests(arguments: list[str], data: Path) -> list[Part]:
-    """Run all parts, five at a time, and show each as it ends."""
+    """Run all parts, four at a time, and show each as it ends."""
     todo: queue.SimpleQueue[Part] = queue.SimpleQueue()
     every = parts()
     for each in every:
