@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from webapp.memories.engine.keyed import reworded
+from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.turning import is_turned, says_otherwise
 
 OTHERWISE = [
@@ -17,6 +19,14 @@ OTHERWISE = [
     ("I never drink alcohol", "Drinks alcohol"),
     ("Je n'aime pas le fromage", "Aime le fromage"),
     ("我不喜欢茶", "喜欢茶"),
+    ("I hate coriander", "Loves coriander"),
+    ("I can't stand coriander", "Loves coriander"),
+    ("I love tea and hate coffee", "Loves coffee"),
+    ("I love tea and hate coffee", "Hates tea"),
+    ("I hate peas and loud music", "Likes loud music"),
+    ("I don't eat meat and fish", "Eats fish"),
+    ("Ich hasse Koriander", "Mag Koriander"),
+    ("Je déteste le fromage", "Aime le fromage"),
 ]
 AS_SAID = [
     ("I don't eat meat, and I love coriander", "Loves coriander"),
@@ -32,6 +42,12 @@ AS_SAID = [
     ("I quit my job at Acme", "Quit the job at Acme"),
     ("Ich esse kein Fleisch", "Isst kein Fleisch"),
     ("Je n'aime pas le fromage", "N'aime pas le fromage"),
+    ("I love tea and hate coffee", "Loves tea"),
+    ("I love tea and hate coffee", "Hates coffee"),
+    ("I don't eat meat and I love basil", "Loves basil"),
+    ("I hate coriander", "Does not like coriander"),
+    ("I avoid wine", "Does not drink wine"),
+    ("I can't eat nuts", "Avoids nuts"),
 ]
 NO_DENIALS = [
     ("Don't forget I'm allergic to nuts", "Allergic to nuts"),
@@ -51,6 +67,16 @@ NO_DENIALS = [
 @pytest.mark.parametrize(("said", "content"), OTHERWISE)
 def test_a_statement_that_denies_what_was_said_says_otherwise(said: str, content: str) -> None:
     assert says_otherwise(content, said)
+
+
+@pytest.mark.parametrize(("said", "content"), OTHERWISE)
+def test_extraction_keeps_what_was_said_in_its_place(said: str, content: str) -> None:
+    """A model's "Not allergic to peanuts" was kept beside the quote that says the opposite."""
+    proposed = MemoryOperation(
+        action="add", message_number=1, quote=said, content=content, confidence=0.9, importance=0.6
+    )
+    kept = reworded(proposed, said).content
+    assert kept != content and kept is not None and not says_otherwise(kept, said)
 
 
 @pytest.mark.parametrize(("said", "content"), [*AS_SAID, *NO_DENIALS])

@@ -21,7 +21,7 @@ from webapp.memories.engine.soundness import (
     value_stands,
 )
 from webapp.memories.engine.speech import about_somebody_close, names_somebody, of_them, told_of_them
-from webapp.memories.engine.turning import denies, is_turned, is_wish
+from webapp.memories.engine.turning import denies, is_turned, is_wish, says_otherwise
 from webapp.text.canonical import canonical_statement
 
 NAME_KEYS = frozenset({"identity/name", "identity/preferred_name"})
@@ -219,6 +219,7 @@ def reworded(operation: MemoryOperation, quote: str, known_key: str | None = Non
         content = own_words(quote, value)
     elif (
         is_turned(content, quote)
+        or says_otherwise(content, quote)
         or is_miscounted(content, quote)
         or (kind is not MemoryType.INSTRUCTION and key not in NAME_KEYS and is_wish(quote) and not is_wish(content))
     ):

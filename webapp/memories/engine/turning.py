@@ -39,6 +39,16 @@ _CLAUSES = re.compile(
 _TRANSPARENT = frozenset(
     stems(words("think believe guess longer anymore more gave give given up quit stopped stop used plus mehr più meer"))
 )
+_HALVES = re.compile(r"(?<!\w)(?:and|und|et|y|e|en|и)(?!\w)", re.IGNORECASE)
+_LIKING = frozenset(
+    stems(
+        words(
+            "like likes liked love loves loved enjoy enjoys enjoyed adore adores dislike dislikes hate hates hated "
+            "detest detests loathe loathes mag mögen liebe liebt hasse hasst aime adore déteste gusta gustan encanta "
+            "amo ama odio odia piace piacciono adoro adora gosto gosta detesto detesta люблю любит ненавижу ненавидит"
+        )
+    )
+)
 _NEAR = 2
 _FAR = 4
 """Telling words after a negation that it may bear on, for a statement and for a value: "no vivo en Sevilla"."""
@@ -110,21 +120,33 @@ def is_turned(content: str, quote: str) -> bool:
 
 
 def says_otherwise(content: str, quote: str) -> bool:
-    """Whether a statement denies what a quote says, or says what it denies, in no other words than the quote's."""
-    told = [term for term in telling(_NEGATION.sub(" ", content)) if term not in _TRANSPARENT]
-    parts = _CLAUSES.split(_IDIOMS.sub(" ", quote))
-    clauses = [part for part in parts if any(is_said(term, _terms_of(part)) for term in told)]
-    if not clauses or not all(is_said(term, _terms_of(" ".join(clauses))) for term in told):
+    """Whether a statement denies what a quote says, or says what it denies, in no other words than the quote's.
+
+    "Loves coriander" says otherwise than "I hate coriander": words of liking and of its opposite are one word here.
+    """
+    named = set(telling(_NEGATION.sub(" ", content))) - _TRANSPARENT - _LIKING
+    if not named:
         return False
-    return all(_denies(clause) is not _denies(content) for clause in clauses)
+    parts = [(part, set(stems(words(part)))) for part in _CLAUSES.split(_IDIOMS.sub(" ", quote)) if part.strip()]
+    clauses = [(part, said) for part, said in parts if any(is_said(term, said) for term in named)]
+    said_in_all = set().union(*(said for _, said in clauses))
+    if not clauses or not all(is_said(term, said_in_all) for term in named):
+        return False
+    denial, likes = _denies(content), not _LIKING.isdisjoint(stems(words(content)))
+    return all(_denies(_narrowest(clause, named, likes=likes)) is not denial for clause, _ in clauses)
+
+
+def _narrowest(clause: str, named: set[str], *, likes: bool) -> str:
+    """The half of a clause that says all by itself, "I love tea and hate coffee"; the clause where none does."""
+    for half in _HALVES.split(clause):
+        said = set(stems(words(half)))
+        if all(is_said(term, said) for term in named) and (not likes or said & _LIKING):
+            return half
+    return clause
 
 
 def _denies(text: str) -> bool:
     return is_negative(text) or is_ending(text) or (_NEGATION.search(text) is not None and len(denied_in(text)) > 0)
-
-
-def _terms_of(text: str) -> set[str]:
-    return set(stems(words(text)))
 
 
 def is_wish(quote: str) -> bool:
