@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from webapp.conversations.naming import is_of, tidy
+from webapp.conversations.naming import is_of, of_model, tidy
 
+OTHERS = ["Neue Unterhaltung", "«Nouvelle conversation»", "Sin título.", "Nova conversa", "新对话", "محادثة جديدة"]
 GERMAN = "Wie entkalke ich meine Kaffeemaschine, ohne Essig zu benutzen? Am besten mit Zitronensäure."
 
 
@@ -25,10 +26,17 @@ def test_a_title_is_in_the_language_spoken_and_names_no_number_that_nobody_said(
     assert is_of(title, said) is holds
 
 
-@pytest.mark.parametrize("title", ["New conversation", "“Untitled.”", "Title: New Chat", "none", "#", ""])
+@pytest.mark.parametrize("title", ["New conversation", "“Untitled.”", "Title: New Chat", "none", "#", "", *OTHERS])
 def test_a_title_that_names_nothing_is_none(title: str) -> None:
     """It would have ended naming: the first words of the conversation say more."""
     assert tidy(title) == ""
+
+
+def test_a_question_asked_back_names_nothing() -> None:
+    asked, answered = "Plan my trip to Rome", "Gladly. When do you leave? 你几时走？"
+    assert of_model("When do you leave?", asked, answered) == of_model("你几时走？", asked, answered) == ""
+    assert of_model("Trip to Rome?", asked, answered) == "Trip to Rome?"
+    assert of_model(None, asked, answered) == ""
 
 
 def test_a_title_may_be_about_titles() -> None:

@@ -10,18 +10,27 @@ from webapp.text.words import words
 
 MAX_WORDS = 12
 _ENGLISH = frozenset(("how", "to", "the", "of", "your", "for", "and", "without", "with", "in", "a", "is", "from", "on"))
-_NO_TITLES = {
-    "new conversation",
-    "new chat",
-    "untitled",
-    "untitled conversation",
-    "conversation",
-    "chat",
-    "title",
-    "none",
-}
+# fmt: off
+_NO_TITLES = frozenset((
+    "new conversation", "new chat", "untitled", "untitled conversation", "conversation", "chat", "title", "none",
+    "neue unterhaltung", "neues gespräch", "neuer chat", "ohne titel", "unterhaltung", "gespräch", "titel",
+    "nouvelle conversation", "nouveau chat", "nouvelle discussion", "sans titre", "discussion", "titre",
+    "nueva conversación", "nuevo chat", "sin título", "conversación", "título", "nova conversa", "novo chat",
+    "sem título", "conversa", "nuova conversazione", "nuova chat", "senza titolo", "conversazione", "titolo",
+    "nieuw gesprek", "nieuwe chat", "zonder titel", "gesprek", "новый чат", "новый разговор", "без названия", "新对话",
+    "新会话", "新聊天", "无标题", "对话", "标题", "新しい会話", "無題",
+    "محادثة جديدة", "بدون عنوان", "بلا عنوان", "محادثة", "عنوان",
+))
+# fmt: on
 FIRST_WORDS = 6
 FIRST_CHARACTERS = 60
+
+
+def of_model(proposed: str | None, asked: str, answered: str) -> str:
+    """What a model calls a conversation, tidied; empty where it names nothing, something else, or asks back."""
+    title = tidy(proposed or "")
+    asks_back = title.endswith(("?", "？", "؟")) and title in answered and title not in asked
+    return title if not asks_back and is_of(title, f"{asked} {answered}") else ""
 
 
 def is_of(title: str, source: str) -> bool:

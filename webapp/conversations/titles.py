@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from webapp.conversations import service
 from webapp.conversations.models import Conversation, Message
-from webapp.conversations.naming import from_words, is_of, tidy
+from webapp.conversations.naming import from_words, of_model
 from webapp.database import db, write_transaction
 from webapp.llm.errors import MalformedOutput, ModelError
 from webapp.llm.parts import Part
@@ -39,7 +39,7 @@ class ConversationTitle(BaseModel):
 
 
 def part(instructions: str) -> Part:
-    """The title as a part of another call about the conversation; `tidy` and `from_words` take care of the answer."""
+    """The title as a part of another call about the conversation; `of_model` and `from_words` tidy the answer."""
     return Part("title", {"type": "string"}, f"The conversation has no title yet. Put one into `title`. {instructions}")
 
 
@@ -80,10 +80,7 @@ def _title_of(exchange: Exchange, instructions: str) -> str:
         answer, _ = completions().complete_structured(
             messages, ConversationTitle, "conversation_title", max_tokens=60, temperature=0.2
         )
-        title = tidy(answer.title)
-        # A question that the assistant asked back names nothing.
-        asks_back = title.endswith("?") and title in answered and title not in asked
-        title = title if is_of(title, f"{asked} {answered}") and not asks_back else ""
+        title = of_model(answer.title, asked, answered)
     except ModelError as error:
         if error.retryable and not isinstance(error, MalformedOutput):
             raise

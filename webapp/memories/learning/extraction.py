@@ -120,10 +120,8 @@ def _step(batch: Reading) -> Result:
 
 
 def _title(batch: Reading, proposed: str | None) -> str | None:
-    title = naming.tidy(proposed or "")
-    said = [source.content for source in batch.call.sources]
-    if not title or not naming.is_of(title, " ".join([*said, *batch.call.context])):
-        title = naming.from_words(batch.first_words)
+    asked = " ".join(source.content for source in batch.call.sources)
+    title = naming.of_model(proposed, asked, " ".join(batch.call.context)) or naming.from_words(batch.first_words)
     if not title:
         return None
     with write_transaction():
