@@ -39,6 +39,7 @@ function place() {
 let watched = null;
 const resized = new ResizeObserver(place);
 const list = $("#toasts");
+addEventListener("resize", place);
 place();
 for (const node of list.children) countDown(node);
 new MutationObserver((records) => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import runpy
 from types import SimpleNamespace
@@ -25,6 +26,18 @@ def test_an_empty_setting_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> No
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
     assert os.environ["DATABASE_SECONDS"] == "4"
     assert found["graceful_timeout"] == 24
+
+
+def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two heaps by default; glibc reads MALLOC_ARENA_MAX by itself, and a call of ours would override it."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(ctypes, "CDLL", lambda _name: SimpleNamespace(mallopt=lambda *setting: asked.append(setting)))
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "4")
+    runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+    assert asked == []
+    monkeypatch.delenv("MALLOC_ARENA_MAX")
+    found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+    assert asked == [(found["M_ARENA_MAX"], 2)]
 
 
 def test_a_setting_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

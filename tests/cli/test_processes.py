@@ -16,7 +16,8 @@ from os import nice
 from webapp.cli.launch.processes import _AUTOGROUP, lower_priority
 
 def group_nice():  # The file is missing where the kernel has no such groups, and empty for a session outside of them.
-    return ([*_AUTOGROUP.read_text().split(), "none"] if _AUTOGROUP.exists() else ["none"])[:3][-1]
+    words = _AUTOGROUP.read_text().split() if _AUTOGROUP.exists() else []
+    return words[2] if words else "none"
 
 before = group_nice()
 lower_priority(7)

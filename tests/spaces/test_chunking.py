@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.legacies.grounding import Grounds, UserMessage, ground
-from webapp.spaces.chunking import DRAWN, PAGE_END, SIZE, chunks_of, parts_of, shows_page
+from webapp.spaces.chunking import PAGE_END, PDF, SIZE, chunks_of, parts_of, shows_page
 
 TEXTS = st.lists(st.sampled_from(["Joe. ", "word ", "\n", "\n\n", "# Head\n\n", "x" * 40, "。日本", "? "])).map("".join)
 
@@ -23,7 +23,7 @@ def test_paragraphs_stay_whole_and_headings_begin_a_part():
 
 def test_a_page_without_text_is_found_by_what_stands_around_it():
     pages = ["word " * 300, "", " \n", "Sold in June."]
-    parts = parts_of(PAGE_END.join(pages), 4, "T" * 255, DRAWN)
+    parts = parts_of(PAGE_END.join(pages), 4, "T" * 255, PDF)
     scans = [(page, part) for page, part in parts if shows_page(part, page)]
     assert [page for page, _ in scans] == [2, 3]
     assert "Before it: … word" in scans[0][1] and "After it" not in scans[0][1]

@@ -110,13 +110,16 @@ class LiveServer:
 
     def finish_jobs(self) -> None:
         """Wait until every job that was asked for is done."""
-        wait_until(lambda: not self.servers.redis_keys("rq:queue:*", "rq:wip:*"), "the end of the jobs", seconds=60)
+        wait_until(lambda: not self._owed_jobs(), "the end of the jobs", seconds=60)
 
     def _is_idle(self) -> bool:
         """Whether no job waits or runs, or none can, for the workers are still being loaded."""
         # Each group of queues is a process below the worker's, and each job one below that.
         groups = children(self._processes["worker"].pid)
-        return not groups or not (self.servers.redis_keys("rq:queue:*", "rq:wip:*") or any(map(children, groups)))
+        return not groups or not (self._owed_jobs() or any(map(children, groups)))
+
+    def _owed_jobs(self) -> list[bytes]:
+        return self.servers.redis_keys("rq:queue:*", "rq:wip:*")
 
     def start_scheduler(self) -> None:
         """Start the scheduler, which asks for the sweep every few seconds."""

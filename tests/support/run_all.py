@@ -195,16 +195,17 @@ def main() -> int:
     arguments = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="commonplace-coverage-") as folder:
         ran = run_tests(arguments, Path(folder))
-        codes = [part.code for part in ran if part.code != NO_TESTS]
+        codes = [part.code for part in ran if part.paths and part.code != NO_TESTS]
+        lint = next(part.code for part in ran if not part.paths)
         whole = not any(not argument.startswith("--") or argument.startswith("-k") for argument in arguments)
         covered = report_coverage(Path(folder), enforced=whole)
     times = "; ".join(f"{part.name} {part.seconds:.0f} s" for part in ran)
     print(f"== {times}; {time.monotonic() - began:.0f} s in all", flush=True)
     for test in [test for part in ran for test in part.unsteady]:
         print(f"== UNSTEADY: {test} failed beside the others and passed alone; mend it", flush=True)
-    if len(codes) < 2:  # lint's
-        return codes[0] or NO_TESTS
-    return next((code for code in codes if code), covered)
+    if not codes:
+        return lint or NO_TESTS
+    return next((code for code in (lint, *codes) if code), covered)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ from webapp.config import Settings
 from webapp.llm.sdk import warm_up
 
 M_ARENA_MAX = -8
-if hasattr(libc := ctypes.CDLL(None), "mallopt"):  # glibc, which would give up to sixteen heaps to so many threads
-    libc.mallopt(M_ARENA_MAX, 2)
+libc = ctypes.CDLL(None)
+if "MALLOC_ARENA_MAX" not in os.environ and hasattr(libc, "mallopt"):
+    libc.mallopt(M_ARENA_MAX, 2)  # glibc would give up to sixteen heaps to so many threads
 # On one core more threads would only wait for each other. To be said before numpy is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Whoever waits for a page is told within five seconds that the database hangs; a job or a migration may take longer.

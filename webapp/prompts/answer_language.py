@@ -31,9 +31,9 @@ _JAPANESE, _KOREAN, _CHINESE = (
 def summary_line(said: Iterable[str]) -> str:
     """What asks for a summary in the language of what the user said; empty for English, which the prompt is in."""
     text = " ".join(said)
-    half = len(text) // 4
-    if len(_KOREAN.findall(text)) > half:
+    least = len(text) // 4  # names and quotes in it may be of another script
+    if len(_KOREAN.findall(text)) > least:
         return "요약은 한국어로 써 주세요."
-    if len(_JAPANESE.findall(text)) + len(_CHINESE.findall(text)) > half:
+    if len(_JAPANESE.findall(text)) + len(_CHINESE.findall(text)) > least:
         return "要約は日本語で書いてください。" if _JAPANESE.search(text) else "请用中文写摘要。"
     return _ASKED.get(query_language(words(text)), "")

@@ -13,8 +13,8 @@ LEAST = 250
 PAGE_END = "\f"
 """Stands between the pages of a document."""
 
-DRAWN = "application/pdf"
-"""The kind of document whose pages can be drawn."""
+PDF = "application/pdf"
+"""The kind of document whose pages can be drawn; `webapp.files`, which has the other kinds, stands above spaces."""
 
 AROUND = 200
 """Characters of the pages beside one that is a picture by which it is found."""
@@ -43,7 +43,7 @@ def parts_of(content: str, pages: int, title: str, media_type: str | None) -> li
     parts: list[tuple[int | None, str]] = []
     for page, text in enumerate(texts, 1):
         parts += [(page, part) for part in chunks_of(text)]
-        if media_type == DRAWN and not text.strip():
+        if media_type == PDF and not text.strip():
             parts.append((page, f"{_PICTURE}{title}, page {page}]{_around(texts, page)}"))
     return parts
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from webapp.accounts.emails import normalise_email
 from webapp.languages.marks import say
-from webapp.spaces.chunking import DRAWN, is_picture
+from webapp.spaces.chunking import PDF, is_picture
 from webapp.spaces.personas import PERSONAS
 from webapp.validation import Id, Instant, Line
 from webapp.web import PageQuery
@@ -169,9 +169,9 @@ class DocumentOut(BaseModel):
         return is_picture(self.size, self.pages)
 
     @property
-    def is_drawn(self) -> bool:
+    def shows_pages(self) -> bool:
         """Whether a page of it without text can be shown as it looks."""
-        return self.media_type == DRAWN
+        return self.media_type == PDF
 
 
 class DocumentWithText(DocumentOut):
