@@ -28,7 +28,7 @@ from tests.support.tables import empty_tables
 from tests.support.work import work_off
 from webapp import create_app
 from webapp.accounts import passwords
-from webapp.chat import turnlog
+from webapp.chat import hub, turnlog
 from webapp.chat.runtime import runtime
 from webapp.config import Settings
 from webapp.database import db
@@ -195,6 +195,7 @@ def _application(settings: Settings) -> Iterator[Flask]:
     with app.app_context():
         upgrade()
     yield app
+    hub.log.disabled = True  # its thread is a daemon, and would say that Redis left to a standard error that is closed
     for client in ("completions", "embedder"):
         app.extensions[client].close()
     with app.app_context():
