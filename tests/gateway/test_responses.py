@@ -193,6 +193,16 @@ def test_outputs_behind_which_the_conversation_went_on_go_on_in_a_branch(
     assert bodies(model)[-1]["messages"][-1]["content"] == "Snow."
 
 
+def test_outputs_for_a_conversation_whose_response_is_not_kept(client: ApiClient, model: ServerHandle) -> None:
+    """`store` false keeps a response from being had by its id, not the conversation from going on."""
+    call_tool(model, city="Porto")
+    first, conversation = respond(client, QUESTION, tools=[TOOL], store=False)
+    model.script(reply="It is sunny in Porto.", times=1)
+    second, again = respond(client, output(first), tools=[TOOL], store=False, conversation=first["conversation"])
+    assert (text(second), again) == ("It is sunny in Porto.", conversation)
+    assert send(client, output(first), tools=[TOOL], previous_response_id=first["id"]).status_code == 404
+
+
 def test_outputs_have_to_fit_the_calls(app: Flask, client: ApiClient, model: ServerHandle) -> None:
     call_tool(model, city="Porto")
     first, _ = respond(client, QUESTION, tools=[TOOL])

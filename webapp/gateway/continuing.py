@@ -33,21 +33,22 @@ def get_reply(user_id: int, reply_id: int) -> Message:
     return row
 
 
-def waiting_reply(conversation_id: int) -> int | None:
-    """The last reply of a conversation where it waits for what the calls of a client's tools come to."""
+def waiting_reply(user_id: int, conversation_id: int) -> Message | None:
+    """The last reply of a conversation where it waits for what the calls of a client's tools come to; that it is not
+    kept as a response takes it from nobody who names the conversation. Raises NotFound."""
+    get_conversation(user_id, conversation_id)
     last = db.session.get(Message, messages.last_message_id(conversation_id) or 0)
-    return last.message_id if last is not None and handed_over(last.tool_calls) else None
+    return last if last is not None and handed_over(last.tool_calls) else None
 
 
-def begin_after(user_id: int, reply_id: int, asked: Asked, results: Mapping[str, str], wish: Wish) -> Begun:
-    """The rows of a turn that follows a response; the caller commits and launches it.
+def begin_after(user_id: int, reply: Message, asked: Asked, results: Mapping[str, str], wish: Wish) -> Begun:
+    """The rows of a turn that follows a reply of this user's; the caller commits and launches it.
 
     `results`: what the response's calls came to, by their ids; the question may be empty then. Where the conversation
     went on otherwise meanwhile, a branch of it is made; the same request once more takes the place of its reply.
-    Raises NotFound, Invalid, Conflict, and what `start_turn` raises.
+    Raises Invalid, Conflict, and what `start_turn` raises.
     """
     require_room(user_id)
-    reply = get_reply(user_id, reply_id)
     _agree(get_conversation(user_id, reply.conversation_id), wish)
     if reply.superseded_by_id is not None:
         raise Conflict("Another version of this response has taken its place.")
@@ -59,7 +60,7 @@ def begin_after(user_id: int, reply_id: int, asked: Asked, results: Mapping[str,
     if strange := [name for name in results if name not in called]:
         raise Invalid.field("input", f"No tool call found for function call output with call_id {strange[0]}.")
     if asked.question:
-        begun = with_pictures(user_id, asked, partial(_ask, user_id, reply_id, asked, results, wish))
+        begun = with_pictures(user_id, asked, partial(_ask, user_id, reply.message_id, asked, results, wish))
     else:
         begun = _answer(user_id, reply, results, wish)
     prepare(begun, asked, wish)

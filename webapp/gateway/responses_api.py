@@ -91,9 +91,11 @@ def _about(reply: Message) -> About:
 
 
 def _begin(user_id: int, body: items.ResponseRequest, wish: Wish) -> Begun:
-    previous = body.previous
-    if previous is None and body.conversation_id:
-        previous = continuing.waiting_reply(body.conversation_id)
+    previous = None
+    if body.previous is not None:
+        previous = continuing.get_reply(user_id, body.previous)
+    elif body.conversation_id:
+        previous = continuing.waiting_reply(user_id, body.conversation_id)
     if previous is None:
         return service.begin(user_id, items.read(body), wish)
     asked, results = items.read_next(body)
