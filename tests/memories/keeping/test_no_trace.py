@@ -274,3 +274,40 @@ def test_nothing_outside_the_users_own_messages_holds_it(app, client, user, mode
 
 def test_the_account_of_a_reply_never_held_it(app, everywhere) -> None:
     assert "pipeline_steps" not in in_tables(app)
+
+
+@pytest.mark.parametrize("door", ["chat/completions", "responses"])
+def test_what_was_said_through_the_programs_door_is_forgotten_too(
+    app, client, user, model, run_jobs, door: str
+) -> None:
+    """The turns, their tools' arguments, what is kept of the requests, and the title are the gateway's own to write."""
+    said = f"Note for the cook: {SAID}!"
+    told = [{"role": "user", "content": said}]
+    call = {"type": "function", "name": "plan_menu", "parameters": {"type": "object", "properties": {}}}
+    tools = [call] if door == "responses" else [{"type": "function", "function": {"name": "plan_menu"}}]
+    model.script(match="Note for the cook", tool_calls=[{"name": "plan_menu", "arguments": {"note": SAID}}], times=1)
+    answers(model, operation(SAID, CONTENT, category="health"))
+
+    def ask(messages: list[dict[str, Any]], **fields: Any) -> Any:
+        place = "input" if door == "responses" else "messages"
+        answer = client.post(f"/v1/{door}", json={"model": "default", place: messages, "tools": tools, **fields})
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    first = ask(told, metadata={"about": "menu"} if door == "responses" else None)
+    reply = first.json
+    model.script(match="Menu without", reply=f'You wrote: "{SAID}". The menu keeps to that.', times=1)
+    if door == "responses":
+        (asked,) = reply["output"]
+        outcome = {"type": "function_call_output", "call_id": asked["call_id"], "output": f"Menu without. {SAID}."}
+        ask([outcome], previous_response_id=reply["id"])
+    else:
+        message = reply["choices"][0]["message"]
+        (asked,) = message["tool_calls"]
+        ask([*told, message, {"role": "tool", "tool_call_id": asked["id"], "content": f"Menu without. {SAID}."}])
+    run_jobs()
+    (memory,) = memories_of(app, user.user_id)
+    assert {"memories", "messages"} <= in_tables(app)
+    client.delete(f"/api/memories/{memory.memory_id}")
+    assert in_tables(app) == set()
+    assert in_redis(app.extensions["redis"]) == set()
