@@ -9,6 +9,7 @@ fail-over each client is at the new master with its next connection.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from redis import Redis
@@ -26,6 +27,11 @@ from webapp.redis_address import SentinelAddress
 
 ASK_SECONDS = 0.5
 """How long a Sentinel is waited for before the next one is asked."""
+
+
+def server_of(info: Mapping[str, Any]) -> str:
+    """Which server answers, and its version, of what INFO says: Valkey gives the version of Redis it took over, too."""
+    return f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}"
 
 
 def open_redis(url: str, **options: Any) -> Redis:

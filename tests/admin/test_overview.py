@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -76,4 +77,5 @@ def test_versions_name_the_database(app_context):
     found = overview.versions(app_context.extensions["redis"])
     assert {"Python", "Flask", "Redis server"} < set(found)
     assert set(found) & {"MariaDB", "MySQL", "SQLite"}
+    assert re.fullmatch(r"(redis|valkey) \d+\.\d+\.\d+", found["Redis server"])
     assert all(found.values())

@@ -174,7 +174,7 @@ def test_a_notice_stands_above_the_composer_however_high_it_is(open_tab, user, m
     page.context.set_offline(True)
     page.get_by_label("Message", exact=True).fill("\n".join(["Written in a tunnel"] * 8))
     page.get_by_role("button", name="Good reply").tap()
-    notice = page.locator("[data-toast]").filter(has_text="You are offline")
+    notice = page.locator("[data-toast]").filter(has_text="Try again when the connection is back")
     expect(notice).to_be_visible()
     above, below = notice.bounding_box(), page.locator(".composer-box").bounding_box()
     assert above and below and above["y"] + above["height"] <= below["y"]

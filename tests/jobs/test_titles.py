@@ -16,7 +16,7 @@ from tests.support.people import Person
 from tests.support.processes import wait_until
 from webapp import upkeep
 from webapp.chat import turnlog
-from webapp.conversations import service, titles
+from webapp.conversations import naming, service
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges
 from webapp.database import db, write_transaction
@@ -235,11 +235,11 @@ def test_titles_are_owed_where_something_was_answered(app: Flask, user: Person, 
     ],
 )
 def test_tidying(raw: str, title: str) -> None:
-    assert titles.tidy(raw) == title
+    assert naming.tidy(raw) == title
 
 
 def test_the_first_words() -> None:
-    assert titles.from_words("Short  one") == "Short one"
-    assert titles.from_words("one two three four five six seven") == "one two three four five six…"
-    assert len(titles.from_words("x" * 5_000)) <= 61
-    assert titles.from_words("  \n ") == ""
+    assert naming.from_words("Short  one") == "Short one"
+    assert naming.from_words("one two three four five six seven") == "one two three four five six…"
+    assert len(naming.from_words("x" * 5_000)) <= 61
+    assert naming.from_words("  \n ") == ""

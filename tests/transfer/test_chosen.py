@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import zipfile
 
+import pytest
+
 from tests.support.people import browser_client, post_form
 from webapp.conversations.messages import add_past
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation
 from webapp.database import now, write_transaction
+from webapp.transfer import chosen
 
 
 def _make(app, person, *titles):
@@ -29,9 +32,24 @@ def test_one_is_a_file_and_several_are_a_zip(app, user):
     assert one.status_code == 200 and "Bees.md" in one.headers["Content-Disposition"]
     assert one.mimetype == "text/markdown" and "Told of Bees" in one.text
     both = post_form(browser, "/exports/chosen", page="/organise", id=[bees, tea, bees, "x"])
-    with zipfile.ZipFile(io.BytesIO(both.data)) as archive:
+    with both, zipfile.ZipFile(io.BytesIO(both.data)) as archive:
         assert len(archive.namelist()) == 2
         assert all(b"Told of Bees" in archive.read(name) for name in archive.namelist())
+
+
+@pytest.mark.parametrize("in_memory", [chosen.IN_MEMORY, 1])
+def test_many_are_written_to_the_disk_and_too_many_are_refused(
+    app, user, monkeypatch: pytest.MonkeyPatch, in_memory: int
+) -> None:
+    ids = _make(app, user, "Bees", "Tea", "Rain")
+    browser = browser_client(app, user)
+    monkeypatch.setattr(chosen, "IN_MEMORY", in_memory)
+    whole = post_form(browser, "/exports/chosen", page="/organise", id=ids)
+    with whole, zipfile.ZipFile(io.BytesIO(whole.data)) as archive:
+        assert len(archive.namelist()) == 3 and archive.testzip() is None
+    monkeypatch.setattr(chosen, "MOST_BYTES", 100)
+    assert post_form(browser, "/exports/chosen", page="/organise", id=ids).status_code == 303
+    assert "too many for one file" in browser.get("/organise").text
 
 
 def test_nothing_chosen_says_so_and_what_is_anothers_stays_theirs(app, user, make_user):

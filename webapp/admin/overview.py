@@ -21,6 +21,7 @@ from webapp.config import Settings
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.jobspecs import Queue, rq_queue
+from webapp.redis_clients import server_of
 
 # Workers say that they are alive at least this often (worker_ttl in jobs/worker.py), with time to spare.
 ALIVE = timedelta(seconds=90)
@@ -112,7 +113,7 @@ def versions(client: Redis) -> dict[str, str]:
     name = "MariaDB" if getattr(dialect, "is_mariadb", False) else {"mysql": "MySQL", "sqlite": "SQLite"}[dialect.name]
     found[name] = numbers
     try:
-        found["Redis server"] = client.info("server")["redis_version"]
+        found["Redis server"] = server_of(client.info("server"))
     except RedisError:
         found["Redis server"] = "away"
     return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import tempfile
 import zipfile
 from collections.abc import Sequence
+from typing import IO
 
 from webapp.audit import service as audit
 from webapp.audit.actions import Action
@@ -14,9 +16,11 @@ from webapp.transfer.exporting import conversation_as
 
 MOST_BYTES = 50_000_000
 """What is written at once; more is what an export of the account is for."""
+IN_MEMORY = 1_000_000
+"""Bytes of the file that are held in memory; a longer one lies on disk, without a name, until it is sent."""
 
 
-def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, io.BytesIO]:
+def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]:
     """Name, media type and contents (at the beginning) of a file with these conversations of the user's.
 
     What is not theirs or gone is left out. Raises Invalid where nothing or too much is chosen,
@@ -24,26 +28,37 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, io.BytesIO
     """
     if not ids:
         raise Invalid("Select at least one conversation.")
-    file = io.BytesIO()
-    count = size = 0
-    stem = ""
-    made = b""
+    file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115  (the response closes it)
+    try:
+        names = _write(file, user_id, ids)
+        if not names:
+            raise NotFound("There is no such conversation.")
+        audit.record(user_id, Action.EXPORT_MADE, "conversation", detail={"count": len(names)})
+        if len(names) == 1:
+            ((name, alone),) = names.items()
+            with file, zipfile.ZipFile(file) as archive:
+                return alone, "text/markdown; charset=utf-8", io.BytesIO(archive.read(name))
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return f"conversations-{now():%Y-%m-%d}.zip", "application/zip", file
+
+
+def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
+    """Write the archive; the names of its files, each with the name it would have alone."""
+    names: dict[str, str] = {}
+    size = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for conversation_id in dict.fromkeys(ids):
             try:
                 stem, made = conversation_as(user_id, conversation_id, "markdown")
             except NotFound:
                 continue
-            count, size = count + 1, size + len(made)
+            size += len(made)
             if size > MOST_BYTES:
                 raise Invalid("These are too many for one file. Export your whole account instead.")
-            archive.writestr(f"{stem} ({conversation_id}).md", made)
-    if not count:
-        raise NotFound("There is no such conversation.")
-    audit.record(user_id, Action.EXPORT_MADE, "conversation", detail={"count": count})
-    if count == 1:
-        file = io.BytesIO(made)
-    file.seek(0)
-    if count == 1:
-        return f"{stem}.md", "text/markdown; charset=utf-8", file
-    return f"conversations-{now():%Y-%m-%d}.zip", "application/zip", file
+            name = f"{stem} ({conversation_id}).md"
+            archive.writestr(name, made)
+            names[name] = f"{stem}.md"
+    return names

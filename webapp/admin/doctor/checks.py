@@ -25,6 +25,7 @@ from webapp.jobspecs import JOBS, Queue, rq_queue
 from webapp.llm.errors import from_exception
 from webapp.llm.sdk import sync_client
 from webapp.readiness import readiness
+from webapp.redis_clients import server_of
 
 LITTLE_DISK = 1024**3
 """Bytes below which it is time to make room."""
@@ -157,7 +158,7 @@ def redis_server() -> Iterator[Finding]:
     middle = (before + datetime.now(UTC).timestamp()) / 2
     yield clock("redis", seconds + microseconds / 1e6 - middle)
     info = client.info()
-    yield ok("redis", f"{info.get('server_name') or 'redis'} {info.get('valkey_version') or info['redis_version']}")
+    yield ok("redis", server_of(info))
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction" and info.get("maxmemory"):
         yield warning(
             "redis",
