@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import pytest
 from flask import Flask
+from markupsafe import escape
 
 from tests.journeys.rows import SMALL, load
 from tests.support.people import ApiClient, Person, csrf_token
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation
 from webapp.database import db
+from webapp.journeys.definitions import definition_of
 from webapp.journeys.loading import read_fixtures
-from webapp.journeys.pages import DEFAULT_QUESTIONS
 from webapp.journeys.reports import source_of
-from webapp.journeys.shipped import in_language, texts_in
+from webapp.journeys.shipped import DEFAULT_QUESTIONS, in_language, texts_in
 from webapp.languages import LANGUAGES, SOURCE
 
 CODES = [code for code in LANGUAGES if code != SOURCE]
@@ -82,6 +83,45 @@ def test_the_summary_is_in_the_language_of_its_person(app: Flask, client: ApiCli
         assert (report.journey, report.front_page) == ("Einen Arztbesuch vorbereiten", "Für den Termin")
         assert report.answers[0].title == "Warum du hingehst"
         db.session.rollback()
+
+
+def test_what_a_person_wrote_is_shown_as_they_wrote_it_though_a_shipped_journey_says_the_same(
+    app: Flask, client: ApiClient, user: Person, login: Callable
+) -> None:
+    shipped = next(journey for journey, _digest in read_fixtures() if journey.slug == "weekly-review")
+    body = {**definition_of(shipped), "slug": "mine", "front_page": "For your appointment"}
+    assert client.post("/api/journeys", json=body).status_code == 201
+    assert client.post("/api/journeys/mine/publish", json={}).status_code == 200
+    browser = login(user)
+    page = browser.get("/journeys", headers=GERMAN).text
+    assert "Weekly review" in page and "What went well" in page and "Wochenrückblick" not in page
+    assert "Weekly review" in browser.get("/", headers=GERMAN).text
+    begun = browser.post("/journeys/mine/start", data={"csrf_token": csrf_token(page)}, headers=GERMAN)
+    first = shipped.points[0]
+    shown = browser.get(f"{begun.location}?point={first.slug}", headers=GERMAN).text
+    for text in (first.curiosity_prompt, first.completion_criteria[0], first.suggested_questions[0]):
+        assert str(escape(text)) in shown
+    assert "Was gut lief" not in shown
+    assert "Kannst du mir mehr erzählen" in shown, "what comes with the program is in the language of the page"
+    with app.app_context():
+        conversation = db.session.get(Conversation, int(begun.location.rpartition("/")[2]))
+        assert conversation is not None and conversation.title == "Weekly review"
+        owner = db.session.get_one(User, user.user_id)
+        owner.settings = {**(owner.settings or {}), "language": "de"}
+        report = source_of(conversation).report
+        assert (report.journey, report.front_page) == ("Weekly review", "For your appointment")
+        assert report.answers[0].title == "What went well"
+        db.session.rollback()
+
+
+def test_a_copy_of_a_shipped_journey_reads_as_the_one_it_was_made_of(app: Flask, user: Person, login: Callable) -> None:
+    load(app)
+    browser = login(user)
+    token = csrf_token(browser.get("/journeys", headers=GERMAN).text)
+    copied = browser.post("/journeys/weekly-review/duplicate", data={"csrf_token": token}, headers=GERMAN)
+    shown = browser.get(copied.location, headers=GERMAN).text
+    assert "Wochenrückblick" in shown and "Was gut lief" in shown and "What went well" not in shown
+    assert "went well" in shown, "what it is recognized by stays as it was"
 
 
 def test_the_editor_of_a_journey_from_a_file_only_shows_it(app: Flask, make_user: Callable, login: Callable) -> None:

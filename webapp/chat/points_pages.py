@@ -10,8 +10,11 @@ from webapp.chat.api import limit_turns
 from webapp.conversations import messages, presenting
 from webapp.conversations.pages import CHANGED
 from webapp.database import db
-from webapp.journeys.pages import DEFAULT_QUESTIONS
+from webapp.extensions import this_app
+from webapp.journeys.models import Journey
 from webapp.journeys.points import find_point
+from webapp.journeys.shipped import questions_of
+from webapp.languages.speaking import language_of
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("chat_points_pages", __name__)
@@ -25,7 +28,9 @@ def initiate(conversation_id: int, slug: str) -> ViewResult:
     user_id = current_user_id()
     started, is_new = openings.start_point(user_id, conversation_id, slug)
     reply_id = started.reply.message_id
-    questions = find_point(started.conversation, slug).suggested_questions or DEFAULT_QUESTIONS
+    journey = db.session.get(Journey, started.conversation.journey_id)
+    point = find_point(started.conversation, slug)
+    questions = questions_of(journey, point, language_of(this_app()).code)
     db.session.commit()
     if is_new:
         service.launch(started)

@@ -19,6 +19,8 @@ from webapp.journeys.definitions import JourneyBody, definition_of, fixture_of
 from webapp.journeys.loading import JourneyFixture, digest_of, write_journey, write_points
 from webapp.journeys.models import Journey, JourneyVersion
 from webapp.journeys.points import points_of
+from webapp.journeys.shipped import definition_in
+from webapp.languages import SOURCE
 from webapp.languages.marks import say
 from webapp.queueing import enqueue_after_commit
 
@@ -160,12 +162,17 @@ def publish(user_id: int, slug: str, number: int | None = None) -> Work:
     return work_on(user_id, slug)
 
 
-def duplicate(user_id: int, slug: str, *, is_private: bool = True) -> Work:
-    """A copy of a journey that the user may see, as a draft of their own. Raises NotFound, Conflict."""
+def duplicate(user_id: int, slug: str, *, is_private: bool = True, language: str = SOURCE) -> Work:
+    """A copy of a journey that the user may see, as a draft of their own; of a shipped one as read in `language`.
+
+    Raises NotFound, Conflict.
+    """
     row = visible_journey(user_id, slug)
     if row is None:
         return create_draft(user_id, _renamed(work_on(user_id, slug).definition), is_private=is_private)
     definition = definition_of(fixture_of(row, points_of(row.journey_id)))
+    if row.source == "file":
+        definition = definition_in(definition, language)
     return create_draft(user_id, _renamed(definition), is_private=is_private)
 
 

@@ -10,11 +10,13 @@ from pydantic import ValidationError
 from webapp.accounts.auth import current_user_id, signed_in
 from webapp.database import db
 from webapp.errors import Invalid
+from webapp.extensions import this_app
 from webapp.journeys import authoring, forms
 from webapp.journeys.authoring_api import file_response
 from webapp.journeys.definitions import JourneyBody, problems, read_definition
 from webapp.journeys.previewing import preview_opening
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import language_of
 from webapp.web import ViewResult
 
 blueprint = Blueprint("journey_authoring", __name__)
@@ -110,7 +112,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
 @signed_in
 def duplicate(slug: str) -> ViewResult:
     """A copy of one's own."""
-    copy = authoring.duplicate(current_user_id(), slug).journey.slug
+    copy = authoring.duplicate(current_user_id(), slug, language=language_of(this_app()).code).journey.slug
     db.session.commit()
     return redirect(url_for(".edit", slug=copy), 303)
 

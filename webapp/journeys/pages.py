@@ -16,9 +16,10 @@ from webapp.extensions import this_app
 from webapp.journeys import answers, reports, service
 from webapp.journeys.api import pdf_response, text_response
 from webapp.journeys.downloads import wait_for_report
-from webapp.journeys.point_views import JourneyView
+from webapp.journeys.models import Journey
+from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view, points_of
-from webapp.journeys.shipped import in_language
+from webapp.journeys.shipped import of_journey, questions_of
 from webapp.languages import calendar
 from webapp.languages.speaking import gettext as _
 from webapp.languages.speaking import language_of
@@ -26,13 +27,6 @@ from webapp.validation import MAX_ID, parse_id
 from webapp.web import ViewResult, wants_partial
 
 blueprint = Blueprint("journeys", __name__)
-
-DEFAULT_QUESTIONS = (
-    "Can you tell me more about...",
-    "What other options haven't we mentioned yet?",
-    "Help me decide between these options...",
-)
-"""What “Ask a question” offers when a point has no questions of its own."""
 
 
 @blueprint.app_context_processor
@@ -42,8 +36,14 @@ def _points() -> dict[str, Any]:
         "load_journeys": lambda: service.list_journeys(current_user_id()),
         "load_points": _load_points,
         "load_report": lambda conversation: reports.report_state(conversation.user_id, conversation.conversation_id),
-        "default_questions": DEFAULT_QUESTIONS,
+        "load_questions": _load_questions,
     }
+
+
+def _load_questions(view: JourneyView | None = None, opened: PointView | None = None) -> list[str]:
+    """What to offer above the composer, in the language of the page."""
+    code = language_of(this_app()).code
+    return questions_of(view.journey if view else None, opened.point if opened else None, code)
 
 
 def _load_points(conversation: Conversation | None) -> JourneyView | None:
@@ -72,7 +72,8 @@ def picker() -> ViewResult:
 def start(slug: str) -> ViewResult:
     """A new conversation that follows a journey."""
     conversation = create_conversation(current_user_id(), NewConversation(journey=slug[:100]))
-    conversation.title = in_language(conversation.title or "", language_of(this_app()).code)
+    journey = db.session.get(Journey, conversation.journey_id)
+    conversation.title = of_journey(journey, conversation.title or "", language_of(this_app()).code)
     conversation_id = conversation.conversation_id
     db.session.commit()
     place = url_for("conversations_pages.show", conversation_id=conversation_id)

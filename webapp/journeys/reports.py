@@ -21,11 +21,11 @@ from webapp.errors import Conflict, NotFound
 from webapp.extensions import redis
 from webapp.jobspecs import JobRequest, pending
 from webapp.journeys.merging import merge_texts
-from webapp.journeys.models import ConversationReport, ReportEvidence
+from webapp.journeys.models import ConversationReport, Journey, ReportEvidence
 from webapp.journeys.point_views import JourneyView, PointView
 from webapp.journeys.points import journey_view
 from webapp.journeys.report_content import Answer, Quotation, Report, file_name, fingerprint, label
-from webapp.journeys.shipped import in_language
+from webapp.journeys.shipped import of_journey
 from webapp.memories.profile import get_profile
 from webapp.queueing import enqueue
 
@@ -180,21 +180,21 @@ def source_of(conversation: Conversation) -> Source:
     person = profile.name or profile.preferred_name or owner.name or ""
     journey = view.journey
     language = UserSettings.of(owner.settings).document_language
-    answers = [_answer(item, language) for item in view.points]
+    answers = [_answer(item, journey, language) for item in view.points]
     report = Report(
-        in_language(journey.title, language),
-        in_language(journey.description, language),
+        of_journey(journey, journey.title, language),
+        of_journey(journey, journey.description, language),
         person,
         conversation.title or "",
         answers,
-        in_language(journey.front_page or "", language),
+        of_journey(journey, journey.front_page or "", language),
         language,
     )
     ids = [quote.evidence_id for item in view.points for quote in item.evidence]
     return Source(report, ids, fingerprint(report), view)
 
 
-def _answer(item: PointView, language: str) -> Answer:
+def _answer(item: PointView, journey: Journey, language: str) -> Answer:
     quotes: dict[str, Quotation] = {}
     for quote in item.evidence:
         if quote.memory_id is not None and quote.message_id is None:
@@ -202,8 +202,8 @@ def _answer(item: PointView, language: str) -> Answer:
         quotes.setdefault(quote.quote, Quotation(quote.quote, quote.said_at))
     values = [(label(str(name)), _value(value)) for name, value in item.structured_data.items()]
     return Answer(
-        in_language(item.point.title, language),
-        in_language(item.point.description, language),
+        of_journey(journey, item.point.title, language),
+        of_journey(journey, item.point.description, language),
         _statements(item, quotes),
         list(quotes.values())[-QUOTES_SHOWN:],
         [(name, value) for name, value in values if value],

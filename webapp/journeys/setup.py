@@ -14,9 +14,9 @@ from webapp.database import rows_changed
 from webapp.journeys import prompting  # noqa: F401  (says what {{JOURNEY}} stands for)
 from webapp.journeys.assessment import open_points, store_assessments
 from webapp.journeys.authoring import delete_journeys_of
-from webapp.journeys.models import PointEvidence, PointMemory
+from webapp.journeys.models import Journey, PointEvidence, PointMemory
 from webapp.journeys.reports import drop_reports_of
-from webapp.journeys.shipped import in_language
+from webapp.journeys.shipped import of_journey
 from webapp.memories.keeping.forgetting import being_forgotten
 from webapp.memories.learning.guided import Guide, init_guided
 from webapp.memories.models import MemoryEvidence
@@ -34,9 +34,9 @@ def init_journeys(app: Flask) -> None:
 
 
 @pass_environment
-def _of_journey(environment: Environment, text: str) -> str:
-    """A text of a journey as whoever reads the page should have it."""
-    return in_language(text, environment.language)
+def _of_journey(environment: Environment, text: str, journey: Journey) -> str:
+    """A text of that journey as whoever reads the page should have it."""
+    return of_journey(journey, text, environment.language)
 
 
 def _account_deleted(_sender: object, *, user_id: int) -> None:
