@@ -8,6 +8,8 @@ import pytest
 
 from tests.conversations.test_paging import queries
 from tests.support.people import csrf_token, post_form
+from webapp.conversations.models import Message
+from webapp.database import db, write_transaction
 from webapp.validation import MAX_TEXT_BYTES
 
 HTMX = {"HX-Request": "true"}
@@ -201,6 +203,31 @@ def test_a_reply_that_was_cut_says_so_and_goes_on(browser, model, reason, said):
     page = browser.get(path).text
     assert "and the second." in page and "/continue" not in page
     assert post_form(browser, f"/turns/{reply}/continue").status_code == 409
+
+
+@pytest.mark.parametrize("status", ["stopped", "interrupted"])
+def test_a_reply_that_was_stopped_or_interrupted_goes_on_where_it_ended(app, browser, model, status):
+    model.script(reply="The first half", times=1)
+    path, _, reply = asked(browser)
+    for words, is_offered in (("The first half", True), ("", False)):
+        with app.app_context(), write_transaction():
+            row = db.session.get(Message, reply)
+            row.status, row.content = status, words
+        page = browser.get(path).text
+        assert (f'action="/turns/{reply}/continue"' in page) is is_offered
+        assert f'action="/turns/{reply}/retry"' in page
+    assert post_form(browser, f"/turns/{reply}/continue").status_code == 409
+    with app.app_context(), write_transaction():
+        db.session.get(Message, reply).content = "The first half"
+    model.reset()
+    model.script(reply=" and the second.")
+    german = {"Accept-Language": "de"}
+    assert post_form(browser, f"/turns/{reply}/continue", headers=german).status_code == 303
+    told = model.calls()[0]["messages"]
+    assert any(part["role"] == "assistant" and "The first half" in part["content"] for part in told)
+    assert "Mach genau da weiter, wo du aufgehört hast." in told[-1]["content"]
+    page = browser.get(path).text
+    assert "and the second." in page and "/continue" not in page
 
 
 def test_what_only_an_administrator_can_mend_is_said_to_one_only(app, login, make_user, model):

@@ -65,5 +65,6 @@ def models(message_id: int) -> Any:
 @signed_in
 @limit_turns
 def go_on(message_id: int) -> Any:
-    """Ask the model to go on with a reply that was cut short."""
-    return launched(service.continue_reply(current_user_id(), message_id), redraw=True)
+    """Ask the model to go on with a reply that ended before its time, in the words of whoever asks."""
+    words = _("Continue exactly where you stopped.")
+    return launched(service.continue_reply(current_user_id(), message_id, words), redraw=True)

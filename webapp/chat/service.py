@@ -32,7 +32,6 @@ from webapp.usage import service as usage
 
 log = logging.getLogger(__name__)
 
-CONTINUE = "Continue exactly where you stopped."
 MODEL = "asked_model"
 WISHES = ("instruction", MODEL, PAYLOAD)
 """Where a reply keeps what was asked for this version of it."""
@@ -145,13 +144,16 @@ def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
     return started
 
 
-def continue_reply(user_id: int, reply_id: int) -> Started:
-    """A turn that goes on where the last reply of a conversation was cut short. Raises NotFound, Conflict."""
+def continue_reply(user_id: int, reply_id: int, words: str) -> Started:
+    """A turn that asks, in these words, to go on where the last reply of a conversation ended before its time.
+
+    Raises NotFound, Conflict.
+    """
     reply, conversation = _reply(user_id, reply_id)
-    if not reply.is_cut or messages.last_message_id(conversation.conversation_id) != reply.message_id:
+    if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
     payload = {"purpose": "continue"}
-    return start_turn(user_id, CONTINUE, conversation_id=conversation.conversation_id, custom_payload=payload)
+    return start_turn(user_id, words, conversation_id=conversation.conversation_id, custom_payload=payload)
 
 
 def _answer_again(conversation: Conversation, reply: Message) -> Started:

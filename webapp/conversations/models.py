@@ -181,6 +181,13 @@ class Message(Base):
         payload = self.custom_payload or {}
         return "length" if payload.get("truncated") else "filtered" if payload.get("filtered") else ""
 
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it ended before its time, with words that another reply can go on from."""
+        if self.status == "complete":
+            return bool(self.is_cut)
+        return self.status in ("stopped", "interrupted") and bool(self.content.strip())
+
 
 class MessageReasoning(Base):
     """What a model thought aloud before and while it wrote a reply: shown on a click, and read by nothing else.
