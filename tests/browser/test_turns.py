@@ -79,11 +79,27 @@ def test_stop_then_retry(tab, model):
     expect(page.locator(".stream-tail")).to_contain_text("word word")
     page.keyboard.press("Escape")
     expect(page.get_by_text("You stopped this reply.")).to_be_visible()
+    expect(page.get_by_role("button", name="Continue")).to_be_visible()
     model.reset()
     model.script(reply="Done at once.")
     page.get_by_role("button", name="Retry").click()
     expect(replies(page)).to_have_text(re.compile("Done at once"))
     expect(page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
+
+
+def test_a_stopped_reply_is_not_offered_again_once_the_conversation_has_gone_on(tab, model):
+    held(model)
+    page = tab.page
+    send(page, "Count for me")
+    expect(page.locator(".stream-tail")).to_contain_text("word word")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Retry")).to_be_visible()
+    model.reset()
+    model.script(reply="Something else.")
+    send(page, "Never mind")
+    expect(replies(page)).to_have_count(2)
+    for offer in ("Retry", "Continue"):
+        expect(page.get_by_role("button", name=offer)).to_have_count(0)
 
 
 def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):

@@ -145,10 +145,7 @@ def _noted(started: Started, wishes: Mapping[str, Any]) -> Started:
 
 
 def continue_reply(user_id: int, reply_id: int, words: str) -> Started:
-    """A turn that asks, in these words, to go on where the last reply of a conversation ended before its time.
-
-    Raises NotFound, Conflict.
-    """
+    """A turn that asks to go on where the last reply of a conversation was cut short. Raises NotFound, Conflict."""
     reply, conversation = _reply(user_id, reply_id)
     if not reply.can_go_on or messages.last_message_id(conversation.conversation_id) != reply.message_id:
         raise Conflict("Only a last reply that was cut short can be continued.")
