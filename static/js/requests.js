@@ -22,6 +22,7 @@ document.addEventListener("htmx:sse:close", (event) => {
 
 document.addEventListener("htmx:error", (event) => {
   const { ctx } = event.detail;
-  if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.closest?.("[data-turn]")) return;
+  // A stream takes care of itself; the buttons of its reply do not.
+  if (!ctx || ["composer", "thread"].includes(ctx.sourceElement?.id) || ctx.sourceElement?.dataset?.turn) return;
   toast(navigator.onLine ? t("The server did not answer. Try again.") : t("You are offline. Try again when the connection is back."));
 });
