@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from redis.exceptions import ConnectionError as RedisAway
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from tests.support.people import ApiClient
+from tests.support.people import ApiClient, Person
 from webapp.conversations import listing
 from webapp.database import database_is_away
 from webapp.errors import Conflict, Invalid, TooLarge, TooMany, Unavailable
@@ -88,3 +89,12 @@ def test_which_database_errors_pass(app: Flask) -> None:
     ours = DataError("x", {}, Exception(2006))
     for error in (_operational(1064), ours, RuntimeError(), OperationalError("x", {}, None)):
         assert not database_is_away(error)
+
+
+def test_a_page_that_is_not_there_offers_what_its_reader_can_do(
+    anonymous: FlaskClient, user: Person, login: Callable
+) -> None:
+    visitor, member = anonymous.get("/s/nowhere").text, login(user).get("/s/nowhere").text
+    assert ">Sign in</a>" in visitor and "your conversations" not in visitor
+    assert "Back to your conversations" in member and ">Sign in</a>" not in member
+    assert "Try again" not in visitor + member, "it would be gone the next time too"

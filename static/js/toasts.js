@@ -24,7 +24,8 @@ function replaceSame(node) {
   }
 }
 
-/** Notices stand right above the composer however high it is: with files, several lines, or a note on a phone. */
+/** Notices stand right above the composer however high it is: with files, several lines, or a note on a phone; on a page
+ * without one, at the foot, where they cover the least. */
 function place() {
   const composer = $("#composer");
   if (composer !== watched) {
@@ -32,7 +33,8 @@ function place() {
     if (composer) resized.observe(composer);
     watched = composer;
   }
-  const top = composer?.getBoundingClientRect().top ?? 0;
+  if (!composer) return void (list.style.bottom = "16px");
+  const top = composer.getBoundingClientRect().top;
   list.style.bottom = top > innerHeight / 2 ? `${Math.round(innerHeight - top) + 12}px` : "";
 }
 
