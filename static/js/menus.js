@@ -1,6 +1,8 @@
 // Menus are <details>: they open without a script; with one they close as menus do.
 import { $, $$, on } from "./dom.js";
 
+const EDGE = 8; // pixels that stay free beside a menu
+
 export function closeMenus(except) {
   const open = $$("details.menu[open]").filter((menu) => menu !== except);
   for (const menu of open) menu.open = false;
@@ -11,6 +13,17 @@ document.addEventListener("click", (event) => {
   const menu = event.target.closest?.("details.menu");
   closeMenus(event.target.closest?.(".menu-item") ? undefined : menu);
 });
+
+// A menu hangs from its button, at whichever end that has room for it; one that is too wide there is moved into the window.
+document.addEventListener("toggle", (event) => {
+  const items = event.target.matches?.("details.menu[open]") && $(":scope > .menu-items", event.target);
+  if (!items) return;
+  items.style.translate = "";
+  const { left, right } = items.getBoundingClientRect();
+  const over = right - (document.documentElement.clientWidth - EDGE);
+  const by = over > 0 ? -Math.min(over, left - EDGE) : Math.max(0, EDGE - left);
+  if (by) items.style.translate = `${by}px`;
+}, true);
 
 document.addEventListener("focusin", (event) => closeMenus(event.target.closest?.("details.menu")));
 

@@ -35,6 +35,24 @@ def test_a_reply_is_rated_with_reasons_and_the_rating_taken_back(open_tab, user,
     expect(form).to_have_count(0)
 
 
+def test_the_keyboard_stays_where_it_is_while_a_reply_is_rated(open_tab, user, model):
+    model.script(reply="Lyon.")
+    page = open_tab(user).page
+    send(page, "What is the capital of France?")
+    expect(replies(page)).to_have_count(1)
+    page.get_by_role("button", name="Bad reply").focus()
+    page.keyboard.press("Enter")
+    form = page.get_by_role("form", name="Why?")
+    expect(form).to_be_visible()
+    expect(page.get_by_role("button", name="Bad reply")).to_be_focused()
+    form.get_by_role("button", name="Keep").focus()
+    page.keyboard.press("Enter")
+    change = page.get_by_role("link", name="Change the reason")
+    expect(change).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(form.get_by_role("checkbox").first).to_be_focused()
+
+
 def test_the_admins_page_is_accessible(open_tab, make_user, model):
     model.script(reply="Yes.")
     tab = open_tab(make_user(is_admin=True))

@@ -179,6 +179,8 @@ def test_many_are_moved_and_deleted_and_only_ones_own(client, api, login, make_u
     assert post_form(browser, "/organise", wish="delete", **both).status_code == 303
     assert client.get(f"/api/conversations/{mine}").status_code == 404
     assert stranger.get(f"/api/conversations/{theirs}").status_code == 200
+    assert post_form(browser, "/organise", page="/organise", wish="archive").status_code == 303
+    assert "Select at least one conversation." in browser.get("/organise").text
     assert post_form(browser, "/organise", wish="explode", **both).status_code == 422
     assert post_form(browser, "/organise", wish="tag", to_tag="", **both).status_code == 422
 

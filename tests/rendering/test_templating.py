@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from flask import Flask, current_app, g
 from flask_wtf.csrf import generate_csrf
 from werkzeug.routing import BuildError
 
 from webapp.templating import asset, csrf, icon, url_for
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("root", ["", "/some%20where"])
@@ -52,6 +57,21 @@ def test_icons_follow_the_root_and_are_escaped(app: Flask) -> None:
             )
             assert f'href="{root}/static/' in shown
             assert "<b>" not in icon("<b>", '"><b>')
+
+
+def test_every_icon_that_is_named_is_drawn() -> None:
+    """One that the sprite does not have shows as an empty place."""
+    drawn = set(re.search(r"const ICONS = `([^`]+)`", (ROOT / "static" / "build.js").read_text())[1].split())
+    named = set()
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = path.read_text()
+        for call in re.findall(r"\bicon\(([^()]*)\)", text):
+            first = re.sub(r"== *'[^']*'", "", call.split(",")[0])
+            named |= set(re.findall(r"""["']([a-z0-9-]+)["']""", first))
+        for block in re.findall(r"{% for glyph, .*? %}", text, re.DOTALL):
+            named |= set(re.findall(r"""\(["']([a-z0-9-]+)["'],""", block))
+    assert len(named) > 50
+    assert {name for name in named if not name.endswith("-")} <= drawn
 
 
 def test_the_field_holds_the_token_of_the_request(app: Flask) -> None:

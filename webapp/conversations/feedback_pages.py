@@ -62,7 +62,7 @@ def explain(message_id: int) -> ViewResult:
 def _form(message_id: int, row: MessageFeedback | None) -> str:
     shown = {"id": message_id, "row": row, **_words(row)}
     if wants_partial():
-        return render_template("conversations/_why.html", **shown)
+        return render_template("conversations/_why.html", is_asked_for=True, **shown)
     return render_template("conversations/why.html", back=_place(message_id), **shown)
 
 

@@ -54,6 +54,9 @@ def change_many() -> Any:
     ids = [known for value in request.form.getlist("id")[:500] if (known := parse_id(value)) is not None]
     wish = request.form.get("wish", "")
     kept = _filters(_query())
+    if not ids:
+        flash(_("Select at least one conversation."), "message")
+        return redirect(url_for(".index", **kept), 303)
     done = organising.change_many(
         current_user_id(), ids, wish, folder_id=_id("to_folder"), tag=request.form.get("to_tag", "").strip()
     )
