@@ -209,6 +209,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "macro.xlsm": (lambda: office("xl", **{"xl/vbaProject.BIN": "x"}), "macros"),
     "bomb.docx": (bomb, "unpacks to more"),
     "bomb.xlsx": (lambda: bomb("xl"), "unpacks to more"),
+    "little-bomb.docx": (lambda: bomb(size=60), "unpacks to more"),
     "cut.xlsx": (lambda: sheets()[:500], DAMAGED),
 }
 

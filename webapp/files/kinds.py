@@ -20,6 +20,8 @@ _OFFICE = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _TEXTS = {".md": MARKDOWN, ".markdown": MARKDOWN, ".html": HTML, ".htm": HTML, ".csv": CSV, ".tsv": CSV, ".eml": MAIL}
 MOST_UNPACKED = 512 * 1024**2
 MOST_RATIO = 200
+LEAST_PACKED = 128 * 1024
+"""Bytes that a smaller file is taken to have: 25 MB may come of it. Expat took a minute over 60 MB without a tag."""
 HEAD = 8_192
 """Bytes that tell a kind."""
 
@@ -69,7 +71,7 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
         raise Refused("The file is packed in a way that cannot be read here. Save it anew, and attach that.") from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise Refused("The file is damaged.") from None
-    if size > MOST_UNPACKED or size > MOST_RATIO * max(packed, 1024 * 1024):
+    if size > MOST_UNPACKED or size > MOST_RATIO * max(packed, LEAST_PACKED):
         raise Refused("The file unpacks to more than a document can be.")
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
