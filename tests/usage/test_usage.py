@@ -120,6 +120,10 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     assert 'hx-target="#composer-limit"' in near and " % of your limit for today." in near
     assert " % of your limit for today." in browser.get("/").text
     assert "You are close to the limit." in browser.get("/usage").text
+    _spend(app, user, 17_000)
+    reply = client.get(f"/api/conversations/{talk}/messages").get_json()["messages"][-1]["message_id"]
+    ended = browser.get(f"/turns/{reply}/events").text
+    assert "You have used 100 % of your limit for today." in ended, "what the reply cost is said as it ends"
 
 
 def test_limits_hold_for_answers_anew_and_edits(app, client, user):
