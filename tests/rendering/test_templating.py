@@ -74,6 +74,17 @@ def test_every_icon_that_is_named_is_drawn() -> None:
     assert {name for name in named if not name.endswith("-")} <= drawn
 
 
+def test_every_search_beside_the_sidebars_says_what_it_searches() -> None:
+    """There are two on such a page, and whoever lists its landmarks could not tell them apart."""
+    found = [
+        form
+        for path in (ROOT / "templates").rglob("*.html")
+        for form in re.findall(r"<form[^>]*role=.search.[^>]*>", path.read_text())
+    ]
+    unnamed = {re.search(r'class="([^"]+)"', form)[1] for form in found if "aria-label=" not in form}
+    assert unnamed == {"side-search", "palette-field"}
+
+
 def test_the_field_holds_the_token_of_the_request(app: Flask) -> None:
     with app.test_request_context():
         token = generate_csrf()
