@@ -99,6 +99,52 @@ def test_limits_are_said_before_and_kept_at_their_end(app, client, user, login, 
     assert client.get("/api/conversations").get_json()["conversations"] == []
 
 
+def test_admins_set_limits_over_the_api(app, client, user, api, make_user):
+    admin = api(make_user(is_admin=True))
+    mine = f"/api/users/{user.user_id}/quotas"
+    assert admin.get("/api/quotas").get_json() == admin.get(mine).get_json() == {"quotas": []}
+    everybodys = {"quotas": [{"period": "day", "tokens": 5_000, "dollars": None}]}
+    own = {"quotas": [{"period": "month", "tokens": None, "dollars": 2.5}]}
+    assert admin.put("/api/quotas", json=everybodys).get_json() == everybodys == admin.get("/api/quotas").get_json()
+    assert client.get("/api/usage").get_json()["quotas"][0]["tokens"] == 5_000
+    assert admin.put(mine, json=own).get_json() == own == admin.get(mine).get_json()
+    assert client.get("/api/usage").get_json()["quotas"][0]["dollars"] == 2.5
+    assert admin.get("/api/quotas").get_json() == everybodys
+    assert admin.put(mine, json={"quotas": []}).get_json() == {"quotas": []}
+    assert client.get("/api/usage").get_json()["quotas"][0]["tokens"] == 5_000
+    for place in ("/api/quotas", mine):
+        assert client.get(place).status_code == client.put(place, json=own).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "quotas",
+    [
+        [{"period": "week", "tokens": 5}],
+        [{"period": "day", "tokens": -1}],
+        [{"period": "day", "tokens": 1}, {"period": "day", "tokens": 2}],
+        [{"period": "day", "euros": 5}],
+        None,
+    ],
+)
+def test_limits_that_mean_nothing_are_refused_and_change_nothing(api, make_user, quotas):
+    admin = api(make_user(is_admin=True))
+    held = {"quotas": [{"period": "day", "tokens": 9, "dollars": None}]}
+    admin.put("/api/quotas", json=held)
+    refused = admin.put("/api/quotas", json={"quotas": quotas})
+    assert (refused.status_code, refused.content_type) == (422, "application/problem+json")
+    assert admin.get("/api/quotas").get_json() == held
+    assert admin.get("/api/users/999999/quotas").status_code == 404
+    assert admin.put("/api/users/999999/quotas", json=held).status_code == 404
+
+
+def test_a_limit_of_nothing_is_used_up(app, client, user, login):
+    with app.app_context(), write_transaction():
+        service.set_quotas(user.user_id, [QuotaFields(period="day", tokens=0)])
+    assert client.post("/api/chat/stream", json={"message": "Hello"}).status_code == 429
+    assert "You have used 100 % of your limit for today." in login(user).get("/").text
+    assert "You have reached the limit." in login(user).get("/usage").text
+
+
 def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from webapp.accounts import groups
 from webapp.accounts.models import UserGroup
 from webapp.usage import service as usage
-from webapp.usage.schemas import QuotaFields
+from webapp.usage.schemas import QuotaFields, Quotas
 from webapp.validation import Id, Instant, Line
 
 MEMBERS = "Who is in it, by id."
@@ -53,7 +53,7 @@ class GroupOut(BaseModel):
             group_id=row.group_id,
             name=row.name,
             user_ids=[user.user_id for user in groups.members_of(row.group_id)],
-            quotas=[QuotaFields(period=one.period, tokens=one.tokens, dollars=one.dollars) for one in held],
+            quotas=Quotas.of(held).quotas,
             created_at=row.created_at,
         )
 

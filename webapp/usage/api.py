@@ -1,13 +1,16 @@
-"""JSON endpoint of usage."""
+"""JSON endpoints of usage: what was used, and for admins the limits of everybody and of one person."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from webapp.accounts.auth import current_identity, current_user_id, signed_in
+from webapp.accounts import service as accounts
+from webapp.accounts.auth import admin_only, current_identity, current_user_id, signed_in
+from webapp.accounts.schemas import UserPath
+from webapp.database import db
 from webapp.errors import Forbidden
 from webapp.usage import service
-from webapp.usage.schemas import UsageQuery, UsageReport
+from webapp.usage.schemas import Quotas, UsageQuery, UsageReport
 from webapp.web import api_blueprint
 
 blueprint = api_blueprint("usage_api", __name__, tag="Models")
@@ -22,3 +25,41 @@ def read_usage(query: UsageQuery) -> dict[str, Any]:
     if everyone and not (identity and identity.is_admin):
         raise Forbidden("Only admins can see what everybody used.")
     return service.report(current_user_id(), query, everyone=everyone).model_dump(mode="json")
+
+
+@blueprint.get("/quotas", responses={200: Quotas})
+@admin_only
+def read_quotas() -> dict[str, Any]:
+    """The limits of everybody who has none of their own or of a group."""
+    return _held(None)
+
+
+@blueprint.put("/quotas", responses={200: Quotas})
+@admin_only
+def replace_quotas(body: Quotas) -> dict[str, Any]:
+    """Set the limits of everybody who has none of their own or of a group, in place of those there are."""
+    return _set(None, body)
+
+
+@blueprint.get("/users/<int:user_id>/quotas", responses={200: Quotas})
+@admin_only
+def read_quotas_of(path: UserPath) -> dict[str, Any]:
+    """The limits of one person's own; empty where a group's or everybody's hold."""
+    return _held(accounts.get_user(path.user_id).user_id)
+
+
+@blueprint.put("/users/<int:user_id>/quotas", responses={200: Quotas})
+@admin_only
+def replace_quotas_of(path: UserPath, body: Quotas) -> dict[str, Any]:
+    """Set the limits of one person, in place of those they have; an empty list leaves them a group's or everybody's."""
+    return _set(accounts.get_user(path.user_id).user_id, body)
+
+
+def _held(user_id: int | None) -> dict[str, Any]:
+    return Quotas.of(service.quotas_of(user_id)).model_dump(mode="json")
+
+
+def _set(user_id: int | None, body: Quotas) -> dict[str, Any]:
+    service.set_quotas(user_id, body.quotas)
+    db.session.commit()
+    return _held(user_id)

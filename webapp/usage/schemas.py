@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from webapp.usage.models import Quota
 from webapp.validation import Day
 
 By = Literal["day", "model", "conversation", "user"]
@@ -33,6 +35,10 @@ class UsageLine(BaseModel):
     is_estimated: bool = Field(description="Whether some of it was estimated, because a server reported nothing.")
 
 
+def _share(used: float, limit: float | None) -> float:
+    return 0.0 if limit is None else used / limit if limit else 1.0
+
+
 class QuotaState(BaseModel):
     period: str
     tokens: int | None
@@ -42,9 +48,8 @@ class QuotaState(BaseModel):
 
     @property
     def share(self) -> float:
-        """How much of it is used, of tokens or of dollars, whichever is more."""
-        of_tokens = self.tokens_used / self.tokens if self.tokens else 0.0
-        return max(of_tokens, self.dollars_used / self.dollars if self.dollars else 0.0)
+        """How much of it is used, of tokens or of dollars, whichever is more; all of a limit of nothing."""
+        return max(_share(self.tokens_used, self.tokens), _share(self.dollars_used, self.dollars))
 
 
 class UsageReport(BaseModel):
@@ -59,3 +64,16 @@ class QuotaFields(BaseModel):
     period: Literal["day", "month"]
     tokens: int | None = Field(None, ge=0, le=2_000_000_000)
     dollars: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
+
+
+class Quotas(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    quotas: list[QuotaFields] = Field(
+        max_length=2, description="One for each period at most; what is left out, or has neither number, has no limit."
+    )
+
+    @classmethod
+    def of(cls, rows: Sequence[Quota]) -> Quotas:
+        """Those of rows."""
+        return cls(quotas=[QuotaFields(period=row.period, tokens=row.tokens, dollars=row.dollars) for row in rows])
