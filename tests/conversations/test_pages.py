@@ -170,3 +170,16 @@ def test_the_demonstration_introduces_itself_in_the_first_conversation_only(app,
     assert "Demonstration, no language model" in browser.get("/").text
     talk(user)
     assert "Demonstration, no language model" not in browser.get("/").text
+
+
+def test_a_temporary_conversation_offers_nothing_that_would_put_it_into_a_list(app, browser, user):
+    with app.app_context(), write_transaction():
+        kept, passing = (
+            create_conversation(user.user_id, NewConversation(title="Talk", is_temporary=flag)).conversation_id
+            for flag in (False, True)
+        )
+    shown, fleeting = browser.get(f"/c/{kept}").text, browser.get(f"/c/{passing}").text
+    for place in ("pin", "organise", "move", "share", "archive"):
+        assert f"/c/{kept}/{place}" in shown, place
+        assert f"/c/{passing}/{place}" not in fleeting, place
+    assert f'data-delete="{passing}"' in fleeting and "/exports/chosen" in fleeting
