@@ -102,6 +102,8 @@ def test_arabic_is_mirrored(app, open_tab, user):
     expect(page.locator("#composer-text")).to_be_visible()
     sidebar, main = page.locator("#sidebar").bounding_box(), page.locator("#main").bounding_box()
     assert sidebar["x"] > main["x"] and round(sidebar["x"] + sidebar["width"]) == 1440
+    # A name is read, and cut where it is too long, as its own letters run.
+    assert page.locator(".account-name").evaluate("node => getComputedStyle(node).direction") == "ltr"
     assert not scrolls_sideways(page)
     shoot(page, "ar-desktop")
 

@@ -291,7 +291,7 @@ def test_the_list_pages_without_gaps_or_repetitions(browser, user, remember):
 def test_undo_and_honest_refusal(app, browser, user, learn):
     learn(user, "I own a boat", "I own a bike", title="Things")
     log = browser.get("/memories/changes", headers=HTMX).text
-    assert "After “Things”" in log
+    assert "<bdi>After “Things”</bdi>" in log, "what follows a title in other letters stays behind it"
     assert "Remembered: I own a boat, I own a bike" in log
     change = int(re.search(r'id="change-(\d+)"', log)[1])
     boat = memories_of(app, user.user_id)[0]
