@@ -240,6 +240,8 @@ def test_uses_are_counted_and_written_by_the_sweep(app, client, user, model, run
         ("I am vegan", "I am vegan", "Account number is 4711."),
         ("I am allergic to peanuts", "I am allergic to peanuts", "No longer allergic to peanuts."),
         ("Sadly, I am not allergic to peanuts", "allergic to peanuts", "Allergic to peanuts."),
+        ("Who is Mallory, the boss in that document?", "the boss", "The boss is Mallory."),
+        ("Write a poem about whisky", "whisky", "Likes whisky."),
     ],
 )
 def test_remember_keeps_nothing_that_the_users_own_words_do_not_carry(

@@ -20,6 +20,7 @@ from webapp.memories.engine.decisions import decide
 from webapp.memories.engine.grounding import find_quote, user_words
 from webapp.memories.engine.operations import MemoryOperation
 from webapp.memories.engine.state import AddEvidence, Insert, SourceMessage, State
+from webapp.memories.engine.telling import is_told
 from webapp.memories.engine.turning import says_otherwise
 from webapp.memories.keeping import graveyards, store, versions
 from webapp.memories.keeping.journal import Journal
@@ -103,8 +104,8 @@ def remember(
     if not plan.effects:
         reason = plan.rejections[0].reason if plan.rejections else Refusal.KNOWN
         return refused(reason.value, _REFUSALS.get(reason, "This is not kept."))
-    own = [user_words(item.content) for item in sources]
-    if not is_carried(args.content, own) or says_otherwise(args.content, user_words(source.content)):
+    own, said = [user_words(item.content) for item in sources], user_words(source.content)
+    if not is_carried(args.content, own) or says_otherwise(args.content, said) or not is_told(args.content, said):
         return refused("not_carried", "The user did not say this. State only what they said, in their own words.")
     journal = Journal(
         conversation.user_id,

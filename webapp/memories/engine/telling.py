@@ -1,0 +1,103 @@
+"""Whether a message tells a statement that the assistant wants to keep, or asks to keep it. Pure.
+
+Words of a question, of a task, of a part that somebody plays and of somebody else's are in the message as well: a
+document could have anything remembered that is made of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from webapp.memories.engine.carrying import is_carried, names_it
+from webapp.memories.engine.phrases import FIRST_PERSON, POSSESSIVE, SENTENCE, STANDING, SUBJECT_I, UNSPACED, any_of
+from webapp.memories.engine.speech import Speech, about_somebody_close, speech_of
+from webapp.text.languages import ENGLISH
+from webapp.text.quotes import Span
+from webapp.text.vocabulary import query_language
+from webapp.text.words import words
+
+_KEEP = any_of(
+    "remember memori[sz]e note keep_in_mind bear_in_mind don['’]?t_forget do_not_forget fyi merk\\w*_dir denk_daran "
+    "vergiss_(?:bitte_)?nicht notier\\w* souviens-toi rappelle-toi retiens n['’]oublie_pas recuerda no_olvides "
+    "ten_en_cuenta apunta ricorda\\w* non_dimenticare tieni_a_mente lembra lembre-se não_esque\\w* onthoud "
+    "vergeet_niet запомни не_забудь تذكر تذكّر"
+)
+_OPEN = any_of("what which how where who when whether was wie wo wer ce_que lo_que qué quoi che_cosa o_que wat")
+_TO_KEEP = re.compile(
+    rf"(?<!\w){_KEEP}(?!\w)(?!\W+{_OPEN}(?!\w))|记住|记得|記得|別忘|别忘|覚えて|忘れないで", re.IGNORECASE
+)
+"""What asks to keep something; "remember what the page says" does not say what."""
+_TASKS = re.compile(
+    r"^\W*(?:(?:please|bitte|now|then|ok|okay|hey|so|and)\W+)*"
+    + any_of(
+        "read look continue use answer convert see open check compare search find fetch review analy[sz]e "
+        "describe count calculate explain list write translate summari[sz]e rewrite rephrase proofread "
+        "correct draft compose suggest recommend tell show give help play pretend imagine act ignore forget "
+        "go let\\w* make_(?:me|us|a|an|the) turn plan sketch quote compute fass\\w* lies les lis lee leggi "
+        "leia résume\\w* resume\\w* riassumi traduis traduce traduci traduz übersetz\\w* schreib\\w* écris "
+        "escribe scrivi escreve such\\w* recherche cherche busca cerca procura prüf\\w* vérifie comprueba "
+        "controlla vergleich\\w* compara explique explica spiega erklär\\w* zeig\\w* montre muestra mostra "
+        "samenvat\\w* vat lees vertaal прочитай переведи найди расскажи расскажите объясни сделай"
+    )
+    + r"(?!\w)|^\W*(?:请|請|帮我?|给我|把|将)|(?:て|で)(?:ください|下さい|くれ|ほしい)?\W*$",
+    re.IGNORECASE,
+)
+_FOR_ME = re.compile(
+    r"(?<!\w)(?:for|to|tell|give|show|send|help|let|für|sag|zeig|gib|pour|dis|para|per|dime|dimmi|me_diga)\W+"
+    r"(?:me|us|mich|mir|uns|moi|nous|mí|noi|mim)(?!\w)",
+    re.IGNORECASE,
+)
+_RETOLD = re.compile(
+    r"^\W*(?:he|she|they|it|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|он|она)\s+\w+\s*[:,\"“«„]|"
+    r"(?<!i )(?<!\w)(?:says|said|claims|claimed|states|stated|writes|wrote|according\s+to|whether|"
+    r"wonder(?:ed|ing)?\s+if)(?!\w)",
+    re.IGNORECASE,
+)
+"""Behind these words stands what somebody or something else said, or what is not yet known."""
+_ORDERS = re.compile(
+    r"(?<!\w)i(?:\s+(?:need|want|would\s+like)|['’]d\s+like)\s+(?:you\s+to|(?:\w+\s+){0,2}(?:summary|"
+    r"translation|overview|list|table|explanation|review|answer|version|draft)(?!\w))",
+    re.IGNORECASE,
+)
+"""What somebody wants written, not had: "I need a summary of the page about Zurich"."""
+_WHOSE = re.compile(rf"(?<!\w)(?:{POSSESSIVE})\s+(?P<who>\w+(?:\s+\w+)?)", re.IGNORECASE)
+
+
+def is_told(statement: str, message: str) -> bool:
+    """Whether the sentences of a message that carry a statement tell it of the speaker, or ask to keep it."""
+    sentences = [(Span(found.start(), found.end()), found.group()) for found in SENTENCE.finditer(message)]
+    carriers = [(span, text) for span, text in sentences if is_carried(statement, [text])]
+    carriers = carriers or [(span, text) for span, text in sentences if names_it(text, statement)]
+    keeps = any(_TO_KEEP.search(text) for _, text in sentences)
+    return any(_tells(span, text, message, statement, keeps=keeps) for span, text in carriers)
+
+
+def _tells(span: Span, sentence: str, message: str, statement: str, *, keeps: bool) -> bool:
+    if _TO_KEEP.search(sentence):
+        return True
+    if (retold := _RETOLD.search(sentence)) and not is_carried(statement, [sentence[: retold.start()]]):
+        return _is_of(sentence, statement)
+    is_task = _TASKS.search(sentence) is not None and not STANDING.search(sentence)
+    asks = sentence.rstrip().endswith(("?", "？", "؟"))
+    says_i = SUBJECT_I.search(sentence) is not None
+    if is_task and (not says_i or ":" in sentence or UNSPACED.search(sentence)):
+        return False
+    meant = speech_of(span, message)
+    if meant in (Speech.OF_OTHERS, Speech.REPORTED):
+        return _is_of(sentence, statement)
+    if meant is not Speech.TOLD or (asks and not says_i):
+        return False
+    if says_i:
+        return not _ORDERS.search(sentence)
+    if about_somebody_close(sentence):
+        return _is_of(sentence, statement)
+    if query_language(words(sentence)) != ENGLISH or UNSPACED.search(sentence):
+        return True  # a verb may say by itself who does it: "vivo en Lima"
+    return keeps or STANDING.search(sentence) is not None or bool(FIRST_PERSON.search(_FOR_ME.sub(" ", sentence)))
+
+
+def _is_of(sentence: str, statement: str) -> bool:
+    """Whether a statement names whom of the speaker's its sentence is about: "my boss is Eve"."""
+    return any(names_it(found["who"], statement) for found in _WHOSE.finditer(sentence)) or about_somebody_close(
+        statement
+    )
