@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from webapp.prompts.numbered import Said
@@ -36,6 +36,7 @@ def test_what_is_there_in_any_form_is_not_said_twice():
 
 
 @given(st.text(max_size=300), st.lists(st.text(max_size=200), max_size=5), st.integers(0, 600))
+@example("0" * 23, ["000000", "000001"], 49)
 def test_the_limit_holds_and_the_summary_stays(summary, said, limit):
     whole = completed(summary, said, limit)
     assert whole.startswith(summary) and len(whole) <= max(limit, len(summary))

@@ -46,10 +46,12 @@ def completed(summary: str, said: Iterable[str], limit: int) -> str:
     room = limit - len(summary) - len(ALSO) - 2
     added: list[str] = []
     for sentence in list(missing)[:MOST_SENTENCES]:
-        if len(sentence) + 1 > room:
+        ended = sentence if sentence[-1] in ".!…。！" else f"{sentence}."
+        needed = len(ended) + bool(added)  # with the space before it
+        if needed > room:
             continue  # a shorter one may still find room
-        room -= len(sentence) + 1
-        added.append(sentence if sentence[-1] in ".!…。！" else f"{sentence}.")
+        room -= needed
+        added.append(ended)
     return f"{summary}\n{ALSO} {' '.join(added)}" if added else summary
 
 
