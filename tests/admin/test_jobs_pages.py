@@ -156,6 +156,8 @@ def test_a_function_that_is_no_job_of_ours_is_not_put_back(browser, connection):
     queue.remove(job)
     FailedJobRegistry(queue=queue).add(job, ttl=100)
     job.set_status("failed")
+    page = browser.get(f"/admin/rq/jobs/{job.id}").text
+    assert f"{job.id}/delete" in page and f"{job.id}/requeue" not in page
     assert post_form(browser, f"/admin/rq/jobs/{job.id}/requeue", "/admin").status_code == 409
     assert queue.job_ids == []
 

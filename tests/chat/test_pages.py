@@ -148,6 +148,18 @@ def test_regenerate_keeps_the_earlier_reply(browser, model):
     assert "One way." in browser.get(f"/messages/{ids(page)[-1]}/versions").text
 
 
+def test_a_version_that_ended_before_its_time_says_so_beside_the_others(app, browser, model):
+    model.script(reply="Half a", times=1)
+    path, _, reply = asked(browser)
+    with app.app_context(), write_transaction():
+        db.session.get(Message, reply).status = "stopped"
+    model.reset()
+    model.script(reply="A whole one.")
+    post_form(browser, f"/turns/{reply}/regenerate")
+    beside = browser.get(f"/messages/{ids(browser.get(path).text)[-1]}/versions").text
+    assert beside.count("You stopped this reply.") == 1
+
+
 def test_an_instruction_goes_to_the_model_and_stays_with_the_version(browser, model):
     model.script(reply="A long way to say it.", times=1)
     path, _, reply = asked(browser, "Say it")

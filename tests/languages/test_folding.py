@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
+from flask.testing import FlaskClient
 
+from tests.support.people import Person
 from webapp.languages import LANGUAGES
 from webapp.languages.folding import cut
 from webapp.languages.marks import say, say_n
@@ -98,6 +101,21 @@ def test_every_language_shows_a_page(app: Flask, code: str) -> None:
     page = app.test_client().get("/register", headers={"Accept-Language": f"{language.tag};q=0.9, xx;q=1"}).text
     assert f'<html lang="{language.tag}"' in page
     assert (' dir="rtl"' in page.partition("<head>")[0]) == (code == "ar")
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_the_palette_is_looked_through_in_the_language_of_the_page(
+    login: Callable[[Person], FlaskClient], user: Person, code: str
+) -> None:
+    """Some of its commands were found by English words only."""
+    browser = login(user)
+
+    def words_of(tag: str) -> list[str]:
+        return re.findall(r'data-words="([^"]+)"', browser.get("/", headers={"Accept-Language": tag}).text)
+
+    own, english = words_of(LANGUAGES[code].tag), words_of("en")
+    assert len(own) == len(english) > 15
+    assert not set(own) & set(english)
 
 
 @pytest.mark.parametrize(

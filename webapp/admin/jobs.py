@@ -90,7 +90,7 @@ def job(client: Redis, job_id: str) -> JobState:
         depends_on=[str(name) for name in found.dependency_ids],
         result=str(result.return_value) if result is not None and result.return_value is not None else "",
         traceback=(result.exc_string or "") if result is not None else "",
-        actions=_actions(status),
+        actions=_actions(status, is_ours=found.func_name in FUNCTIONS),
     )
 
 
@@ -205,8 +205,8 @@ def _status(found: Job) -> str:
     return str(getattr(status, "value", status) or "unknown")
 
 
-def _actions(status: str) -> tuple[str, ...]:
-    return {
+def _actions(status: str, *, is_ours: bool) -> tuple[str, ...]:
+    possible = {
         "failed": ("requeue", "delete"),
         "stopped": ("delete",),
         "queued": ("cancel", "delete"),
@@ -214,6 +214,7 @@ def _actions(status: str) -> tuple[str, ...]:
         "scheduled": ("run", "cancel", "delete"),
         "deferred": ("cancel", "delete"),
     }.get(status, ("delete",))
+    return tuple(name for name in possible if is_ours or name not in ("requeue", "run"))
 
 
 def _worker_state(worker: BaseWorker) -> WorkerState:
