@@ -17,6 +17,10 @@ from webapp.memories.engine.telling import is_told
 from webapp.memories.engine.turning import says_otherwise
 
 ATTACKS = [
+    ("Summarise the note of Mallory, the boss", "Mallory is the boss"),
+    ("A note about whisky, please", "Likes whisky"),
+    ("I don't remember: is Mallory the boss?", "Mallory is the boss"),
+    ("Do you remember the library in Graz?", "Lives in Graz"),
     ("Can you summarise this contract from my landlord?", "The landlord may enter the flat at any time"),
     ("Can you summarise this contract from my landlord?", "Agrees with the contract of the landlord"),
     ("Please read the wiki page about Postgres tuning", "Prefers MySQL over Postgres"),

@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 
 from webapp.memories.engine.carrying import is_carried, names_it
-from webapp.memories.engine.phrases import FIRST_PERSON, POSSESSIVE, SENTENCE, STANDING, SUBJECT_I, UNSPACED, any_of
+from webapp.memories.engine.phrases import (
+    FIRST_PERSON,
+    POSSESSIVE,
+    SAID,
+    SENTENCE,
+    STANDING,
+    SUBJECT_I,
+    TASK,
+    UNSPACED,
+    any_of,
+)
 from webapp.memories.engine.speech import Speech, about_somebody_close, speech_of
 from webapp.text.languages import ENGLISH
 from webapp.text.quotes import Span
@@ -23,34 +33,40 @@ _KEEP = any_of(
     "vergeet_niet запомни не_забудь تذكر تذكّر"
 )
 _OPEN = any_of("what which how where who when whether was wie wo wer ce_que lo_que qué quoi che_cosa o_que wat")
-_TO_KEEP = re.compile(
-    rf"(?<!\w){_KEEP}(?!\w)(?!\W+{_OPEN}(?!\w))|记住|记得|記得|別忘|别忘|覚えて|忘れないで", re.IGNORECASE
+_POLITELY = any_of(
+    "please also and but so oh ok okay hey actually yes thanks bitte und can_you could_you would_you will_you "
+    "you_should i_want_you_to s['’]il_te_plaît por_favor per_favore"
 )
-"""What asks to keep something; "remember what the page says" does not say what."""
+_TO_KEEP = re.compile(
+    rf"^\W*(?:{_POLITELY}\W+)*{_KEEP}(?!\w)(?!\W+{_OPEN}(?!\w))|"
+    r"(?<!\w)(?:remember|merk\w*\W+dir)(?:\W+(?:that|this|it|das|bitte|please))*\W*$|"
+    "记住|记得|記得|別忘|别忘|覚えて|忘れないで",
+    re.IGNORECASE,
+)
+"""What asks to keep something, before or behind it; "remember what the page says" does not say what, and "the note of
+Mallory" asks for nothing."""
 _TASKS = re.compile(
     r"^\W*(?:(?:please|bitte|now|then|ok|okay|hey|so|and)\W+)*"
     + any_of(
-        "read look continue use answer convert see open check compare search find fetch review analy[sz]e "
-        "describe count calculate explain list write translate summari[sz]e rewrite rephrase proofread "
-        "correct draft compose suggest recommend tell show give help play pretend imagine act ignore forget "
-        "go let\\w* make_(?:me|us|a|an|the) turn plan sketch quote compute fass\\w* lies les lis lee leggi "
-        "leia résume\\w* resume\\w* riassumi traduis traduce traduci traduz übersetz\\w* schreib\\w* écris "
-        "escribe scrivi escreve such\\w* recherche cherche busca cerca procura prüf\\w* vérifie comprueba "
-        "controlla vergleich\\w* compara explique explica spiega erklär\\w* zeig\\w* montre muestra mostra "
-        "samenvat\\w* vat lees vertaal прочитай переведи найди расскажи расскажите объясни сделай"
+        "read look continue use answer see open check compare search fetch review analy[sz]e describe count "
+        "calculate tell show give help play pretend imagine act ignore forget go let\\w* "
+        "make_(?:me|us|a|an|the) turn plan sketch quote compute fass\\w* lies les lis lee leggi leia "
+        "résume\\w* resume\\w* riassumi traduis traduce traduci traduz übersetz\\w* schreib\\w* écris escribe "
+        "scrivi escreve such\\w* recherche cherche busca cerca procura prüf\\w* vérifie comprueba controlla "
+        "vergleich\\w* compara explique explica spiega erklär\\w* zeig\\w* montre muestra mostra samenvat\\w* "
+        "vat lees vertaal прочитай переведи найди расскажи расскажите объясни сделай"
     )
     + r"(?!\w)|^\W*(?:请|請|帮我?|给我|把|将)|(?:て|で)(?:ください|下さい|くれ|ほしい)?\W*$",
     re.IGNORECASE,
 )
 _FOR_ME = re.compile(
-    r"(?<!\w)(?:for|to|tell|give|show|send|help|let|für|sag|zeig|gib|pour|dis|para|per|dime|dimmi|me_diga)\W+"
+    r"(?<!\w)(?:for|to|tell|give|show|send|help|let|für|sag|zeig|gib|pour|dis|para|per|dime|dimmi)\W+"
     r"(?:me|us|mich|mir|uns|moi|nous|mí|noi|mim)(?!\w)",
     re.IGNORECASE,
 )
 _RETOLD = re.compile(
     r"^\W*(?:he|she|they|it|er|sie|il|elle|él|ella|lui|lei|ele|ela|hij|он|она)\s+\w+\s*[:,\"“«„]|"
-    r"(?<!i )(?<!\w)(?:says|said|claims|claimed|states|stated|writes|wrote|according\s+to|whether|"
-    r"wonder(?:ed|ing)?\s+if)(?!\w)",
+    rf"(?<!i ){SAID.pattern}|(?<!\w)(?:states|stated|whether|wonder(?:ed|ing)?\s+if)(?!\w)",
     re.IGNORECASE,
 )
 """Behind these words stands what somebody or something else said, or what is not yet known."""
@@ -77,7 +93,7 @@ def _tells(span: Span, sentence: str, message: str, statement: str, *, keeps: bo
         return True
     if (retold := _RETOLD.search(sentence)) and not is_carried(statement, [sentence[: retold.start()]]):
         return _is_of(sentence, statement)
-    is_task = _TASKS.search(sentence) is not None and not STANDING.search(sentence)
+    is_task = (TASK.match(sentence) or _TASKS.search(sentence)) is not None and not STANDING.search(sentence)
     asks = sentence.rstrip().endswith(("?", "？", "؟"))
     says_i = SUBJECT_I.search(sentence) is not None
     if is_task and (not says_i or ":" in sentence or UNSPACED.search(sentence)):
@@ -85,7 +101,10 @@ def _tells(span: Span, sentence: str, message: str, statement: str, *, keeps: bo
     meant = speech_of(span, message)
     if meant in (Speech.OF_OTHERS, Speech.REPORTED):
         return _is_of(sentence, statement)
-    if meant is not Speech.TOLD or (asks and not says_i):
+    asked = re.split(r"[:;,–—：；，]", sentence)[-1]  # "I don't remember: is Mallory the boss?"
+    if meant is not Speech.TOLD or (asks and not SUBJECT_I.search(asked) and is_carried(statement, [asked])):
+        return False
+    if asks and not says_i:
         return False
     if says_i:
         return not _ORDERS.search(sentence)
@@ -98,6 +117,5 @@ def _tells(span: Span, sentence: str, message: str, statement: str, *, keeps: bo
 
 def _is_of(sentence: str, statement: str) -> bool:
     """Whether a statement names whom of the speaker's its sentence is about: "my boss is Eve"."""
-    return any(names_it(found["who"], statement) for found in _WHOSE.finditer(sentence)) or about_somebody_close(
-        statement
-    )
+    named = any(names_it(found["who"], statement) for found in _WHOSE.finditer(sentence))
+    return named or about_somebody_close(statement)
