@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
@@ -16,7 +17,7 @@ from tests.support.people import ApiClient
 from webapp import conflicts
 from webapp.config import Settings
 from webapp.conflicts import again, is_conflict
-from webapp.database import Base, database_is_away, db
+from webapp.database import SAVEPOINT_GONE, Base, database_is_away, db, error_code
 from webapp.engine import SYNC, catch_up
 from webapp.idempotency import commit
 from webapp.memories.models import Memory
@@ -67,7 +68,7 @@ def memories(app: Flask) -> int:
         return db.session.scalar(select(func.count()).select_from(Memory)) or 0
 
 
-@pytest.mark.parametrize("code", [1213, 1205, 1047, 2013, 2006])
+@pytest.mark.parametrize("code", [1213, 1205, 1305, 1047, 2013, 2006])
 def test_a_request_that_came_to_nothing_is_begun_again(
     app: Flask, client: ApiClient, trouble: Trouble, code: int
 ) -> None:
@@ -187,3 +188,39 @@ def test_a_new_connection_to_a_galera_node_waits_for_what_the_cluster_has(state:
 def test_every_table_has_a_primary_key() -> None:
     """Galera replicates rows by their keys, and refuses to delete where there is none."""
     assert not [table.name for table in Base.metadata.tables.values() if not table.primary_key.columns]
+
+
+@pytest.mark.mysql_only
+def test_a_deadlock_within_a_savepoint_is_a_conflict(app: Flask) -> None:
+    """The server takes the savepoint along with the transaction, and what is heard is that it is gone."""
+    first, second = 991_001, 991_002
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE tugs (id INT PRIMARY KEY, n INT) ENGINE=InnoDB"))
+        connection.execute(text(f"INSERT INTO tugs VALUES ({first}, 0), ({second}, 0)"))
+    met: list[BaseException] = []
+    both = threading.Barrier(2)
+
+    def pull(mine: int, theirs: int) -> None:
+        with app.app_context():
+            try:
+                db.session.execute(text("UPDATE tugs SET n = n + 1 WHERE id = :id"), {"id": mine})
+                both.wait(20)
+                with db.session.begin_nested():
+                    db.session.execute(text("UPDATE tugs SET n = n + 1 WHERE id = :id"), {"id": theirs})
+                db.session.commit()
+            except OperationalError as error:
+                met.append(error)
+                conflicts.forget_session()
+
+    threads = [threading.Thread(target=pull, args=pair) for pair in ((first, second), (second, first))]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    finally:
+        with app.app_context(), db.engine.begin() as connection:
+            connection.execute(text("DROP TABLE tugs"))
+    (lost,) = met
+    assert is_conflict(lost) and database_is_away(lost)
+    assert error_code(lost) == SAVEPOINT_GONE

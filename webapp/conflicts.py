@@ -20,7 +20,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from webapp.database import LOST, db, error_code
+from webapp.database import LOST, SAVEPOINT_GONE, db, error_code
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def is_conflict(error: BaseException) -> bool:
         return False
     code = error_code(error)
     # A COMMIT that a node without a cluster refuses may have reached the others.
-    return code in (DEADLOCK, TIMED_OUT) or (code == NOT_READY and error.statement is not None)
+    return code in (DEADLOCK, TIMED_OUT, SAVEPOINT_GONE) or (code == NOT_READY and error.statement is not None)
 
 
 def forget_session() -> None:

@@ -263,8 +263,10 @@ LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
 """MySQL: the server is there and does not serve: a Galera node outside of its cluster, read-only after a fail-over."""
+SAVEPOINT_GONE = 1305
+"""MySQL: a deadlock within a savepoint has rolled all of the transaction back, and the savepoint went with it."""
 # Those, too many connections, an aborted connection, lock waits.
-_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213, SAVEPOINT_GONE}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
 _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
