@@ -145,7 +145,7 @@ def test_a_limit_of_nothing_is_used_up(app, client, user, login):
     assert "You have reached the limit." in login(user).get("/usage").text
 
 
-def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login):
+def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, login, run_jobs):
     with app.app_context(), write_transaction():
         service.set_quotas(None, [QuotaFields(period="day", tokens=100_000), QuotaFields(period="month", dollars=50)])
     browser = login(user)
@@ -168,6 +168,7 @@ def test_who_comes_near_a_limit_is_told_at_the_message_field(app, client, user, 
     assert "You are close to the limit." in browser.get("/usage").text
     _spend(app, user, 17_000)
     reply = client.get(f"/api/conversations/{talk}/messages").get_json()["messages"][-1]["message_id"]
+    run_jobs()  # else its viewers would wait half a minute for them
     ended = browser.get(f"/turns/{reply}/events").text
     assert "You have used 100 % of your limit for today." in ended, "what the reply cost is said as it ends"
 
