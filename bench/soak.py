@@ -3,6 +3,9 @@
 People chat, note memories and have some forgotten, while jobs run; every process that lives from the end of the warm-up
 to the end of the run is looked at again and again: resident memory, threads, open files. Flat is one whose last third
 needs no more than the first after the warm-up, but for what the promises below allow.
+
+What belongs to the person stays the same size, for their index is part of a web process: the oldest conversation goes
+when there are enough, and so does a memory. With `--growing` they keep all of it.
 """
 
 from __future__ import annotations
@@ -29,6 +32,31 @@ SHARE, MB, THREADS, FILES = 0.05, 6.0, 4.0, 8.0
 """What a process may need more at the end: of its memory, or so many MB; threads; open files."""
 
 
+KEPT_CONVERSATIONS, KEPT_MEMORIES = 10, 50
+"""What each of the people who tidy up keeps."""
+
+
+class Tidy(People):
+    """Somebody who deletes as much as they add, once there is enough."""
+
+    def __init__(self, number: int, client: Client, ledger: Ledger, seed: int) -> None:
+        super().__init__(number, client, ledger, seed)
+        self._conversations: list[int] = []
+
+    def _chat(self) -> None:
+        super()._chat()
+        if self._conversation is not None and self._conversation not in self._conversations[-1:]:
+            self._conversations.append(self._conversation)
+        if len(self._conversations) > KEPT_CONVERSATIONS:
+            oldest = self._conversations.pop(0)
+            self.ledger.judge("deleting", self.client.call("DELETE", f"/api/conversations/{oldest}").status)
+
+    def _note(self) -> None:
+        super()._note()
+        if len(self._mine) > KEPT_MEMORIES:
+            self._forget()
+
+
 @dataclass(frozen=True)
 class Sample:
     """What one process needed at one moment."""
@@ -44,12 +72,14 @@ def main(arguments: list[str]) -> bool:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--people", type=int, default=4)
     parser.add_argument("--database", choices=("mariadb", "sqlite"), default="mariadb")
+    parser.add_argument("--growing", action="store_true", help="nobody deletes a conversation")
     wanted = parser.parse_args(arguments)
     with running(database=wanted.database, worker=True, schedule=True) as stack:
         wait_until(lambda: _takes(stack), "the model server")
         stack.script_also(match="memory_operations", structured={"statements": [], "title": "A title"})
         ledger = Ledger()
-        people = [People(number, Client(stack.url, stack.token), ledger, number) for number in range(wanted.people)]
+        kind = People if wanted.growing else Tidy
+        people = [kind(number, Client(stack.url, stack.token), ledger, number) for number in range(wanted.people)]
         for person in people:
             person.start()
         seen = _watch(stack, wanted.minutes * 60)
