@@ -25,6 +25,7 @@ from webapp.chat.asking import Asker
 from webapp.chat.durable import Left
 from webapp.chat.hub import Hub
 from webapp.chat.leases import Leases
+from webapp.chat.switching import make_way
 from webapp.chat.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
 from webapp.chat.turn_database import TurnDatabase
 from webapp.chat.writer import TurnWriter
@@ -92,6 +93,7 @@ class TurnRunner:
             return
         loop = self.start()
         self._submitted.add(turn_id)
+        make_way(self.active)
         self._hub.own(turn_id)
         turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, attended=attended, client=client)
         loop.call_soon_threadsafe(self._spawn, turn_id, turn)
@@ -111,6 +113,7 @@ class TurnRunner:
                 ready = threading.Event()
                 threading.Thread(target=self._run_loop, args=(loop, ready), name="turn-runner", daemon=True).start()
                 ready.wait()
+                make_way(self.active)
                 self._loop = loop
             return self._loop
 
@@ -160,7 +163,11 @@ class TurnRunner:
         turn = make(is_ours=lease)
         task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
         self._tasks[turn_id] = task
-        task.add_done_callback(lambda _task: self._tasks.pop(turn_id, None))
+        task.add_done_callback(lambda _task: self._ended(turn_id))
+
+    def _ended(self, turn_id: int) -> None:
+        self._tasks.pop(turn_id, None)
+        make_way(self.active)
 
     async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
         self._turns[turn.id] = turn

@@ -8,7 +8,6 @@ import gc
 import itertools
 import os
 import signal
-import sys
 import threading
 from types import FrameType
 from typing import Any
@@ -91,9 +90,6 @@ def post_worker_init(worker: Any) -> None:
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
     from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
 
-    # A turn hops between threads on its way to the first word; at the default 5 ms each hop may wait that long for a
-    # thread that is busy with something else.
-    sys.setswitchinterval(0.001)
     stay_on_one_core(worker.number)
     warm_up()
     first_account = worker.wsgi.extensions["first_account"]
