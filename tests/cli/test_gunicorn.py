@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import runpy
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from tests.support.live import LiveServer
 from tests.support.processes import ROOT, descendants
@@ -44,6 +46,16 @@ def test_a_setting_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TURN_DRAIN_SECONDS", "-1")
     with pytest.raises(ConfigError, match="TURN_DRAIN_SECONDS"):
         runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
+
+
+def test_what_a_first_request_sets_up_is_shared(hooks: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("START_FD", raising=False)
+    application = Flask("some")
+    asked: list[str] = []
+    application.add_url_rule("/healthz", view_func=lambda: asked.append("healthz") or "well")
+    monkeypatch.setattr(gc, "freeze", lambda: asked.append("left alone by the collector"))
+    hooks["when_ready"](SimpleNamespace(app=SimpleNamespace(wsgi=lambda: application)))
+    assert asked == ["healthz", "left alone by the collector"]
 
 
 def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any]) -> None:

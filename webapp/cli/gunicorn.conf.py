@@ -49,7 +49,7 @@ errorlog = "-"
 loglevel = "warning"
 
 
-def when_ready(_server: Any) -> None:
+def when_ready(server: Any) -> None:
     """Load what the first turn needs, then keep the collector from touching, and so copying, what the workers share.
 
     `make run` loads us while the database is migrated, and closes a pipe when the workers may begin.
@@ -59,6 +59,8 @@ def when_ready(_server: Any) -> None:
 
         warm_up()
         newest_revision()
+        # What a first request sets up, such as the map of addresses, would be each worker's own: 3 MB in all.
+        server.app.wsgi().test_client().get("/healthz")
         gc.collect()
         gc.freeze()
     if start := os.environ.get("START_FD"):
