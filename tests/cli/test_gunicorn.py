@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import logging
 import os
 import runpy
 from types import SimpleNamespace
@@ -52,10 +53,16 @@ def test_what_a_first_request_sets_up_is_shared(hooks: dict[str, Any], monkeypat
     monkeypatch.delenv("START_FD", raising=False)
     application = Flask("some")
     asked: list[str] = []
-    application.add_url_rule("/healthz", view_func=lambda: asked.append("healthz") or "well")
+
+    def well() -> str:
+        asked.append("healthz" if logging.getLogger("webapp.access").disabled else "healthz, logged")
+        return "well"
+
+    application.add_url_rule("/healthz", view_func=well)
     monkeypatch.setattr(gc, "freeze", lambda: asked.append("left alone by the collector"))
     hooks["when_ready"](SimpleNamespace(app=SimpleNamespace(wsgi=lambda: application)))
     assert asked == ["healthz", "left alone by the collector"]
+    assert not logging.getLogger("webapp.access").disabled
 
 
 def test_a_worker_takes_the_number_of_the_one_it_replaces(hooks: dict[str, Any]) -> None:

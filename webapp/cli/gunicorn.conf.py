@@ -6,6 +6,7 @@ Threads because a stream occupies one for its whole length, and because the MySQ
 import ctypes
 import gc
 import itertools
+import logging
 import os
 import signal
 import threading
@@ -59,8 +60,12 @@ def when_ready(server: Any) -> None:
 
         warm_up()
         newest_revision()
-        # What a first request sets up, such as the map of addresses, would be each worker's own: 3 MB in all.
+        # What a first request sets up, such as the map of addresses, would be each worker's own: 3 MB in all. Nobody
+        # sent this one, so nobody is told of it.
+        requests = logging.getLogger("webapp.access")
+        requests.disabled = True
         server.app.wsgi().test_client().get("/healthz")
+        requests.disabled = False
         gc.collect()
         gc.freeze()
     if start := os.environ.get("START_FD"):
