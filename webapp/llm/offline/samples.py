@@ -99,7 +99,10 @@ story begins.
 # Lines are wrapped for the editor only: a paragraph is one line of Markdown.
 STORY = "# The lamp at the end of the bay\n\n" + re.sub(r"(?<!\n)\n(?=\S)", " ", _CHAPTERS)
 
-HELP = """To connect a language model, set these and start again:
+HELP = """An administrator connects a language model under **Administration → Models**: the address of an \
+OpenAI-compatible server, and a key if it asks for one. It answers from the next message on.
+
+Or set these and start again:
 
 - `OPENAI_API_KEY`: your key with OpenAI, or with any compatible provider
 - `OPENAI_BASE_URL`: the address of another OpenAI-compatible server, for example a local one
