@@ -20,7 +20,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from webapp.database import LOST, SAVEPOINT_GONE, db, error_code
+from webapp.database import LOST, db, error_code, savepoint_is_gone
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +41,10 @@ def is_conflict(error: BaseException) -> bool:
     if not isinstance(error, DBAPIError):
         return False
     code = error_code(error)
+    if code in (DEADLOCK, TIMED_OUT) or savepoint_is_gone(error):
+        return True
     # A COMMIT that a node without a cluster refuses may have reached the others.
-    return code in (DEADLOCK, TIMED_OUT, SAVEPOINT_GONE) or (code == NOT_READY and error.statement is not None)
+    return code == NOT_READY and error.statement is not None
 
 
 def forget_session() -> None:

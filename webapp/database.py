@@ -263,10 +263,8 @@ LOST = {1053, 1158, 1159, 1160, 1161, 2002, 2003, 2006, 2013, 2055, 4031}
 """MySQL: the connection is gone, or was refused."""
 ELSEWHERE = {1047, 1290, 1836}
 """MySQL: the server is there and does not serve: a Galera node outside of its cluster, read-only after a fail-over."""
-SAVEPOINT_GONE = 1305
-"""MySQL: a deadlock within a savepoint has rolled all of the transaction back, and the savepoint went with it."""
 # Those, too many connections, an aborted connection, lock waits.
-_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213, SAVEPOINT_GONE}
+_DATABASE_AWAY = LOST | ELSEWHERE | {1040, 1184, 1205, 1213}
 # MySQL: disk full, table full, error while writing a file, no more room in the undo log or the tablespace.
 _DATABASE_FULL = {3, 28, 1021, 1026, 1114, 1637, 1713}
 _AWAY_WORDS = ("database is locked", "unable to open", "readonly database", "disk I/O error")
@@ -276,6 +274,11 @@ def error_code(error: BaseException) -> Any:
     """The number that the server, or the driver, gave a failure; None without one."""
     original = getattr(error, "orig", None)
     return original.args[0] if original is not None and original.args else None
+
+
+def savepoint_is_gone(error: BaseException) -> bool:
+    """MySQL: whether a deadlock took a savepoint along with its transaction; a missing function has the same number."""
+    return error_code(error) == 1305 and "SAVEPOINT" in str(getattr(error, "orig", ""))
 
 
 def database_is_full(error: BaseException) -> bool:
@@ -291,8 +294,7 @@ def database_is_away(error: BaseException) -> bool:
         return True
     if not isinstance(error, DBAPIError):
         return False
-    if error.connection_invalidated or database_is_full(error):
+    if error.connection_invalidated or database_is_full(error) or savepoint_is_gone(error):
         return True
-    if isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY:
-        return True
-    return isinstance(error, OperationalError) and any(words in str(error.orig) for words in _AWAY_WORDS)
+    by_number = isinstance(error, InternalError | OperationalError) and error_code(error) in _DATABASE_AWAY
+    return by_number or (isinstance(error, OperationalError) and any(map(str(error.orig).__contains__, _AWAY_WORDS)))
