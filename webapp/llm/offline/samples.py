@@ -100,7 +100,8 @@ story begins.
 STORY = "# The lamp at the end of the bay\n\n" + re.sub(r"(?<!\n)\n(?=\S)", " ", _CHAPTERS)
 
 HELP = """An administrator connects a language model under **Administration → Models**: the address of an \
-OpenAI-compatible server, and a key if it asks for one. It answers from the next message on.
+OpenAI-compatible server, a key if it asks for one, then which of its models to offer. They answer from the next \
+message on.
 
 Or set these and start again:
 
