@@ -5,7 +5,7 @@ to the end of the run is looked at again and again: resident memory, threads, op
 needs no more than the first after the warm-up, but for what the promises below allow.
 
 What belongs to the person stays the same size, for their index is part of a web process: the oldest conversation goes
-when there are enough, and so does a memory. With `--growing` they keep all of it.
+when there are enough, and so does a memory. With `--growing` conversations stay, and most memories.
 """
 
 from __future__ import annotations
