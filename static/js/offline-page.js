@@ -2,6 +2,7 @@
 import { $, store } from "./dom.js";
 import { READER, all } from "./kept.js";
 
+const PAUSE = 4000;
 const theme = document.cookie.match(/(?:^|; )theme=(light|dark)/)?.[1];
 if (theme) document.documentElement.dataset.theme = theme;
 const reader = store.get(READER) ?? "";
@@ -57,6 +58,17 @@ $("#offline-others").hidden = others.length === 0;
 $("#offline-none").hidden = kept.length > 0;
 if (reader) write(open?.id ?? "new");
 
-addEventListener("online", () => location.reload());
+// That there is a network says nothing of whether we can be reached; a page that loads in vain takes the reader's place along.
+async function whenBack() {
+  if (!navigator.onLine) return;
+  try {
+    await fetch(`${words.root}healthz`, { cache: "no-store" });
+  } catch {
+    return void setTimeout(whenBack, PAUSE);
+  }
+  location.reload();
+}
+
+addEventListener("online", whenBack);
 $("#offline-again").addEventListener("click", () => location.reload());
 document.body.dataset.ready = "";
