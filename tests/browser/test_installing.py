@@ -46,6 +46,12 @@ def _read(tab):
     return page
 
 
+def _forgive_silence(tab):
+    """The browser says of each request that there was no network, and may have said nothing else."""
+    assert all("ERR_INTERNET_DISCONNECTED" in problem for problem in tab.problems), tab.problems
+    tab.forgive()
+
+
 @pytest.mark.parametrize("colour", ["light", "dark"])
 @pytest.mark.parametrize("device", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_what_was_read_is_there_without_a_connection(open_tab, user, model, device, colour):
@@ -78,9 +84,7 @@ def test_what_was_read_is_there_without_a_connection(open_tab, user, model, devi
     page.context.set_offline(False)
     expect(page.get_by_label("Message", exact=True)).to_have_value("Half a thought more")  # it comes back by itself
     assert page.url == address
-    # The browser says of each request that there was no network.
-    assert all("ERR_INTERNET_DISCONNECTED" in problem for problem in tab.problems), tab.problems
-    tab.forgive()
+    _forgive_silence(tab)
 
 
 def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
@@ -96,11 +100,11 @@ def test_signing_out_leaves_nothing(open_tab, user, make_user, model):
     page.goto(address)
     expect(page.get_by_text("No conversation was kept in this browser.")).to_be_visible()
     assert "quiet" not in page.content()
-    tab.forgive()
     page.context.set_offline(False)
-    other = make_user()
-    tab.go("/login")
-    sign_in(page, other)
+    expect(page.get_by_label("E-mail address")).to_be_visible()  # it comes back by itself
+    _forgive_silence(tab)
+    tab.go("/login")  # the other one opens nothing of the first one's
+    sign_in(page, make_user())
     expect(page.get_by_label("Message", exact=True)).to_be_visible()
     assert page.evaluate(KEPT) == []
 
