@@ -47,6 +47,14 @@ def test_what_is_wrong_stands_beside_its_field(anonymous, make_user, form, said)
     assert f'value="{wanted["name"]}"' in answer.text and wanted["password"] not in answer.text
 
 
+@pytest.mark.parametrize(("wanted", "lands"), [("/memory", "/memory"), ("//evil.example", "/"), (None, "/")])
+def test_after_registering_one_is_where_one_wanted_to_be(anonymous, make_user, wanted, lands):
+    make_user()
+    page = "/register" + (f"?next={wanted}" if wanted else "")
+    answer = post_form(anonymous, page, page, name="Bob", email="bob@example.org", password=GOOD)
+    assert (answer.status_code, answer.location) == (303, lands)
+
+
 def test_registration_can_be_closed(anonymous, login, make_user):
     admin = login(make_user(is_admin=True))
     post_form(admin, "/admin/registration", "/admin", open="0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -71,7 +72,7 @@ def test_a_program_is_let_in(app: Flask, user: Person, browser: FlaskClient, ano
     assert (tokens["token_type"], tokens["scope"], tokens["expires_in"]) == ("Bearer", "mcp", 3_600)
     found = call(anonymous, tokens["access_token"], "search", query="bees")
     assert len(found["structuredContent"]["results"]) == 1
-    assert ("program_connected", "Notebook: read memory and propose changes through mcp") in deeds(app, user)
+    assert ("program_connected", "Notebook: read memory and propose changes through MCP") in deeds(app, user)
     assert ("memories_read", "1 memory") in deeds(app, user)
     assert "Notebook" in browser.get("/settings/programs").text
     assert "Notebook" not in browser.get("/settings").text.split('id="tokens"')[1]
@@ -355,6 +356,36 @@ def test_a_space_of_somebody_else_cannot_be_chosen(
         answer = decide(browser, address(client_id), reach="some", spaces=spaces)
         assert answer.status_code == 422
     assert decide(browser, address(client_id), access="admin").status_code == 422
+
+
+def test_what_is_wrong_stands_in_the_form_and_nothing_chosen_is_lost(
+    browser: FlaskClient, anonymous: FlaskClient, client: ApiClient
+) -> None:
+    client.post("/api/spaces", json={"kind": "project", "name": "The boat"})
+    where = address(register(anonymous)["client_id"])
+    answer = decide(browser, where, reach="some", spaces=[], access="mcp_read")
+    assert answer.status_code == 422 and "Choose at least one place that the program may look into." in answer.text
+    assert 'value="mcp_read" checked' in answer.text and 'value="some" checked' in answer.text
+    assert 'value="0" checked' not in answer.text
+    assert "form-action 'self' http://127.0.0.1:9999;" in answer.headers["Content-Security-Policy"]
+    again = decide(browser, where, reach="all", access="everything")
+    assert again.status_code == 422 and "Choose what the program may do." in again.text
+    assert 'value="all" checked' in again.text and "Notebook" in again.text
+
+
+def test_a_visitor_without_an_account_comes_to_the_consent_page(
+    app: Flask, anonymous: FlaskClient, make_user: Callable[..., Person]
+) -> None:
+    where = address(register(anonymous)["client_id"])
+    make_user()
+    entrance = anonymous.get(where, follow_redirects=True)
+    link = re.search(r'href="(/register[^"]*)"', entrance.text)
+    assert link
+    form = {"name": "Ada", "email": "ada@example.org", "password": "a heron on the tide mill"}
+    page = link[1].replace("&amp;", "&")
+    answer = post_form(anonymous, page, page, **form)
+    assert answer.status_code == 303 and answer.location == where
+    assert "“Notebook”" in anonymous.get(where).text
 
 
 def test_the_consent_page_is_for_people(app: Flask, user: Person, client: ApiClient, anonymous: FlaskClient) -> None:

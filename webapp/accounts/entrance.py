@@ -35,4 +35,5 @@ def register_form(errors: dict[str, str] | None = None) -> str:
         registration_open=registration_is_open(),
         first_account=not has_users(),
         asks_for_token=first_account().asks(),
+        next=request.args.get("next", ""),
     )

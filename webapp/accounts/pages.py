@@ -52,7 +52,7 @@ def login() -> ViewResult:
     if current_identity() is not None:
         return redirect(auth.safe_next(request.args.get("next")), 303)
     if not has_users():
-        return redirect(url_for(".register"), 303)
+        return redirect(url_for(".register", next=request.args.get("next")), 303)
     return login_form()
 
 
@@ -85,14 +85,14 @@ def sign_in() -> ViewResult:
 def register() -> ViewResult:
     """The form for a new account."""
     if current_identity() is not None:
-        return redirect("/", 303)
+        return redirect(auth.safe_next(request.args.get("next")), 303)
     return register_form()
 
 
 @blueprint.post("/register")
 @public
 def make_account() -> ViewResult:
-    """Create an account and sign in with it."""
+    """Create an account, sign in with it and go where the visitor wanted to."""
     auth.count_attempt("register", request.form.get("email", ""))
     if (first := first_account()).asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
         return register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
@@ -109,7 +109,7 @@ def make_account() -> ViewResult:
         # What is about the form as a whole is about the password: how it relates to the address.
         return register_form(sentences(error, ACCOUNT_LABELS, otherwise="password")), 422
     auth.start_session(user)
-    return redirect(url_for("conversations_pages.new"), 303)
+    return redirect(auth.safe_next(request.args.get("next"), url_for("conversations_pages.new")), 303)
 
 
 @blueprint.post("/logout")

@@ -10,6 +10,8 @@ from webapp.accounts.auth import current_user_id, recently_proved, signed_in
 from webapp.database import db
 from webapp.errors import Invalid, NotFound
 from webapp.extensions import limiter
+from webapp.forms import sentences
+from webapp.languages.marks import N_
 from webapp.languages.speaking import gettext as _
 from webapp.oauth import clients, registry, service
 from webapp.oauth.api import server
@@ -33,18 +35,25 @@ MOST_SPACES = 100
 def ask() -> ViewResult:
     """Who wants in, what it wants, and what the person lets it have."""
     asked = _asked()
-    if isinstance(asked, Response):
-        return asked
-    client, redirect_uri, scope = asked
+    return asked if isinstance(asked, Response) else _form(*asked)
+
+
+def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, str] | None = None) -> Response:
+    """The form, as it was filled in where something was wrong with it."""
+    sent, wanted = request.form if errors else None, service.most_wanted(scope)
     page = render_template(
         "oauth/consent.html",
         client=client,
         publisher=_publisher(client.client_id),
         to=clients.where_to(redirect_uri),
-        wanted=service.most_wanted(scope),
+        wanted=wanted,
+        access=sent.get("access") if sent else "mcp_read" if wanted == "mcp_read" else "mcp",
+        everywhere=bool(sent) and sent.get("reach") == "all",
+        ticked=sent.getlist("spaces") if sent else [str(PERSONAL)],
         spaces=_spaces(),
+        errors=errors or {},
     )
-    response = make_response(page)
+    response = make_response(page, 422 if errors else 200)
     # The form ends where the program waits, which browsers ask the policy about.
     target = clients.form_target(redirect_uri)
     response.headers["Content-Security-Policy"] = POLICY.replace("form-action 'self'", f"form-action 'self' {target}")
@@ -63,9 +72,12 @@ def decide() -> ViewResult:
     chosen = None
     if request.form.get("decision") == "allow":
         access = request.form.get("access", "")
-        if access not in service.ACCESS:
-            raise Invalid.field("access", "Choose what the program may do.")
-        chosen = made.Consent(current_user_id(), access, _reach())
+        try:
+            if access not in service.ACCESS:
+                raise Invalid.field("access", N_("Choose what the program may do."))
+            chosen = made.Consent(current_user_id(), access, _reach())
+        except Invalid as error:
+            return _form(*asked, errors=sentences(error, {"access": "", "spaces": ""}))
     answer: Response = made.authorize(chosen)
     db.session.commit()
     return answer
@@ -113,7 +125,7 @@ def _reach() -> frozenset[int] | None:
     ticked = {PERSONAL if value == "0" else parse_id(value) for value in request.form.getlist("spaces")}
     chosen = frozenset(one for one in ticked if one in mine and one is not None)
     if not chosen:
-        raise Invalid.field("spaces", "Choose at least one place that the program may look into.")
+        raise Invalid.field("spaces", N_("Choose at least one place that the program may look into."))
     return chosen
 
 

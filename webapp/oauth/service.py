@@ -52,6 +52,10 @@ def scope_named(name: str) -> Scope:
     return next(one for one in ACCESS if one == name)
 
 
+def _as_clause(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
 def give_code(
     user_id: int,
     client: OAuthClient,
@@ -109,7 +113,9 @@ def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
     db.session.flush()
     code.grant_id = grant.grant_id
     by = Actor("person", code.user_id)
-    record(code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {WORDS[scope_named(code.scope)].lower()}", actor=by)
+    record(
+        code.user_id, Action.PROGRAM_CONNECTED, f"{client.name}: {_as_clause(WORDS[scope_named(code.scope)])}", actor=by
+    )
     return Issued(access, _new_refresh(grant), grant.scope)
 
 
