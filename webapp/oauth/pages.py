@@ -40,16 +40,18 @@ def ask() -> ViewResult:
 
 def _form(client: Any, redirect_uri: str, scope: str | None, errors: dict[str, str] | None = None) -> Response:
     """The form, as it was filled in where something was wrong with it."""
-    sent, wanted = request.form if errors else None, service.most_wanted(scope)
+    wanted = service.most_wanted(scope)
+    offered = "mcp_read" if wanted == "mcp_read" else "mcp"
+    ticked = request.form.getlist("spaces") if errors else [str(PERSONAL)]
     page = render_template(
         "oauth/consent.html",
         client=client,
         publisher=_publisher(client.client_id),
         to=clients.where_to(redirect_uri),
         wanted=wanted,
-        access=sent.get("access") if sent else "mcp_read" if wanted == "mcp_read" else "mcp",
-        everywhere=bool(sent) and sent.get("reach") == "all",
-        ticked=sent.getlist("spaces") if sent else [str(PERSONAL)],
+        access=request.form.get("access", offered),
+        everywhere=request.form.get("reach") == "all",
+        ticked=ticked,
         spaces=_spaces(),
         errors=errors or {},
     )
