@@ -33,21 +33,20 @@ def upgrade() -> None:
         op.add_column(
             "conversations", sa.Column("makes_memory", sa.Boolean, nullable=False, server_default=sa.text("1"))
         )
-    if "gateway_threads" not in inspector.get_table_names():
-        op.create_table(
-            "gateway_threads",
-            sa.Column("thread_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column("user_id", sa.Integer, nullable=False),
-            sa.Column("fingerprint", Key(64), nullable=False),
-            sa.Column("conversation_id", sa.Integer, nullable=False),
-            sa.Column("message_id", sa.Integer, nullable=False),
-            sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-            _refers("user_id", "users"),
-            _refers("conversation_id", "conversations"),
-            sa.Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"),
-            sa.Index("ix_gateway_threads_conversation_id", "conversation_id"),
-            **OPTIONS,
-        )
+    op.create_table(
+        "gateway_threads",
+        sa.Column("thread_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("user_id", sa.Integer, nullable=False),
+        sa.Column("fingerprint", Key(64), nullable=False),
+        sa.Column("conversation_id", sa.Integer, nullable=False),
+        sa.Column("message_id", sa.Integer, nullable=False),
+        sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
+        _refers("user_id", "users"),
+        _refers("conversation_id", "conversations"),
+        sa.Index("ix_gateway_threads_fingerprint", "user_id", "fingerprint"),
+        sa.Index("ix_gateway_threads_conversation_id", "conversation_id"),
+        **OPTIONS,
+    )
 
 
 def downgrade() -> None:

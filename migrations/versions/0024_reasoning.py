@@ -17,18 +17,17 @@ depends_on = None
 
 
 def upgrade() -> None:
-    if "message_reasoning" not in sa.inspect(op.get_bind()).get_table_names():
-        op.create_table(
-            "message_reasoning",
-            sa.Column("message_id", sa.Integer, primary_key=True, autoincrement=False),
-            sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
-            sa.Column("duration_ms", sa.Integer, nullable=False, server_default=sa.text("0")),
-            sa.ForeignKeyConstraint(
-                ["message_id"], ["messages.message_id"], name="fk_message_reasoning_message_id", ondelete="CASCADE"
-            ),
-            mysql_charset="utf8mb4",
-            mysql_engine="InnoDB",
-        )
+    op.create_table(
+        "message_reasoning",
+        sa.Column("message_id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("content", sa.Text().with_variant(mysql.MEDIUMTEXT(), "mysql", "mariadb"), nullable=False),
+        sa.Column("duration_ms", sa.Integer, nullable=False, server_default=sa.text("0")),
+        sa.ForeignKeyConstraint(
+            ["message_id"], ["messages.message_id"], name="fk_message_reasoning_message_id", ondelete="CASCADE"
+        ),
+        mysql_charset="utf8mb4",
+        mysql_engine="InnoDB",
+    )
 
 
 def downgrade() -> None:

@@ -18,8 +18,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    if "saved_prompts" in sa.inspect(op.get_bind()).get_table_names():
-        return
     op.create_table(
         "saved_prompts",
         sa.Column("saved_prompt_id", sa.Integer, primary_key=True, autoincrement=True),

@@ -21,20 +21,19 @@ def upgrade() -> None:
     inspector = sa.inspect(op.get_bind())
     if "uses_web" not in {column["name"] for column in inspector.get_columns("conversations")}:
         op.add_column("conversations", sa.Column("uses_web", sa.Boolean, nullable=False, server_default=sa.text("0")))
-    if "web_access" not in inspector.get_table_names():
-        op.create_table(
-            "web_access",
-            sa.Column("access_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column("provider", Key(20), nullable=False),
-            sa.Column("address", sa.String(500), nullable=False),
-            sa.Column("secrets", sa.Text),
-            sa.Column("key_set", sa.Boolean, nullable=False, server_default=sa.text("0")),
-            sa.Column("is_enabled", sa.Boolean, nullable=False, server_default=sa.text("0")),
-            sa.Column("updated_at", Timestamp, nullable=False, server_default=current_timestamp()),
-            mysql_charset="utf8mb4",
-            mysql_engine="InnoDB",
-            sqlite_autoincrement=True,
-        )
+    op.create_table(
+        "web_access",
+        sa.Column("access_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("provider", Key(20), nullable=False),
+        sa.Column("address", sa.String(500), nullable=False),
+        sa.Column("secrets", sa.Text),
+        sa.Column("key_set", sa.Boolean, nullable=False, server_default=sa.text("0")),
+        sa.Column("is_enabled", sa.Boolean, nullable=False, server_default=sa.text("0")),
+        sa.Column("updated_at", Timestamp, nullable=False, server_default=current_timestamp()),
+        mysql_charset="utf8mb4",
+        mysql_engine="InnoDB",
+        sqlite_autoincrement=True,
+    )
 
 
 def downgrade() -> None:

@@ -18,8 +18,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    if "message_feedback" in sa.inspect(op.get_bind()).get_table_names():
-        return
     op.create_table(
         "message_feedback",
         sa.Column("message_id", sa.Integer, primary_key=True, autoincrement=False),

@@ -18,8 +18,6 @@ depends_on = None
 
 
 def upgrade() -> None:
-    if "account_deletions" in sa.inspect(op.get_bind()).get_table_names():
-        return
     op.create_table(
         "account_deletions",
         sa.Column("deletion_id", sa.Integer, primary_key=True, autoincrement=True),

@@ -26,40 +26,37 @@ def _refers(table: str, column: str, to: str) -> sa.ForeignKeyConstraint:
 
 
 def upgrade() -> None:
-    there = set(sa.inspect(op.get_bind()).get_table_names())
-    if "tool_servers" not in there:
-        op.create_table(
-            "tool_servers",
-            sa.Column("server_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column("user_id", sa.Integer),
-            sa.Column("name", sa.String(60), nullable=False),
-            sa.Column("url", sa.String(500), nullable=False),
-            sa.Column("secrets", sa.Text),
-            sa.Column("key_set", sa.Boolean, nullable=False, server_default=sa.text("0")),
-            sa.Column("is_enabled", sa.Boolean, nullable=False, server_default=sa.text("1")),
-            sa.Column("age", sa.String(20)),
-            sa.Column("tools", sa.JSON, nullable=False),
-            sa.Column("error", sa.String(500)),
-            sa.Column("tested_at", Timestamp),
-            sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-            _refers("tool_servers", "user_id", "users"),
-            sa.Index("ix_tool_servers_user_id", "user_id"),
-            **OPTIONS,
-        )
-    if "tool_grants" not in there:
-        op.create_table(
-            "tool_grants",
-            sa.Column("grant_id", sa.Integer, primary_key=True, autoincrement=True),
-            sa.Column("user_id", sa.Integer, nullable=False),
-            sa.Column("server_id", sa.Integer, nullable=False),
-            sa.Column("tool", Key(128), nullable=False),
-            sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
-            _refers("tool_grants", "user_id", "users"),
-            _refers("tool_grants", "server_id", "tool_servers"),
-            sa.UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"),
-            sa.Index("ix_tool_grants_server_id", "server_id"),
-            **OPTIONS,
-        )
+    op.create_table(
+        "tool_servers",
+        sa.Column("server_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("user_id", sa.Integer),
+        sa.Column("name", sa.String(60), nullable=False),
+        sa.Column("url", sa.String(500), nullable=False),
+        sa.Column("secrets", sa.Text),
+        sa.Column("key_set", sa.Boolean, nullable=False, server_default=sa.text("0")),
+        sa.Column("is_enabled", sa.Boolean, nullable=False, server_default=sa.text("1")),
+        sa.Column("age", sa.String(20)),
+        sa.Column("tools", sa.JSON, nullable=False),
+        sa.Column("error", sa.String(500)),
+        sa.Column("tested_at", Timestamp),
+        sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
+        _refers("tool_servers", "user_id", "users"),
+        sa.Index("ix_tool_servers_user_id", "user_id"),
+        **OPTIONS,
+    )
+    op.create_table(
+        "tool_grants",
+        sa.Column("grant_id", sa.Integer, primary_key=True, autoincrement=True),
+        sa.Column("user_id", sa.Integer, nullable=False),
+        sa.Column("server_id", sa.Integer, nullable=False),
+        sa.Column("tool", Key(128), nullable=False),
+        sa.Column("created_at", Timestamp, nullable=False, server_default=current_timestamp()),
+        _refers("tool_grants", "user_id", "users"),
+        _refers("tool_grants", "server_id", "tool_servers"),
+        sa.UniqueConstraint("user_id", "server_id", "tool", name="uq_tool_grants_tool"),
+        sa.Index("ix_tool_grants_server_id", "server_id"),
+        **OPTIONS,
+    )
 
 
 def downgrade() -> None:

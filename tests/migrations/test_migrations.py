@@ -105,6 +105,15 @@ def _differences() -> list[object]:
         return compare_metadata(context, db.metadata)
 
 
+def _rebuild_tables() -> None:
+    """MariaDB keeps room in each row for every column that was ever dropped, which is too much after forty rounds."""
+    if db.engine.dialect.name == "sqlite":
+        return
+    with db.engine.begin() as connection:
+        for table in _tables():
+            connection.execute(text(f"ALTER TABLE {table} FORCE"))
+
+
 def test_up_and_down_and_up_again_give_the_tables_of_the_models(blank: Flask) -> None:
     for _ in range(2):
         upgrade()
@@ -126,6 +135,7 @@ def test_each_step_down_can_be_taken_up_again(blank: Flask, steps: int) -> None:
         downgrade(revision="-1")
         with db.engine.connect() as connection:
             heads = MigrationContext.configure(connection).get_current_heads()
+        _rebuild_tables()
         upgrade()
         assert _differences() == []
         downgrade(revision=heads[0] if heads else "base")
@@ -152,10 +162,13 @@ def test_migrating_keeps_what_is_there(blank: Flask) -> None:
 
 
 @pytest.mark.mysql_only
-@pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask) -> None:
+@pytest.mark.parametrize("newest", [5, pytest.param(None, marks=pytest.mark.slow)], ids=["the newest", "all"])
+def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flask, newest: int | None) -> None:
     """Each run makes one change more than the one before and dies: on MySQL it stays made."""
+    if newest:
+        upgrade()
+        downgrade(revision=f"-{newest}")
 
     class Killed(BaseException):
         pass
@@ -179,7 +192,7 @@ def test_migrations_killed_after_any_statement_can_be_taken_up_again(blank: Flas
         finally:
             event.remove(db.engine, "after_cursor_execute", die)
         assert runs < 400
-    assert len(made) > 60
+    assert len(made) >= (newest or 60)
     assert _differences() == []
 
 
