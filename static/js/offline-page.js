@@ -58,17 +58,19 @@ $("#offline-others").hidden = others.length === 0;
 $("#offline-none").hidden = kept.length > 0;
 if (reader) write(open?.id ?? "new");
 
-// That there is a network says nothing of whether we can be reached; a page that loads in vain takes the reader's place along.
-async function whenBack() {
-  if (!navigator.onLine) return;
+// Whether there is a network says nothing of whether we can be reached, and browsers are wrong about it in both ways: we are
+// asked again and again. A page that loads in vain would take the reader's place along.
+async function comeBack() {
+  clearTimeout(next);
   try {
     await fetch(`${words.root}healthz`, { cache: "no-store" });
+    location.reload();
   } catch {
-    return void setTimeout(whenBack, PAUSE);
+    next = setTimeout(comeBack, PAUSE);
   }
-  location.reload();
 }
 
-addEventListener("online", whenBack);
+let next = setTimeout(comeBack, PAUSE);
+addEventListener("online", comeBack);
 $("#offline-again").addEventListener("click", () => location.reload());
 document.body.dataset.ready = "";

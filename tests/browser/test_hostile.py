@@ -19,7 +19,7 @@ from tests.openapi.existing import Existing
 from tests.support.attacks import ATTACKS
 from tests.support.live import LiveServer
 from tests.support.people import Person, api_client
-from tests.support.poison import ELEMENTS, LONG, SHORT, one_attack, poison
+from tests.support.poison import ELEMENTS, LONG, MARK, SHORT, one_attack, poison
 from webapp.conversations.models import Message, MessageFeedback, MessageReasoning
 from webapp.database import db, now, write_transaction
 from webapp.digests.models import ConversationMemory
@@ -37,19 +37,19 @@ window.stopped = [];
 document.addEventListener('securitypolicyviolation', found =>
   stopped.push(found.violatedDirective + ' ' + found.sourceFile + ' ' + found.sample));
 """
-SEEN = """elements => ({
-  ran: window.ran || null, stopped: window.stopped || [], words: document.body.textContent.includes('onerror='),
+SEEN = """([elements, words]) => ({
+  ran: window.ran || null, stopped: window.stopped || [], words: document.body.textContent.includes(words),
   made: [...document.querySelectorAll(elements)].map(element => element.outerHTML.slice(0, 200)),
 })"""
 # The same of a page that is only read, by the parser that reads it for real: nothing of it runs.
-READ = """async ([path, elements]) => {
+READ = """async ([path, elements, words]) => {
   const answer = await fetch(path, {headers: {Accept: 'text/html'}, redirect: 'manual'}).catch(() => null);
   if (!answer) return null;
   const isPage = (answer.headers.get('Content-Type') || '').startsWith('text/html');
   if (!isPage) return {status: answer.status, words: false, made: []};
   const found = new DOMParser().parseFromString(await answer.text(), 'text/html');
   return {
-    status: answer.status, words: found.body.textContent.includes('onerror='),
+    status: answer.status, words: found.body.textContent.includes(words),
     made: [...found.querySelectorAll(elements)].map(element => element.outerHTML.slice(0, 200)),
   };
 }"""
@@ -71,6 +71,8 @@ class Watched:
     def __init__(self, context: BrowserContext, server: LiveServer) -> None:
         self.context, self.server = context, server
         self.page: Page = context.new_page()
+        self.words = "onerror="
+        """What is in the texts that are to be shown as words."""
         self.dialogs: list[str] = []
         self.page.on("dialog", self._dismiss)
         # How it looks is not asked: without style sheets a page is there in half the time.
@@ -94,7 +96,7 @@ class Watched:
 
     def read(self, path: str) -> bool:
         """Fetch it from the page that is open; whether hostile words are shown there as words."""
-        seen = self.page.evaluate(READ, [path, ELEMENTS])
+        seen = self.page.evaluate(READ, [path, ELEMENTS, self.words])
         if seen is None:  # nothing that a page may fetch
             return self.look(path)
         assert seen["status"] < 500 and not seen["made"], (path, seen)
@@ -102,7 +104,7 @@ class Watched:
 
     def judge(self, path: str) -> bool:
         """What the page that is open has become; whether it shows the words."""
-        seen = self.page.evaluate(SEEN, ELEMENTS)
+        seen = self.page.evaluate(SEEN, [ELEMENTS, self.words])
         harm = {name: seen[name] for name in ("ran", "stopped", "made") if seen[name]}
         assert not harm and not self.dialogs, (path, harm, self.dialogs)
         return bool(seen["words"])
@@ -260,5 +262,6 @@ def test_nor_any_other_attack_for_anybody(
     poison(place.app, one_attack(turn))
     for who, client in place.clients.items():
         window = watched(client)
+        window.words = MARK
         shown = [path for path in place.addresses() if window.look(path)]
         assert shown, who

@@ -16,6 +16,8 @@ LONG = (
     '<div hx-get="/settings" hx-trigger=load>c</div>{{7*7}}[d](javascript:window.ran=5)'
 )
 SHORT = "\"'><img src=x onerror=window.ran=6>"
+MARK = "thus-spoke-mallory"
+"""Stands behind each of many attacks: whoever sees it sees the attack's words as words."""
 ELEMENTS = (
     "img[src=x], svg[onload], [onerror], [onload], [onmouseover], iframe[srcdoc], [href^='javascript' i], "
     "[hx-get='/settings'][hx-trigger=load], hx-partial[hx-target=body], main "
@@ -45,6 +47,7 @@ def one_attack(turn: int) -> Any:
 
     def choose(length: int | None) -> str:
         said = ATTACKS[next(number) % len(ATTACKS)].encode("utf-8", "replace").decode().replace("\x00", "")
+        said = f"{said}\n\n{MARK}"  # a paragraph of its own changes nothing of what stands before it
         return said if length is None or len(said) + 12 <= length else SHORT
 
     return choose
