@@ -89,6 +89,12 @@ def _iso_day(value: object) -> object:
     return value
 
 
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("is true or false, and has to be a number")
+    return value
+
+
 def _utc(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
@@ -107,7 +113,13 @@ MessageText = Annotated[
 Flag = StrictBool
 """True or false, and nothing that merely looks like it."""
 
-Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+Whole = Annotated[int, BeforeValidator(_no_truth)]
+"""A whole number; true is none."""
+
+Amount = Annotated[float, BeforeValidator(_no_truth), Field(allow_inf_nan=False)]
+"""A finite number; true is none."""
+
+Id = Annotated[Whole, Field(ge=1, le=MAX_ID)]
 """A row's id."""
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]

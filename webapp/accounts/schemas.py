@@ -13,7 +13,7 @@ from webapp.accounts.passwords import MAX_PASSWORD, complaint
 from webapp.accounts.preferences import SettingsChanges as SettingsChanges
 from webapp.accounts.preferences import UserSettings as UserSettings
 from webapp.accounts.scopes import SCOPES, Scope
-from webapp.validation import Flag, Id, Instant, Line
+from webapp.validation import Flag, Id, Instant, Line, Whole
 from webapp.web import PageQuery
 
 Email = Annotated[str, Field(max_length=MAX_EMAIL + 50), AfterValidator(normalise_email)]
@@ -114,7 +114,7 @@ class NewToken(Request):
     """An API token to make."""
 
     name: TokenName
-    expires_in_days: int | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for ever.")
+    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for ever.")
     scopes: list[Scope] | None = Field(
         None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything that you may."
     )

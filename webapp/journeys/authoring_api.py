@@ -16,7 +16,7 @@ from webapp.journeys import authoring
 from webapp.journeys.authoring import Work
 from webapp.journeys.definitions import MAX_TEXT, JourneyBody, read_definition, write_definition
 from webapp.journeys.schemas import JourneyPath
-from webapp.validation import Instant
+from webapp.validation import Instant, Whole
 from webapp.web import ViewResult, api_blueprint
 
 blueprint = api_blueprint("journey_authoring_api", __name__, tag="Journeys")
@@ -74,7 +74,7 @@ class JourneyWork(BaseModel):
 
 
 class PublishWish(BaseModel):
-    version: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+    version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
         None, description="An earlier version to put back; without it the draft is published."
     )
 

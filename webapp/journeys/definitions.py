@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from webapp.journeys.loading import Item, Items, JourneyFixture, PointFixture, Slug, Text, Title
+from webapp.validation import Amount
 
 Format = Literal["json", "yaml"]
 MAX_TEXT = 1_000_000
@@ -32,7 +33,7 @@ class PointBody(BaseModel):
     completion_criteria: Items
     suggested_questions: list[Item] = Field(default_factory=list, max_length=10)
     semantic_keywords: list[Item] = Field(default_factory=list, max_length=50)
-    confidence_threshold: float = Field(0.7, ge=0.1, le=1.0, strict=False)
+    confidence_threshold: Amount = Field(0.7, ge=0.1, le=1.0, strict=False)
     keeps: Literal["days", "weeks", "months", "years", "always"] | None = None
 
     def complete(self) -> dict[str, Any]:

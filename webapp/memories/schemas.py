@@ -11,12 +11,12 @@ from webapp.database import now
 from webapp.memories.engine.keys import CATEGORY_MAX, CONTENT_MAX, KEY_MAX, VALUE_MAX
 from webapp.memories.engine.verdicts import Decision
 from webapp.text.canonical import plain_text
-from webapp.validation import Flag, Id, JsonObject, Line
+from webapp.validation import Amount, Flag, Id, JsonObject, Line
 from webapp.web import PageQuery
 
 MemoryKind = Literal["fact", "preference", "entity", "project", "decision", "instruction"]
 Visibility = Literal["private", "shared"]
-Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Unit = Annotated[Amount, Field(ge=0, le=1)]
 
 
 def _statement(value: str) -> str:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from webapp.languages.marks import say
 from webapp.models.models import ModelConnection, ModelOffer
 from webapp.parameters import Parameters as Parameters
-from webapp.validation import Flag, Id, Instant, Line
+from webapp.validation import Amount, Flag, Id, Instant, Line, Whole
 
 _OURS = {"authorization", "content-type", "content-length", "host", "accept", "accept-encoding"}
 
@@ -59,12 +59,12 @@ class OfferFields(BaseModel):
     icon: Line | None = Field(None, max_length=8, description="Stands before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
     group_ids: list[Id] = Field([], max_length=200, description="Groups for whose members it is besides admins.")
-    context_window: int | None = Field(None, ge=512, le=100_000_000)
+    context_window: Whole | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
-    input_price: float | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
-    output_price: float | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens out.")
+    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
+    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens out.")
     is_default: Flag = Field(False, description="Chosen where nobody chose; the environment's model comes before it.")
-    fallback_rank: int | None = Field(None, ge=1, le=100, description="Its turn when the chosen model fails.")
+    fallback_rank: Whole | None = Field(None, ge=1, le=100, description="Its turn when the chosen model fails.")
 
 
 class NewConnection(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.transfer.models import Export, Import, ImportItem
-from webapp.validation import MAX_ID, Flag, Id, Instant, Line
+from webapp.validation import MAX_ID, Amount, Flag, Id, Instant, Line, Whole
 from webapp.web import PageQuery
 
 MAX_PASTED = 1_000_000
@@ -39,8 +39,8 @@ class Range(BaseModel):
 class LearnFields(BaseModel):
     """Up to how much is to be learned for; both left out is as much as it takes."""
 
-    most_tokens: int | None = Field(None, ge=1_000, le=MAX_ID)
-    most_dollars: float | None = Field(None, gt=0, le=100_000, allow_inf_nan=False)
+    most_tokens: Whole | None = Field(None, ge=1_000, le=MAX_ID)
+    most_dollars: Amount | None = Field(None, gt=0, le=100_000)
 
 
 class LearningOut(BaseModel):

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from webapp.usage.models import Quota
-from webapp.validation import Day
+from webapp.validation import Amount, Day, Whole
 
 By = Literal["day", "model", "conversation", "user"]
 
@@ -62,8 +62,8 @@ class QuotaFields(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     period: Literal["day", "month"]
-    tokens: int | None = Field(None, ge=0, le=2_000_000_000)
-    dollars: float | None = Field(None, ge=0, le=1e6, allow_inf_nan=False)
+    tokens: Whole | None = Field(None, ge=0, le=2_000_000_000)
+    dollars: Amount | None = Field(None, ge=0, le=1e6)
 
 
 class Quotas(BaseModel):
