@@ -59,7 +59,7 @@ def test_registration_can_be_closed(anonymous, login, make_user):
     admin = login(make_user(is_admin=True))
     post_form(admin, "/admin/registration", "/admin", open="0")
     assert "Registration is closed" in anonymous.get("/register").text
-    assert "Make one" not in anonymous.get("/login").text
+    assert "Create one" not in anonymous.get("/login").text
     page = anonymous.get("/login")
     refused = anonymous.post(
         "/register", data={"name": "B", "email": "b@example.org", "password": GOOD, "csrf_token": csrf_token(page.text)}
