@@ -8,10 +8,10 @@ assistant's own words. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from enum import IntEnum
 
-from webapp.retrieval.passages import Found
+from webapp.retrieval.passages import Found, Key
 from webapp.text.words import asks, stems, words
 
 REPEATED = 0.5
@@ -62,14 +62,22 @@ def asking_of(text: str) -> Asking:
 
 def fit_to_offer(found: Sequence[Found], question: str, asked: Set[str]) -> list[Found]:
     """Those of what was found for a question, with the terms `asked`, that a reply may be given, in their order."""
-    told: frozenset[str] | None = None
-    if any(map(_is_doubtful, found)) and not asks_back(question):  # only then is it worth looking at what the rest says
-        told = _terms(item for item in found if not _is_doubtful(item) and not _only_asks(item)) - asked
-    return [
-        item
-        for item in found
-        if not _repeats(item, asked) and (told is None or not _is_doubtful(item) or _terms([item]) & told)
-    ]
+    alone = _borne_out_by_nothing(found, question, asked)
+    return [item for item in found if not _repeats(item, asked) and item.key not in alone]
+
+
+def _borne_out_by_nothing(found: Sequence[Found], question: str, asked: Set[str]) -> dict[Key, frozenset[str]]:
+    """The doubtful ones with no term, but for those asked for, in what the rest tells; with their terms."""
+    alone = {item.key: _terms(item) - asked for item in found if _is_doubtful(item)}
+    if not alone or asks_back(question):
+        return {}
+    for item in found:
+        if not alone:
+            break  # to read the rest is most of the work
+        if not (_is_doubtful(item) or _only_asks(item)):
+            told = _terms(item)
+            alone = {key: own for key, own in alone.items() if own.isdisjoint(told)}
+    return alone
 
 
 def asks_of_self(question: str) -> bool:
@@ -87,7 +95,7 @@ def asks_back(question: str) -> bool:
 def _repeats(item: Found, asked: Set[str]) -> bool:
     if not _only_asks(item):
         return False
-    own = _terms([item])
+    own = _terms(item)
     return len(own.intersection(asked)) >= REPEATED * len(own)
 
 
@@ -99,5 +107,5 @@ def _is_doubtful(item: Found) -> bool:
     return item.kind == "message" and item.hit is not None and item.hit.answers >= Asking.ABOUT_SOMEBODY
 
 
-def _terms(items: Iterable[Found]) -> frozenset[str]:
-    return frozenset(term for item in items for term in stems(words(item.content)))
+def _terms(item: Found) -> frozenset[str]:
+    return frozenset(stems(words(item.content)))
