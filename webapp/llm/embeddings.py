@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -90,8 +91,8 @@ class OpenAIEmbedder:
         """Close this process's connections."""
         with self._lock:
             owned, self._client = self._client, None
-        if owned is not None and owned[0] == os.getpid():
-            owned[1].close()
+        if owned is not None:
+            _close_own(*owned)
 
     def _batch(self, texts: Sequence[str]) -> Vector:
         attempt = 0
@@ -136,8 +137,17 @@ class OpenAIEmbedder:
     def _connected(self) -> OpenAI:
         with self._lock:
             if self._client is None or self._client[0] != os.getpid():
-                self._client = (os.getpid(), sync_client(self.settings, embeddings=True))
+                client = sync_client(self.settings, embeddings=True)
+                # A server that is chosen no longer is let go of here, while somebody may still be asking it.
+                weakref.finalize(self, _close_own, os.getpid(), client).atexit = False
+                self._client = (os.getpid(), client)
             return self._client[1]
+
+
+def _close_own(pid: int, client: OpenAI) -> None:
+    """Close connections in the process that opened them."""
+    if pid == os.getpid():
+        client.close()
 
 
 def normalised(rows: Vector) -> Vector:
