@@ -26,6 +26,13 @@ def kept(said: str) -> list[str]:
         ("Hi, I'm Sam and I live in Bristol.", ["Lives in Bristol", "Name is Sam"]),
         ("I'm Anna, 34, from Oslo.", ["34 years old", "From Oslo", "Name is Anna"]),
         ("I have two kids, Emma and Noah.", ["Has two kids, Emma and Noah"]),
+        (
+            "My name is Bob and I keep two donkeys called Fern and Oak.",
+            ["Keeps two donkeys called Fern and Oak", "Name is Bob"],
+        ),
+        ("I keep bees.", ["Keeps bees"]),
+        ("We have three goats.", ["Has three goats"]),
+        ("I keep my tea in a tin.", []),
         ("I'm learning Spanish and I play the guitar.", ["Learning Spanish", "Plays the guitar"]),
         ("I'm planning a trip to Japan in April.", ["Planning a trip to Japan in April"]),
         ("I live with my partner Tom in Ghent.", ["Lives with their partner Tom in Ghent"]),

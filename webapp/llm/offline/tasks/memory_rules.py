@@ -28,6 +28,10 @@ _GREETED = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = r"(?:a|an|one|two|three|four|five|six|seven|\d{1,2})"
+_ANIMALS = (
+    "cats?|dogs?|pupp(?:y|ies)|kittens?|horses?|pon(?:y|ies)|donkeys?|goats?|sheep|cows?|pigs?|chickens|hens|ducks|geese|"
+    "rabbits?|hamsters?|guinea\\s+pigs?|parrots?|budgies|snakes?|tortoises?|(?:gold)?fish|bees"
+)
 _STATE = "identity/relationship"
 _VERBS = {
     "play": "plays",
@@ -218,8 +222,12 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     ),
     _rule(
         rf"\b(?:i|we)\s+have\s+(?P<rest>{_COUNTS}\s+(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings?|"
-        r"twins|cats?|dogs?|chickens|horses?|grandchild(?:ren)?)\b.*)",
+        rf"twins|{_ANIMALS}|grandchild(?:ren)?)\b.*)",
         maker.plainly("has", "entity"),
+    ),
+    _rule(
+        rf"\b(?:i|we)\s+keep\s+(?P<rest>(?:{_COUNTS}\s+)?(?:\w+\s+)?(?:{_ANIMALS})\b.*)",
+        maker.plainly("keeps", "entity"),
     ),
     _about(
         rf"{_I_AM}(?:happily\s+|still\s+|newly\s+)?(?P<rest>married|single|divorced|engaged|widowed)\b",
