@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from flask import Flask
 from redis import Redis
-from sqlalchemy import text
+from sqlalchemy import Column, Integer, text
+from sqlalchemy.schema import CreateIndex, DropIndex
 
 from tests.support.live import LiveServer
 from tests.support.servers import Servers
@@ -22,6 +23,7 @@ from webapp.admin.doctor import checks
 from webapp.admin.doctor.checks import look_at
 from webapp.admin.doctor.findings import Finding, clock, in_lines, is_sound, ok, warning
 from webapp.admin.doctor.proxy import proxy
+from webapp.admin.doctor.tables import tables
 from webapp.config import Settings
 from webapp.database import db
 from webapp.extensions import app_settings, redis
@@ -84,6 +86,39 @@ def test_migrations_that_are_behind(app_context: Flask) -> None:
         db.session.commit()
     assert states(findings, "migrations") == {"fault"}
     assert any("flask --app wsgi prepare" in finding.advice for finding in findings)
+
+
+def test_an_index_that_was_never_made(app_context: Flask) -> None:
+    assert states(found(tables), "tables") == {"ok"}
+    gone = next(
+        index for index in db.metadata.tables["saved_prompts"].indexes if index.name == "ix_saved_prompts_space_id"
+    )
+    make = str(CreateIndex(gone).compile(dialect=db.engine.dialect))
+    is_mysql = db.engine.dialect.name != "sqlite"
+    with db.engine.begin() as connection:
+        if is_mysql:  # it serves a reference, which another index has to serve meanwhile
+            connection.execute(text("CREATE INDEX instead ON saved_prompts (space_id, name)"))
+        connection.execute(DropIndex(gone))
+    try:
+        (finding,) = found(tables)
+    finally:
+        with db.engine.begin() as connection:
+            connection.execute(CreateIndex(gone))
+            if is_mysql:
+                connection.execute(text("DROP INDEX instead ON saved_prompts"))
+    assert finding.state == "warning" and "ix_saved_prompts_space_id" in finding.said
+    assert finding.advice == f"Run: {make};"
+    assert states(found(tables), "tables") == {"ok"}
+
+
+def test_a_column_that_is_missing(app_context: Flask) -> None:
+    db.metadata.tables["folders"].append_column(Column("colour", Integer))
+    try:
+        (finding,) = found(tables)
+    finally:
+        folders = db.metadata.tables["folders"]
+        folders._columns.remove(folders.c.colour)  # type: ignore[attr-defined]
+    assert finding.state == "fault" and finding.said == "missing: folders.colour"
 
 
 def test_redis_away(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

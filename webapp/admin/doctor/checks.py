@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from webapp.admin import overview
 from webapp.admin.doctor.findings import Finding, clock, fault, ok, warning
+from webapp.admin.doctor.tables import tables
 from webapp.cli.launch.privacy import OURS, is_ours, open_to_others
 from webapp.config import Settings
 from webapp.database import db
@@ -244,4 +245,4 @@ def _give_up() -> None:
         db.session().invalidate()
 
 
-ALL: tuple[Check, ...] = (keys, data, files, servers, database, redis_server, queues, model, web)
+ALL: tuple[Check, ...] = (keys, data, files, servers, tables, database, redis_server, queues, model, web)

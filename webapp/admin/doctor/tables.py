@@ -1,0 +1,55 @@
+"""Whether the tables are what this version counts on: an upgrade that was cut off may have left something out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Index, Inspector, inspect
+from sqlalchemy.schema import CreateIndex
+
+from webapp.admin.doctor.findings import Finding, fault, ok, warning
+from webapp.database import db
+from webapp.readiness import readiness
+
+MOST_NAMED = 5
+
+
+def tables() -> Iterator[Finding]:
+    """Columns and indexes that are missing; of an index, the statement that makes it."""
+    if readiness().get("migrations") != "ok":
+        return  # said already, and something is missing for certain
+    inspector = inspect(db.session.connection())
+    if lost := list(_columns(inspector)):
+        advice = "Restore the backup from before the upgrade, and upgrade again."
+        yield fault("tables", f"missing: {', '.join(lost[:MOST_NAMED])}", advice)
+        return
+    slow = list(_indexes(inspector))
+    for index in slow[:MOST_NAMED]:
+        statement = " ".join(str(CreateIndex(index).compile(dialect=db.engine.dialect)).split())
+        yield warning("tables", f"the index {index.name} is missing, so that some pages are slow", f"Run: {statement};")
+    if len(slow) > MOST_NAMED:
+        yield warning("tables", f"{len(slow) - MOST_NAMED} more indexes are missing", "Make these, and look again.")
+    if not slow:
+        yield ok("tables", f"{len(db.metadata.tables)} are as they should be")
+
+
+def _columns(inspector: Inspector) -> Iterator[str]:
+    """The tables that are missing, and the columns of the others."""
+    there = {
+        name: {column["name"] for column in columns} for (_, name), columns in inspector.get_multi_columns().items()
+    }
+    for table in db.metadata.sorted_tables:
+        if table.name not in there:
+            yield table.name
+        else:
+            yield from (
+                f"{table.name}.{column.name}" for column in table.columns if column.name not in there[table.name]
+            )
+
+
+def _indexes(inspector: Inspector) -> Iterator[Index]:
+    there = {index["name"] for indexes in inspector.get_multi_indexes().values() for index in indexes}
+    for table in db.metadata.sorted_tables:
+        yield from sorted(
+            (index for index in table.indexes if index.name not in there), key=lambda index: str(index.name)
+        )
