@@ -7,7 +7,6 @@ import gc
 import logging
 import os
 import runpy
-import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from flask import Flask
 
 from tests.support.live import LiveServer
-from tests.support.processes import ROOT, descendants, wait_until
+from tests.support.processes import ROOT, descendants
 from webapp.config import ConfigError
 
 
@@ -42,23 +41,6 @@ def test_what_an_operator_says_of_heaps_stays(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("MALLOC_ARENA_MAX")
     found = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))
     assert asked == [(found["M_ARENA_MAX"], 2)]
-
-
-def test_free_pages_are_given_back_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[int] = []
-    library = SimpleNamespace(mallopt=lambda *_: None, malloc_trim=given.append)
-    monkeypatch.setattr(ctypes, "CDLL", lambda _name: library)
-    over = runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))["keep_giving_back"](0.001)
-    wait_until(lambda: len(given) > 2, "given back")
-    over.set()
-    assert set(given) == {0}
-
-
-def test_another_c_library_need_not_know_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda _name: SimpleNamespace())
-    before = threading.active_count()
-    runpy.run_path(str(ROOT / "webapp/cli/gunicorn.conf.py"))["keep_giving_back"](0.001)
-    assert threading.active_count() == before
 
 
 def test_a_setting_that_does_not_parse_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,23 +93,6 @@ def stay_on_one_core(number: int) -> None:
         os.sched_setaffinity(0, {cores[(os.getppid() + number) % len(cores)]})
 
 
-def keep_giving_back(seconds: float = 60.0) -> threading.Event:
-    """Let the system have, again and again until the event is set, the pages that glibc keeps free between others.
-
-    What a process holds stays the same over thousands of turns, and its heap frays: half a millisecond gives 1 to 3 MB
-    back. Without glibc nothing happens.
-    """
-    over = threading.Event()
-
-    def give_back() -> None:
-        while not over.wait(seconds):
-            libc.malloc_trim(0)
-
-    if hasattr(libc, "malloc_trim"):
-        threading.Thread(target=give_back, daemon=True, name="giving-back").start()
-    return over
-
-
 def post_worker_init(worker: Any) -> None:
     """Begin to finish the turns at the moment the worker is told to end, not once its last visitor has left."""
     from webapp.measures import keep_flushing  # noqa: PLC0415  (a master without preloading stays small)
@@ -121,7 +104,6 @@ def post_worker_init(worker: Any) -> None:
     runner = worker.wsgi.extensions["chat"].runner
     runner.start()
     keep_flushing(worker.wsgi.extensions["redis"])
-    keep_giving_back()
     if traces := worker.wsgi.extensions.get("traces"):
         traces.keep_sending()
     drain = threading.Thread(target=runner.drain, args=(drain_seconds,), daemon=True)
