@@ -63,11 +63,13 @@ if (reader) write(open?.id ?? "new");
 async function comeBack() {
   clearTimeout(next);
   try {
-    await fetch(`${words.root}healthz`, { cache: "no-store" });
-    location.reload();
+    const answer = await fetch(`${words.root}healthz`, { cache: "no-store" });
+    if (answer.ok) return void location.reload();
   } catch {
-    next = setTimeout(comeBack, PAUSE);
+    // Still away.
   }
+  clearTimeout(next); // of another one, begun meanwhile by the browser's word
+  next = setTimeout(comeBack, PAUSE);
 }
 
 let next = setTimeout(comeBack, PAUSE);
