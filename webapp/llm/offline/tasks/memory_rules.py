@@ -28,9 +28,11 @@ _GREETED = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = r"(?:a|an|one|two|three|four|five|six|seven|\d{1,2})"
+# Themselves, not their cheese: what follows must not make them a part of another word.
 _ANIMALS = (
-    "cats?|dogs?|pupp(?:y|ies)|kittens?|horses?|pon(?:y|ies)|donkeys?|goats?|sheep|cows?|pigs?|chickens|hens|ducks|geese|"
-    "rabbits?|hamsters?|guinea\\s+pigs?|parrots?|budgies|snakes?|tortoises?|(?:gold)?fish|bees"
+    "(?:cats?|dogs?|pupp(?:y|ies)|kittens?|horses?|pon(?:y|ies)|donkeys?|goats?|sheep|cows?|pigs?|chickens|hens|ducks|geese|"
+    "rabbits?|hamsters?|guinea\\s+pigs?|parrots?|budgies|snakes?|tortoises?|(?:gold)?fish|bees)"
+    r"(?=\s*(?:[.,;:!?]|$)|\s+(?:and|or|but|called|named|that|which|who|with|from|at|in|on|as|for|to)\b)"
 )
 _STATE = "identity/relationship"
 _VERBS = {
@@ -222,11 +224,11 @@ _RULES: tuple[tuple[re.Pattern[str], Maker], ...] = (
     ),
     _rule(
         rf"\b(?:i|we)\s+have\s+(?P<rest>{_COUNTS}\s+(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|siblings?|"
-        rf"twins|{_ANIMALS}|grandchild(?:ren)?)\b.*)",
+        rf"twins|grandchild(?:ren)?|{_ANIMALS})\b.*)",
         maker.plainly("has", "entity"),
     ),
     _rule(
-        rf"\b(?:i|we)\s+keep\s+(?P<rest>(?:{_COUNTS}\s+)?(?:\w+\s+)?(?:{_ANIMALS})\b.*)",
+        rf"\b(?:i|we)\s+keep\s+(?P<rest>(?:{_COUNTS}\s+)?(?:\w+\s+)?{_ANIMALS}.*)",
         maker.plainly("keeps", "entity"),
     ),
     _about(
