@@ -100,6 +100,7 @@ def test_archive_and_take_back(titles, open_tab, user):
     items(page).first.hover()
     page.get_by_role("button", name="Archive “Put away”").click()
     expect(items(page)).to_have_count(0)
+    expect(page.get_by_text("Archived “Put away”.")).to_be_visible()  # the list hides it before the server has heard
     page.get_by_role("link", name="Archive", exact=True).click()
     expect(page.get_by_role("link", name="Put away")).to_be_visible()
     page.get_by_role("button", name="Unarchive “Put away”").click()
