@@ -134,6 +134,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(database, "TEMPLATES", tmp_path / "templates")
     monkeypatch.setattr(machine, "_try_emoji", lambda: "no font")
     monkeypatch.setattr(machine, "apt_install", lambda *_: False)
+    monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "debian"})
     programs = tmp_path / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
@@ -149,8 +150,8 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_all_that_is_missing_for_the_tests_is_one_line(bare_machine: Path) -> None:
     line = (
         rf"sudo apt-get install python{venv.VERSION}-venv libmariadb-dev pkg-config gcc libc6-dev "
-        rf"python{venv.VERSION}-dev mariadb-server-core mariadb-client-core chromium fonts-noto-color-emoji "
-        r"poppler-utils curl\n"
+        rf"python{venv.VERSION}-dev mariadb-server-core mariadb-client-core chromium-headless-shell "
+        r"fonts-noto-color-emoji poppler-utils curl\n"
     )
     with pytest.raises(SetupError, match=line):
         machine.install_system_packages(for_tests=True)
@@ -173,15 +174,31 @@ def program(folder: Path, name: str, code: int) -> None:
     path.chmod(0o755)
 
 
-def test_a_program_that_is_there_and_does_not_run_is_missing(bare_machine: Path) -> None:
+def test_a_program_that_is_there_and_does_not_run_is_missing(
+    bare_machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Like Ubuntu's chromium, which only says that it is a snap, and Debian's mariadb-install-db by itself."""
     for name in ("chromium", "pdftotext", "curl", "mariadb-install-db"):
         program(bare_machine, name, 1)
     program(bare_machine, "mariadbd", 0)
     assert "failed" in machine._try_mariadb()
     assert "snap" in machine._try_chromium()
+    monkeypatch.setattr(machine.platform, "freedesktop_os_release", lambda: {"ID": "ubuntu", "ID_LIKE": "debian"})
     with pytest.raises(SetupError, match="mariadb-client-core chromium fonts-noto-color-emoji poppler-utils curl"):
         machine.install_system_packages(for_tests=True)
+
+
+def test_the_lightest_chromium_that_runs_is_taken(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    program(bare_machine, "chromium", 0)
+    assert machine.find_chromium() == str(bare_machine / "chromium")
+    program(bare_machine, machine.HEADLESS, 1)
+    assert machine.find_chromium() == str(bare_machine / "chromium")
+    program(bare_machine, machine.HEADLESS, 0)
+    assert machine.find_chromium() == str(bare_machine / machine.HEADLESS)
+    program(bare_machine, "another", 0)
+    monkeypatch.setenv("CHROMIUM", str(bare_machine / "another"))
+    assert machine.find_chromium() == str(bare_machine / "another")
 
 
 def test_what_was_installed_and_still_does_not_run_is_named(

