@@ -2,7 +2,11 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-PYTHON ?= $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
+# The python3 of PATH, unless it was built without optimisation and the distribution's was not; else any that is recent enough.
+DISTRIBUTION_PYTHON := /usr/bin/python3
+PYTHON ?= $(or $(shell for python in python3 $(DISTRIBUTION_PYTHON); do \
+	$$python webapp/cli/prepare/interpreter.py 2>/dev/null && echo $$python && break; done),$(RECENT_PYTHON))
+RECENT_PYTHON = $(firstword $(foreach python,python3 python3.14 python3.13 python3.12 python3.11,$(shell \
 	$(python) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(python))) python3)
 IN_VENV := .venv/bin/python
 PREPARE := $(PYTHON) -m webapp.cli.prepare
