@@ -111,4 +111,5 @@ def test_browsers_in_words():
     assert describe_agent("Mozilla/5.0 (Windows NT 10.0) Chrome/140 Safari/537 Edg/140.0") == "Edge on Windows"
     assert describe_agent("Mozilla/5.0 (iPhone; like Mac OS X) Version/20 Safari/1") == "Safari on iPhone"
     assert describe_agent("backup/1.0 (x)") == "backup"
-    assert describe_agent("") == "Unknown browser"
+    assert describe_agent("") == describe_agent(" / ") == "Unknown browser"
+    assert describe_agent("/1.0") == "1.0"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from webapp.languages.marks import say
+
 # The more particular first: every browser calls itself Mozilla and most call themselves Safari.
 _BROWSERS = (
     ("Edg", "Edge"),
@@ -25,9 +27,10 @@ _SYSTEMS = (
 
 
 def describe_agent(agent: str) -> str:
-    """“Firefox on Linux”; what is not known is called by its first word, and nothing an unknown browser."""
+    """“Firefox on Linux”, which pages can translate; what is not known is called by its first word."""
     browser = next((name for mark, name in _BROWSERS if mark in agent), "")
     system = next((name for mark, name in _SYSTEMS if mark in agent), "")
     if not browser:
-        browser = agent.split("/")[0].split()[0][:40] if agent.strip() else "Unknown browser"
-    return f"{browser} on {system}" if system else browser
+        words = agent.replace("/", " ").split()
+        browser = words[0][:40] if words else say("Unknown browser")
+    return say("%(browser)s on %(system)s", browser=browser, system=system) if system else browser

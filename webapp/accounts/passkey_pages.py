@@ -13,6 +13,7 @@ from webapp.accounts.passkeys import Place
 from webapp.database import db
 from webapp.errors import Conflict, Invalid, Unauthenticated
 from webapp.languages.speaking import gettext as _
+from webapp.languages.speaking import translated
 from webapp.web import ViewResult
 
 blueprint = Blueprint("passkey_pages", __name__)
@@ -117,5 +118,5 @@ def _new(problem: str = "") -> str:
         session[CHALLENGE] = challenge
     except Conflict as error:
         asked, problem = "", error.detail
-    suggested = describe_agent(request.headers.get("User-Agent", ""))
+    suggested = translated(describe_agent(request.headers.get("User-Agent", "")))
     return render_template("accounts/passkey_new.html", options=asked, problem=problem, suggested=suggested)

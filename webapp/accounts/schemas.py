@@ -169,7 +169,7 @@ class SessionOut(BaseModel):
         """From the row."""
         return cls(
             **{name: getattr(row, name) for name in cls.model_fields if name not in ("browser", "current")},
-            browser=describe_agent(row.user_agent),
+            browser=str(describe_agent(row.user_agent)),
             current=row.session_id == current,
         )
 

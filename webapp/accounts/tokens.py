@@ -90,12 +90,11 @@ def list_tokens(user_id: int) -> Sequence[ApiToken]:
 
 def revoke_token(user_id: int, token_id: int) -> None:
     """End a token of this user now. Raises NotFound for an unknown, foreign or revoked one."""
-    statement = update(ApiToken).where(
-        ApiToken.token_id == token_id, ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None)
-    )
-    if rows_changed(statement.values(revoked_at=now())) == 0:
+    own = ApiToken.token_id == token_id, ApiToken.user_id == user_id
+    usable = update(ApiToken).where(*own, ApiToken.revoked_at.is_(None))
+    if rows_changed(usable.values(revoked_at=now())) == 0:
         raise NotFound("There is no such token.")
-    signals.note(user_id, "token_revoked", f"token {token_id}")
+    signals.note(user_id, "token_revoked", db.session.scalars(select(ApiToken.name).where(*own)).one())
 
 
 def revoke_all(user_id: int) -> int:

@@ -66,7 +66,7 @@ WORDS: dict[str, str] = N_(
         Action.PASSKEY_REMOVED: "Removed a passkey",
         Action.TOKEN_CREATED: "Created a token",
         Action.TOKEN_REVOKED: "Revoked a token",
-        Action.PROGRAM_CONNECTED: "Let a program in",
+        Action.PROGRAM_CONNECTED: "Connected a program",
         Action.PROGRAM_DISCONNECTED: "Disconnected a program",
         Action.WEBHOOK_CREATED: "Added a webhook",
         Action.WEBHOOK_CHANGED: "Changed a webhook",

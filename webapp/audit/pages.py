@@ -13,6 +13,7 @@ from webapp.audit import service
 from webapp.audit.actions import words
 from webapp.audit.models import AuditEvent
 from webapp.audit.schemas import AuditEventOut
+from webapp.audit.things import conversation_of, thing
 from webapp.database import db
 from webapp.web import Page, PageQuery, wants_partial
 
@@ -48,7 +49,13 @@ def site_activity() -> str:
 
 
 def _render(page: Page[AuditEvent], whole: str) -> str:
-    shown: dict[str, Any] = {"events": page.items, "next_cursor": page.next_cursor, "words": words}
+    shown: dict[str, Any] = {
+        "events": page.items,
+        "next_cursor": page.next_cursor,
+        "words": words,
+        "thing": thing,
+        "conversation_of": conversation_of,
+    }
     template = whole.replace("/", "/_", 1).replace(".html", "_rows.html") if wants_partial() else whole
     return render_template(template, **shown)
 

@@ -32,10 +32,10 @@ def record(
 ) -> None:
     """Add to the audit of `user_id` that somebody did something, in the open transaction; the caller commits.
 
-    `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); neither it
-    nor `detail` (ids and counts) ever holds what a message or a memory says. `actor` is whoever sent the request
-    unless given. With `once_in`, the same by the same actor is recorded once in that many seconds, as for a program
-    that reads all day.
+    `action` is one of webapp/audit/actions.py. `what` names the thing (a token, a space, "12 memories"); words need a
+    line in webapp/audit/things.py, to be told in other languages. Neither it nor `detail` (ids and counts) ever holds
+    what a message or a memory says. `actor` is whoever sent the request unless given. With `once_in`, the same by the
+    same actor is recorded once in that many seconds, as for a program that reads all day.
     """
     by = actor or current_actor()
     if once_in:

@@ -31,6 +31,7 @@ TITLE, TEXT, WHOLE = 120, 500, 20_000
 """Characters of a title, of a passage in a context, and of a text fetched."""
 MOST_FOUND, MOST_PINNED, MOST_SPACES = 10, 20, 50
 PROFILE, SPACES = "commonplace://profile", "commonplace://spaces"
+_READ = {PROFILE: "the profile", SPACES: "the list of spaces"}
 WIDER = 5
 """How many times as much is looked for where some of it may not be seen."""
 _WAIT = 2.0
@@ -131,7 +132,7 @@ def resource(user_id: int, uri: str) -> Any:
         found = view_space(user_id, space_id).model_dump(mode="json", exclude={"invited_by"})
     else:
         raise NotFound("There is no such resource.")
-    record(user_id, Action.MEMORIES_READ, uri.removeprefix("commonplace://"), once_in=READ_ONCE_IN)
+    record(user_id, Action.MEMORIES_READ, _READ.get(uri, f"space {space_id}"), once_in=READ_ONCE_IN)
     return found
 
 

@@ -139,7 +139,7 @@ def accept(user_id: int, space_id: int) -> Space:
         row.status, row.email, row.joined_at = "active", None, now()
         db.session.flush()
         touch(space_id)
-        audit.record(user_id, Action.SPACE_JOINED, f"space {space_id}")
+        audit.record(user_id, Action.SPACE_JOINED, _name(space_id))
     return get_space(user_id, space_id)
 
 
@@ -160,7 +160,7 @@ def join_by_group(user_id: int, space_id: int) -> None:
     row.status, row.email, row.joined_at, row.by_group = "active", None, now(), True
     db.session.flush()
     touch(space_id)
-    audit.record(user_id, Action.SPACE_JOINED, f"space {space_id}")
+    audit.record(user_id, Action.SPACE_JOINED, _name(space_id))
 
 
 def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False) -> None:
@@ -183,7 +183,7 @@ def remove(user_id: int, space_id: int, member_id: int, *, forget: bool = False)
     if row.status == "active":
         space = db.session.get(Space, space_id)
         signals.membership_ends.send(None, space=space, user_id=member_id, forget=forget and member_id == user_id)
-        audit.record(member_id, Action.SPACE_LEFT, f"space {space_id}")
+        audit.record(member_id, Action.SPACE_LEFT, _name(space_id))
     db.session.execute(delete(SpaceMember).where(SpaceMember.space_member_id == row.space_member_id))
     db.session.expire_all()
     touch(space_id)
@@ -240,3 +240,7 @@ def _membership(user_id: int, space_id: int) -> SpaceMember | None:
         .where(SpaceMember.space_id == space_id, SpaceMember.user_id == user_id)
         .execution_options(populate_existing=True)
     )
+
+
+def _name(space_id: int) -> str:
+    return db.session.scalars(select(Space.name).where(Space.space_id == space_id)).one()

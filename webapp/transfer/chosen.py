@@ -33,7 +33,8 @@ def write_chosen(user_id: int, ids: Sequence[int]) -> tuple[str, str, IO[bytes]]
         names = _write(file, user_id, ids)
         if not names:
             raise NotFound("There is no such conversation.")
-        audit.record(user_id, Action.EXPORT_MADE, "conversation", detail={"count": len(names)})
+        made = "conversation" if len(names) == 1 else f"{len(names)} conversations"
+        audit.record(user_id, Action.EXPORT_MADE, made, detail={"count": len(names)})
         if len(names) == 1:
             ((name, alone),) = names.items()
             with file, zipfile.ZipFile(file) as archive:

@@ -8,6 +8,7 @@ from flask import Blueprint, flash, redirect, render_template, request, url_for
 from pydantic import ValidationError
 
 from webapp.accounts.auth import current_user_id, recently_proved, signed_in
+from webapp.audit.things import reason
 from webapp.database import db
 from webapp.errors import DomainError
 from webapp.languages.marks import N_
@@ -97,6 +98,7 @@ def _page(
         rows=rows,
         kinds=ALL,
         words=WORDS,
+        told_reason=reason,
         errors=errors or {},
         values=values or {"kinds": ALL},
         secret=secret,

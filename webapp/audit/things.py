@@ -1,0 +1,143 @@
+"""What an event names, in the reader's language: `what` is recorded in English, which programs and the download keep.
+
+A new `what` with words in it is one more line in THINGS; names (of a token, a file, a program) are shown as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from webapp.accounts.scopes import WORDS
+from webapp.audit.actions import Action
+from webapp.languages.marks import N_, NN_
+from webapp.languages.speaking import gettext, ngettext
+
+Forms = tuple[str | tuple[str, str], ...]
+"""Texts as they were recorded, with `%(number)s`, `%(name)s`, `%(reason)s` and the like for what differs; or the two
+texts of a number of things, with `%(num)s`."""
+
+THINGS: dict[str, Forms] = {
+    Action.SIGNED_IN: N_(("%(browser)s on %(system)s", "Unknown browser")),
+    Action.SESSION_ENDED: (NN_("%(num)s session", "%(num)s sessions"),),
+    Action.RECOVERY_CODE_USED: (NN_("%(num)s left", "%(num)s left"),),
+    Action.TOKEN_REVOKED: N_(("all tokens", "token %(number)s")),
+    Action.ROLE_CHANGED: N_(("admin", "no admin any more")),
+    Action.DELETION_ASKED: (NN_("in %(num)s day", "in %(num)s days"),),
+    Action.PROGRAM_CONNECTED: ("%(name)s: %(reason)s",),
+    Action.PROGRAM_DISCONNECTED: ("%(name)s: %(reason)s",),
+    Action.WEBHOOK_DISABLED: ("%(name)s: %(reason)s",),
+    Action.ADMIN_LOOKED: (
+        "memories",
+        "digests",
+        N_("conversation %(number)s"),
+        N_("messages of conversation %(number)s"),
+        N_("digest of conversation %(number)s"),
+        N_("prompt on conversation %(number)s"),
+        N_("reply %(number)s"),
+    ),
+    Action.ADMIN_CHANGED: (N_("point reset"),),
+    Action.MEMORIES_READ: (
+        NN_("%(num)s memory", "%(num)s memories"),
+        NN_("%(num)s passage", "%(num)s passages"),
+        N_("the profile"),
+        N_("the list of spaces"),
+        N_("space %(number)s"),
+    ),
+    Action.MEMORIES_CHANGED: (
+        NN_("%(num)s memory added", "%(num)s memories added"),
+        NN_("%(num)s memory changed", "%(num)s memories changed"),
+        NN_("%(num)s memory proposed", "%(num)s memories proposed"),
+        NN_("%(num)s forgotten", "%(num)s forgotten"),
+    ),
+    Action.EXPORT_MADE: (
+        "account",
+        "memories",
+        "conversation",
+        NN_("%(num)s conversation", "%(num)s conversations"),
+    ),
+    Action.EXPORT_DOWNLOADED: ("account", "memories", "conversation"),
+    Action.SHARE_CREATED: (N_("conversation %(number)s"),),
+    Action.SHARE_REVOKED: (N_("conversation %(number)s"),),
+    Action.SPACE_JOINED: (N_("space %(number)s"),),
+    Action.SPACE_LEFT: (N_("space %(number)s"),),
+}
+
+_SHOWN_AS = N_(
+    {
+        "account": "the whole account",
+        "conversation": "a conversation",
+        "digests": "the digests",
+        "memories": "the memories",
+    }
+)
+
+REASONS: Forms = N_(
+    (
+        "a code was used twice",
+        "a token was used twice",
+        "the account is stopped",
+        "the token that made it has ended",
+        "its secret cannot be read any more; make a new one",
+        "It answered %(number)s.",
+        "it failed for two days. It answered %(number)s.",
+    )
+)
+_RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
+_VALUES = {"num": r"\d+", "number": r"\d+"}
+
+
+def thing(action: str, what: str) -> str:
+    """What an event of this action names, in the reader's language; as it was recorded where nobody knows it."""
+    forms = THINGS.get(action, ())
+    return _told(what, forms) or _listed(what.split(", "), forms) or what
+
+
+def reason(text: str) -> str:
+    """Why something ended, in the reader's language; as it was recorded where nobody knows it."""
+    return _told(text, REASONS) or text
+
+
+def conversation_of(action: str, what: str) -> int | None:
+    """The conversation of the person's that an event names."""
+    if action not in (Action.ADMIN_LOOKED, Action.SHARE_CREATED, Action.SHARE_REVOKED):
+        return None
+    named = re.fullmatch(r"(?:.* )?conversation (\d{1,18})", what)
+    return int(named[1]) if named else None
+
+
+def _listed(parts: list[str], forms: Forms) -> str:
+    told = [_told(part, forms) for part in parts]
+    return gettext(", ").join(told) if all(told) else ""
+
+
+def _told(what: str, forms: Forms) -> str:
+    """A text in the reader's language; empty for one that is none of these."""
+    for form in forms:
+        for text in (form,) if isinstance(form, str) else form:
+            if (found := _pattern(text).fullmatch(what)) is None:
+                continue
+            values = found.groupdict()
+            if not isinstance(form, str):
+                return ngettext(*form, int(values["num"]))
+            if "reason" not in values:
+                return gettext(_SHOWN_AS.get(form, form), **values)
+            if why := _why(values["reason"]):
+                return f"{values['name']}: {why}"
+    return ""
+
+
+def _why(text: str) -> str:
+    if (right := _RIGHTS.get(text)) is not None:
+        return gettext(right)
+    return _told(text, REASONS)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    parts = re.split(r"%\((\w+)\)s", text)
+    return re.compile(
+        "".join(
+            f"(?P<{part}>{_VALUES.get(part, '.+')})" if odd % 2 else re.escape(part) for odd, part in enumerate(parts)
+        )
+    )
