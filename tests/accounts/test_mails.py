@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import email
+import html
 import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from email.message import Message
 from typing import Any
+from urllib.parse import unquote, urlencode
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -131,6 +133,48 @@ def test_joining_by_a_link(
     with app.app_context():
         user = db.session.scalars(select(User).where(User.email == "new@example.org")).one()
         assert user.email_verified_at is not None and not user.is_admin
+
+
+CONSENT = "/oauth/authorize?client_id=desk&state=a%2Fb"
+
+
+def test_who_was_on_the_way_somewhere_gets_there_after_the_mail(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person], app: Flask
+) -> None:
+    """A program sends somebody who has no account yet, or has forgotten the password, to its consent page."""
+    make_user(is_admin=True)
+    forms = _targets(anonymous.get("/login", query_string={"next": CONSENT}).text)
+    assert [unquote(path).partition("=")[2] for path in forms if path.startswith(("/register", "/forgot"))] == [
+        CONSENT
+    ] * 2
+    (path,) = {
+        path for path in _targets(anonymous.get("/register", query_string={"next": CONSENT}).text) if "mail" in path
+    }
+    ask(anonymous, "new@example.org", path)
+    followed = link(wait(run_jobs, postman))
+    joined = post_form(anonymous, followed, followed, name="New", password=GOOD)
+    assert joined.location == CONSENT
+    browser = app.test_client()
+    ask(browser, "new@example.org", f"/forgot-password?{urlencode({'next': CONSENT})}", "/forgot-password")
+    followed = link(wait(run_jobs, postman, 2))
+    done = post_form(browser, followed, followed, password="quite another long one")
+    assert unquote(done.location) == f"/login?next={CONSENT}"
+
+
+def test_a_mail_leads_to_no_other_site(
+    postman: Postman, anonymous: FlaskClient, run_jobs: Jobs, make_user: Callable[..., Person]
+) -> None:
+    make_user(is_admin=True)
+    for number, target in enumerate(("https://evil.example", "//evil.example", "/" + "x" * 3_000), start=1):
+        address = f"new{number}@example.org"
+        ask(anonymous, address, f"/register/mail?{urlencode({'next': target})}")
+        path = link(wait(run_jobs, postman, number))
+        assert post_form(anonymous, path, path, name="New", password=GOOD).location == "/"
+        post_form(anonymous, "/logout", "/settings")
+
+
+def _targets(page: str) -> list[str]:
+    return [html.unescape(found) for found in re.findall(r'(?:href|action)="([^"]*next=[^"]*)"', page)]
 
 
 def test_registering_reveals_no_account(

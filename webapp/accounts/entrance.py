@@ -26,7 +26,9 @@ def register_form(errors: dict[str, str] | None = None) -> str:
     """The form for an account; where mail is sent, for a link to one."""
     if app_settings().smtp_host and has_users() and registration_is_open():
         # Whether there is an account with an address is said to that address only.
-        return render_template("accounts/mail/register_mail.html", errors={}, values={})
+        return render_template(
+            "accounts/mail/register_mail.html", errors={}, values={}, next=request.args.get("next", "")
+        )
     typed = SimpleNamespace(**{name: request.form.get(name, "") for name in ("name", "email", "setup_token")})
     return render_template(
         "accounts/register.html",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from flask import Blueprint, Flask, flash, redirect, render_template, request, url_for
+from flask import Blueprint, Flask, flash, redirect, render_template, request, session, url_for
 from pydantic import BaseModel, ConfigDict
 
 from webapp.accounts import auth, mails
@@ -23,6 +23,10 @@ from webapp.languages.speaking import gettext as _
 from webapp.web import ViewResult
 
 blueprint = Blueprint("mail_pages", __name__)
+
+NEXT = "mail_next"
+"""Where somebody was going who asked for a mail, such as a program's consent; kept in the browser they asked in."""
+LONGEST_NEXT = 1_500  # a browser keeps 4 kB of a cookie
 
 LABELS = {"email": "The e-mail address", "password": "The password", "name": "The name"}
 
@@ -74,6 +78,7 @@ def ask_to_join() -> ViewResult:
     except Invalid as error:
         return _render("register_mail", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
     db.session.commit()
+    _keep_next()
     return _render("mail_sent", what=JOIN)
 
 
@@ -94,6 +99,7 @@ def ask_for_reset() -> ViewResult:
     except Invalid as error:
         return _render("forgot", errors=sentences(error, LABELS, otherwise="email"), values=request.form), 422
     db.session.commit()
+    _keep_next()
     return _render("mail_sent", what=RESET)
 
 
@@ -118,8 +124,9 @@ def make_account() -> ViewResult:
     except LinkGone as error:
         return _gone(error)
     db.session.commit()
+    then = auth.safe_next(session.get(NEXT), url_for("conversations_pages.new"))
     auth.start_session(user)
-    return redirect(url_for("conversations_pages.new"), 303)
+    return redirect(then, 303)
 
 
 @blueprint.get("/reset-password")
@@ -143,7 +150,7 @@ def reset() -> ViewResult:
         return _gone(error)
     db.session.commit()
     flash(_("The password is changed. Sign in with it."))
-    return redirect(url_for("accounts_pages.login"), 303)
+    return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
 
 
 @blueprint.get("/verify-email")
@@ -198,6 +205,14 @@ def invite() -> ViewResult:
     return redirect(url_for("admin_pages.users"), 303)
 
 
+def _keep_next() -> None:
+    then = auth.safe_next(request.args.get("next"), "")
+    if then and len(then) <= LONGEST_NEXT:
+        session[NEXT] = then
+    else:
+        session.pop(NEXT, None)
+
+
 def _token() -> str:
     return request.args.get("token", "")[:200]
 
@@ -230,4 +245,4 @@ def _gone(error: LinkGone) -> ViewResult:
 
 
 def _render(name: str, **shown: object) -> str:
-    return render_template(f"accounts/mail/{name}.html", **shown)
+    return render_template(f"accounts/mail/{name}.html", next=request.args.get("next", ""), **shown)
