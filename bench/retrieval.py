@@ -21,8 +21,9 @@ from webapp.database import db, write_transaction
 from webapp.llm.embeddings import normalised
 from webapp.model_clients import embedder
 from webapp.retrieval.cache import index_cache
+from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.message_vectors import MessagePiece, store_message_vectors
-from webapp.retrieval.service import Question, retrieve, search
+from webapp.retrieval.service import search
 
 SIZES = (1_000, 10_000, 100_000)
 LIMITS = {10_000: 15.0, 100_000: 40.0}

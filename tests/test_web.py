@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from flask import Flask
+from flask_openapi3 import OpenAPI
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
-from webapp.web import Cursor, Page, wants_json, wants_partial
+from webapp.web import Cursor, JsonBlueprint, Page, wants_json, wants_partial
 
 
 @given(
@@ -71,3 +74,35 @@ def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -
 def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
     with app.test_request_context("/", headers=headers):
         assert wants_partial() is expected
+
+
+class Few(BaseModel):
+    limit: int = 5
+
+
+class Some(Few):
+    kinds: list[str] = []
+
+
+def test_a_request_does_not_describe_its_model_again(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    blueprint = JsonBlueprint("some", __name__, url_prefix="/api")
+    seen: list[BaseModel] = []
+
+    @blueprint.get("/few")
+    def few(query: Few) -> dict[str, int]:
+        seen.append(query)
+        return {}
+
+    @blueprint.get("/some")
+    def some(query: Some) -> dict[str, int]:
+        seen.append(query)
+        return {}
+
+    small = OpenAPI("small")
+    small.register_api(blueprint)
+    with monkeypatch.context() as patched:
+        patched.setattr(GenerateJsonSchema, "generate", None)
+        assert small.test_client().get("/api/few?limit=7").status_code == 200
+        assert small.test_client().get("/api/some?kinds=memory&kinds=chunk").status_code == 200
+    assert seen == [Few(limit=7), Some(kinds=["memory", "chunk"])]
+    assert Some.model_json_schema(mode="serialization")["properties"].keys() == {"limit", "kinds"}

@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Generic, TypeVar
 
@@ -135,6 +136,30 @@ USUAL_PROBLEMS = {
 """What any endpoint may answer, as far as its kind allows (webapp/openapi/document.py)."""
 
 
+class JsonBlueprint(APIBlueprint):
+    """A blueprint whose requests are validated without describing their models again.
+
+    flask-openapi3 asks the model of a query or a form for its JSON schema with every request, to see which of its
+    fields are lists: half a millisecond each time for what never changes.
+    """
+
+    @staticmethod
+    def create_view_func(
+        func: Any, header: Any, cookie: Any, path: Any, query: Any, form: Any, *rest: Any, **more: Any
+    ) -> Any:
+        """The view with its validation around it, as flask-openapi3 makes it."""
+        for model in (query, form):
+            if model is not None and "model_json_schema" not in vars(model):
+                model.model_json_schema = _described_once(model)
+        return APIBlueprint.create_view_func(func, header, cookie, path, query, form, *rest, **more)
+
+
+def _described_once(model: type[BaseModel]) -> Callable[..., dict[str, Any]]:
+    describe = partial(BaseModel.model_json_schema.__func__, model)  # type: ignore[attr-defined]  # not a parent's
+    plain = describe()
+    return lambda *args, **wishes: describe(*args, **wishes) if args or wishes else plain
+
+
 def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/api") -> APIBlueprint:
     """A JSON blueprint with the responses every endpoint can give."""
     problems: Responses = {
@@ -144,7 +169,7 @@ def api_blueprint(name: str, import_name: str, *, tag: str, url_prefix: str = "/
         }
         for status, text in USUAL_PROBLEMS.items()
     }
-    return APIBlueprint(
+    return JsonBlueprint(
         name,
         import_name,
         url_prefix=url_prefix,

@@ -14,7 +14,7 @@ from bench.recall.data import Asked
 from bench.recall.store import Stored
 from bench.report import percentile
 from webapp.accounts.models import User
-from webapp.chat.assembly import compose
+from webapp.chat.composition import compose
 from webapp.chat.context import Context
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.conversations.models import Conversation

@@ -90,6 +90,25 @@ def test_a_turn_after_a_change_reads_as_little_of_a_large_memory_as_of_a_small_o
     assert max(spent[6_000]) <= min(spent[1_000]) * 1.3 + 200, spent
 
 
+def test_a_new_conversation_looks_nothing_up_while_memory_stays_as_it_is(app_context, user) -> None:
+    fill(user.user_id, 40)
+    earlier, later = (Conversation(user_id=user.user_id, created_at=now() - timedelta(seconds=n)) for n in (2, 1))
+
+    def known(conversation: Conversation) -> list[str]:
+        version = position(user.user_id).memory_version
+        with count_queries() as sent:
+            place = space_context.place_of(conversation, remembers=True, since=conversation.created_at, version=version)
+        looked_up.append(len(sent))
+        return [item.content for item in place.known if item.group == NEW]
+
+    looked_up: list[int] = []
+    assert known(earlier) == known(later) == known(earlier) == []
+    assert looked_up[0] > 0
+    assert looked_up[1:] == [0, 0]
+    add(user.user_id, 7)
+    assert known(later) == known(earlier) == ["Number 7 is a heron."]
+
+
 def test_what_is_known_follows_every_change(app_context, user) -> None:
     fill(user.user_id, 40)
     known = context_memories(user.user_id)

@@ -6,7 +6,7 @@ from flask import Flask
 
 from tests.support.people import ApiClient, Person
 from webapp.accounts.models import User
-from webapp.chat.assembly import compose
+from webapp.chat.composition import compose
 from webapp.chat.context import Context
 from webapp.chat.context_types import Message
 from webapp.conversations.models import Conversation

@@ -14,8 +14,9 @@ from webapp.database import db
 from webapp.llm.errors import ModelUnavailable
 from webapp.retrieval import embedding, indexing, owing
 from webapp.retrieval.embedding import QueryVectors
+from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.models import MessageEmbedding
-from webapp.retrieval.service import Question, retrieve, search
+from webapp.retrieval.service import search
 from webapp.upkeep import sweep
 
 TALK = [("user", "I adopted a greyhound called Comet"), ("assistant", "Welcome, Comet!")]

@@ -73,6 +73,25 @@ def owned_passages(draw: st.DrawFn) -> list[Passage]:
     return made
 
 
+@settings(UNTIMED, max_examples=60)
+@given(owned_passages(), owned_passages(), st.booleans(), st.booleans())
+def test_what_was_prepared_for_a_search_changes_nothing_in_it(before, later, with_vectors, is_changed) -> None:
+    index = UserIndex()
+    index.add(before)
+    rng = np.random.default_rng(0)
+    for part in {item.key: item for item in before}.values():
+        index.put_vectors("m", [part.place], rng.normal(size=(1, 8)).astype(np.float32))
+    where = Filter(Scope(1, frozenset({1})))
+    prepared = index.prepare("oslo trip", where)
+    if is_changed:
+        index.add(later)
+        index.remove([item.key for item in before[:2]])
+    vectors = {"m": rng.normal(size=8).astype(np.float32)} if with_vectors else {}
+    assert index.search("oslo trip", vectors, where, 5, prepared=prepared) == index.search(
+        "oslo trip", vectors, where, 5
+    )
+
+
 @settings(UNTIMED, max_examples=150)
 @given(owned_passages(), scopes, st.frozensets(st.sampled_from(KINDS), min_size=1), st.booleans())
 def test_search_returns_all_and_only_what_may_be_seen(passages, scope, kinds, archived) -> None:

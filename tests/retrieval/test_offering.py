@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from webapp.database import now
+from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.offering import Asking, asking_of, asks_back, fit_to_offer
 from webapp.retrieval.passages import Found, Hit
 from webapp.retrieval.relevance import terms_of
-from webapp.retrieval.service import Question, retrieve
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ from webapp.memories.service import archive_memory, create_memory
 from webapp.retrieval import receipts
 from webapp.retrieval.cache import IndexCache
 from webapp.retrieval.hydration import load_passages
-from webapp.retrieval.service import Question, retrieve, scope_of, search
+from webapp.retrieval.lookup import Question, retrieve, scope_of
+from webapp.retrieval.service import search
 
 WORDS = ["harbour", "violet", "engine", "marzipan", "lantern", "glacier"]
 

@@ -12,7 +12,7 @@ from webapp.memories.keeping import forgetting
 from webapp.memories.models import Memory
 from webapp.memories.schemas import MemoryChanges, NewMemory
 from webapp.memories.service import create_memory, update_memory
-from webapp.retrieval.service import Question, retrieve
+from webapp.retrieval.lookup import Question, retrieve
 
 QUESTION = "Which instrument does my sister Clara play?"
 

@@ -12,7 +12,8 @@ from webapp.memories.schemas import NewMemory
 from webapp.memories.service import create_memory, update_memory
 from webapp.retrieval.cache import IndexCache, index_cache
 from webapp.retrieval.hydration import load_passages
-from webapp.retrieval.service import Question, retrieve, scope_of, search
+from webapp.retrieval.lookup import Question, retrieve, scope_of
+from webapp.retrieval.service import search
 
 OSLO = [("user", "I am planning a trip to Oslo in June"), ("assistant", "Oslo is lovely in June.")]
 CELLO = [("user", "Which instrument does my sister play?"), ("assistant", "She plays the cello.")]

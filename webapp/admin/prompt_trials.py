@@ -16,8 +16,8 @@ from flask import Flask, current_app
 from sqlalchemy import select
 
 from webapp.accounts.models import User
-from webapp.chat.assembly import compose
 from webapp.chat.budget import BudgetTooSmall
+from webapp.chat.composition import compose
 from webapp.chat.context_types import Chunk
 from webapp.chat.context_types import Message as ContextMessage
 from webapp.config import Settings

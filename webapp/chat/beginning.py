@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Select, bindparam, func, select, true
+from sqlalchemy import Row, Select, bindparam, func, select, true
 from sqlalchemy.orm import aliased, load_only
 
 from webapp.accounts.models import User
 from webapp.conversations.models import Conversation, Message
-from webapp.memories.models import MemoryVersion
 from webapp.prompts import service as prompts
+from webapp.retrieval.changes import Stands, standing_columns
 from webapp.tools.models import ToolServer
 
 PROMPT = "chat"
 
 
+class Parts(NamedTuple):
+    """What a prompt starts from. `asked` is the question, `request` what came with it."""
+
+    reply: Message
+    conversation: Conversation
+    owner: User
+    asked: str | None
+    request: dict[str, Any] | None
+    tool_servers: int
+    stands: Stands
+    active: Sequence[Any]
+
+
+def parts_of(row: Row[*tuple[Any, ...]]) -> Parts:
+    """The parts of a row of `beginning`."""
+    reply, conversation, owner, asked, request, tool_servers, *more = row
+    split = len(Stands._fields)
+    return Parts(reply, conversation, owner, asked, request, tool_servers, Stands(*more[:split]), more[split:])
+
+
 @cache
 def beginning() -> Select[*tuple[Any, ...]]:
     """All that a prompt starts from, in one statement: reply, conversation, owner, question, how many
-    servers of tools there are for the owner, and the prompt's version and text."""
+    servers of tools there are for the owner, where their passages stand, and the prompt's version and text."""
     asked = aliased(Message)
-    memory_version = (
-        select(MemoryVersion.version).where(MemoryVersion.user_id == Conversation.user_id).scalar_subquery()
-    )
     tool_servers = (
         select(func.count())
         .select_from(ToolServer)
@@ -41,8 +59,8 @@ def beginning() -> Select[*tuple[Any, ...]]:
             User,
             asked.content,
             asked.custom_payload,
-            memory_version,
             tool_servers,
+            *standing_columns(Conversation.user_id, Conversation),
             *prompts.active_columns(PROMPT),
         )
         .outerjoin(asked, (asked.message_id == Message.reply_to_id) & asked.superseded_by_id.is_(None))

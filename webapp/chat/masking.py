@@ -15,7 +15,7 @@ from webapp.memories.models import Memory, MemoryRevision
 from webapp.memories.service import readable
 from webapp.prompts.values import fill_for
 from webapp.retrieval.hydration import load_passages
-from webapp.retrieval.service import scope_of
+from webapp.retrieval.lookup import scope_of
 from webapp.summaries.service import chunks_of
 from webapp.text.shortening import shorten
 

@@ -12,7 +12,7 @@ from webapp.files.picture import pictures_of_document
 from webapp.files.pictures import size_of_views
 from webapp.memories.always import NEW
 from webapp.retrieval.focus import core_of
-from webapp.retrieval.service import Result
+from webapp.retrieval.lookup import Result
 
 _SPEAKERS = {"user": "user", "assistant": "you"}
 

@@ -21,8 +21,20 @@ from webapp.spaces.service import is_member
 MOST_INSTANTS = 16
 """How many conversations of a user are kept apart."""
 
-_kept = PerVersion[dict[datetime | None, list[Known]]]()
-"""What is always known of a user, by the instant from which on what changed is told apart."""
+
+@dataclass(slots=True)
+class _Kept:
+    """What is always known of a user at a version of their memory, `by_instant` from which on changes are told apart.
+
+    `quiet_since`: the earliest instant after which nothing is known to have changed; None as long as none is.
+    """
+
+    by_instant: dict[datetime, list[Known]] = field(default_factory=dict)
+    everything: list[Known] | None = None
+    quiet_since: datetime | None = None
+
+
+_kept = PerVersion[_Kept]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +117,24 @@ def _standing(conversation: Conversation | Spot, space: Space | None, version: i
 
 
 def _known(user_id: int, since: datetime | None, version: int) -> list[Known]:
-    """What is always known in the user's personal conversations: looked up once a version, for a few instants."""
-    kept = _kept.get(user_id, version, lambda _user_id: {})
-    if since not in kept:
-        new = _made(new_memories(user_id, since=since)) if since is not None else []
-        until = since if new else None
-        lasting = kept[None] if until is None and None in kept else _made(lasting_memories(user_id, until=until))
-        if until is None:
-            kept[None] = lasting
-        while len(kept) > MOST_INSTANTS:
-            kept.pop(next(iter(kept)))
-        kept[since] = lasting + new
-    return kept[since]
+    """What is always known in the user's personal conversations: looked up once a version, for a few instants.
+
+    Where nothing has changed since an instant, nothing has since a later one: a new conversation needs no look.
+    """
+    kept = _kept.get(user_id, version, lambda _user_id: _Kept())
+    if since is not None and (kept.quiet_since is None or since < kept.quiet_since):
+        if since in kept.by_instant:
+            return kept.by_instant[since]
+        if new := _made(new_memories(user_id, since=since)):
+            known = _made(lasting_memories(user_id, until=since)) + new
+            while len(kept.by_instant) >= MOST_INSTANTS:
+                kept.by_instant.pop(next(iter(kept.by_instant)), None)
+            kept.by_instant[since] = known
+            return known
+        kept.quiet_since = since
+    if kept.everything is None:
+        kept.everything = _made(lasting_memories(user_id))
+    return kept.everything
 
 
 def _made(items: Iterable[KnownItem]) -> list[Known]:

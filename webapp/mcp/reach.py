@@ -8,9 +8,9 @@ from dataclasses import replace
 from webapp.accounts.auth import current_identity
 from webapp.errors import NotFound
 from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.passages import Found
 from webapp.retrieval.scope import NO_SPACE, Scope
-from webapp.retrieval.service import scope_of
 
 
 def is_limited() -> bool:

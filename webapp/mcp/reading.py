@@ -20,6 +20,7 @@ from webapp.memories.schemas import MemoryQuery
 from webapp.memories.showing.wording import counted
 from webapp.retrieval import service as retrieval
 from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.passages import KINDS, Found
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
@@ -87,8 +88,8 @@ def get_context(user_id: int, args: schemas.GetContext) -> dict[str, Any]:
     if args.space_id is not None:
         reach.require(args.space_id)
         require_member(user_id, args.space_id)
-    question = retrieval.Question(user_id=user_id, text=args.task, space_id=args.space_id)
-    found = reach.within(user_id, retrieval.retrieve(question, _WAIT).items)[:MOST_FOUND]
+    question = Question(user_id=user_id, text=args.task, space_id=args.space_id)
+    found = reach.within(user_id, retrieve(question, _WAIT).items)[:MOST_FOUND]
     pinned = memories.list_memories(user_id, MemoryQuery(is_pinned=True, needs_review=False, limit=MOST_PINNED)).items
     pinned = [row for row in pinned if reach.includes(row.space_id)]
     shown = {row.memory_id for row in pinned}

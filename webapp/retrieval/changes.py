@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     CompoundSelect,
     Insert,
     Row,
+    ScalarSelect,
     Select,
     Update,
     bindparam,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import InstrumentedAttribute
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.signals import conversation_shown, messages_changed
@@ -72,6 +74,30 @@ class Position:
     def stale_spaces(self, newer: Position) -> set[int]:
         """The spaces that were joined, left, or changed between two positions."""
         return {space_id for space_id, _ in set(self.spaces) ^ set(newer.spaces)}
+
+
+class Stands(NamedTuple):
+    """Where a user's passages stand, as columns of a statement that reads more than that; None for what is not there.
+
+    The spaces are only counted: most people are in none.
+    """
+
+    passage_version: int | None
+    change_set_id: int | None
+    kept_memory_version: int | None
+    spaces: int
+
+    @property
+    def memory_version(self) -> int:
+        """The version of the user's memory."""
+        return self.kept_memory_version or 0
+
+    @property
+    def position(self) -> Position | None:
+        """The position, unless there are spaces, whose versions are a statement of their own."""
+        if self.spaces:
+            return None
+        return Position(self.passage_version or 0, self.change_set_id or 0, (), self.memory_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +157,17 @@ def position(user_id: int) -> Position:
         else:
             found[what] = value or 0
     return Position(found.get("passages", 0), found["change_set"], tuple(sorted(spaces)), found.get("memory", 0))
+
+
+def standing_columns(user: InstrumentedAttribute[int], of: type[Any]) -> list[ScalarSelect[Any]]:
+    """The columns of `Stands` for the user that a row of the table `of` names."""
+    columns = (
+        select(PassageVersion.version).where(PassageVersion.user_id == user),
+        select(func.max(MemoryChangeSet.change_set_id)).where(MemoryChangeSet.user_id == user),
+        select(MemoryVersion.version).where(MemoryVersion.user_id == user),
+        versions_of(user).with_only_columns(func.count(), maintain_column_froms=True),
+    )
+    return [statement.correlate(of).scalar_subquery() for statement in columns]
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from webapp.retrieval.filtering import COLUMNS, allowed_rows, seconds
 from webapp.retrieval.fusion import best_lending, diversify, fuse, standardise, with_neighbours
 from webapp.retrieval.groups import Groups
 from webapp.retrieval.hits import LINKED, hits_of
+from webapp.retrieval.keyword_scores import KeywordScores
 from webapp.retrieval.offering import Asking, asking_of, asks_of_self
 from webapp.retrieval.passages import KINDS, PIECES, SPEAKERS, Filter, Hit, Key, Passage, Place
 from webapp.retrieval.scope import NO_SPACE
@@ -25,6 +27,19 @@ from webapp.text.wishes import is_wish
 
 Floats = NDArray[np.float32]
 _MESSAGE, _ASSISTANT = KINDS.index("message"), SPEAKERS.index("assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The part of a search that needs no vector: which rows are allowed and what words give, at a state of an index.
+
+    `alone`: the words were weighed for a search without any vector.
+    """
+
+    state: int
+    alone: bool
+    allowed: NDArray[np.bool_]
+    found: KeywordScores
 
 
 class UserIndex:
@@ -43,6 +58,7 @@ class UserIndex:
         self._groups = Groups()
         self._vectors: dict[str, VectorStore] = {}
         self._removed = 0
+        self._state = 0  # counts what changes rows or their words
 
     def __len__(self) -> int:
         """Number of passages."""
@@ -68,6 +84,7 @@ class UserIndex:
     def reweigh(self, keyword: Weights, fusion: FusionWeights) -> None:
         """Rank by other weights from now on."""
         with self._lock:
+            self._state += 1
             self._fusion = fusion
             self._keywords.reweigh(keyword)
 
@@ -79,6 +96,7 @@ class UserIndex:
             for passage in passages:
                 by_key.setdefault(passage.key, {})[passage.piece] = passage
             passages = [pieces[number] for pieces in by_key.values() for number in sorted(pieces)]
+            self._state += 1
             self.remove([key for key in by_key if key in self._rows])
             rows = self._keywords.append([p.text for p in passages], [p.created_at.date() for p in passages])
             values = {
@@ -112,6 +130,7 @@ class UserIndex:
     def remove(self, keys: Iterable[Key]) -> None:
         """Forget passages; unknown keys are ignored."""
         with self._lock:
+            self._state += 1
             for key in keys:
                 rows = self._rows_of(key)
                 if not rows:
@@ -153,6 +172,7 @@ class UserIndex:
     def compact(self) -> None:
         """Take what was removed out of memory; happens by itself when much was, to be called when a user forgets."""
         with self._lock:
+            self._state += 1
             renumbered = self._keywords.compact()
             alive = self._columns["alive"].values.copy()
             for column in self._columns.values():
@@ -174,6 +194,12 @@ class UserIndex:
                 store = self._vectors.setdefault(model, VectorStore(vectors.shape[1]))
                 store.put([row for row in rows if row is not None], vectors[known])
 
+    def prepare(self, query: str, where: Filter, *, prefix: bool = False, alone: bool = False) -> Prepared:
+        """Do the part of a search that needs no vector, for instance while that is awaited."""
+        with self._lock:
+            allowed = allowed_rows({name: column.values for name, column in self._columns.items()}, where)
+            return Prepared(self._state, alone, allowed, self._keywords.search(query, prefix=prefix, alone=alone))
+
     def search(
         self,
         query: str,
@@ -183,21 +209,26 @@ class UserIndex:
         *,
         prefix: bool = False,
         per_group: int | None = None,
+        prepared: Prepared | None = None,
     ) -> list[Hit]:
         """Return the k best passages for a query, best first.
 
         `vectors` are the query's, by model; without them, or for passages without a vector, keywords decide.
         With `prefix` the last word may be unfinished. With `per_group` near-duplicates are left out and a
         conversation or document gives at most that many hits while others have some; and what comes after the first
-        few is ranked by a second look.
+        few is ranked by a second look. `prepared` saves what `prepare` did for the same query, unless the index has
+        changed since.
         """
         with self._lock:
             if not self._rows or k <= 0:
                 return []
             columns = {name: column.values for name, column in self._columns.items()}
-            allowed = allowed_rows(columns, where)
+            if prepared is None or prepared.state != self._state:
+                prepared = self.prepare(query, where, prefix=prefix, alone=not vectors)
+            allowed, found = prepared.allowed, prepared.found
             meaning, z = self._similarity(vectors or {}, allowed)
-            found = self._keywords.search(query, prefix=prefix, alone=z is None)
+            if z is None and not prepared.alone:
+                found = self._keywords.search(query, prefix=prefix, alone=True)
             candidates = allowed & (found.scores > 0) if z is None else allowed
             scores = fuse(found.scores, z, candidates, self._fusion, self._keywords.context)
             scores -= np.float32(self._fusion.asking) * (columns["asking"] > 0)

@@ -20,10 +20,10 @@ from webapp.memories.schemas import MemoryChanges
 from webapp.retrieval import changes
 from webapp.retrieval.changes import Change
 from webapp.retrieval.hydration import load_passages
+from webapp.retrieval.lookup import scope_of
 from webapp.retrieval.models import PassageVerdict, TurnReceipt
 from webapp.retrieval.passages import Found, Key
 from webapp.retrieval.relevance import terms_of
-from webapp.retrieval.service import scope_of
 
 MAX_TERMS = 64
 

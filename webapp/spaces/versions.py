@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import ColumnElement, Select, event, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from webapp.database import db
 from webapp.spaces.models import SpaceMember, SpaceVersion
@@ -21,7 +21,7 @@ def touch(space_id: int | None) -> None:
         db.session.info.setdefault(_TOUCHED, set()).add(space_id)
 
 
-def versions_of(user_id: ColumnElement[int]) -> Select[int, int]:
+def versions_of(user_id: ColumnElement[int] | InstrumentedAttribute[int]) -> Select[int, int]:
     """A user's spaces with the version of each, for use in other statements."""
     return (
         select(SpaceVersion.space_id, SpaceVersion.version)

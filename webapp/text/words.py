@@ -153,9 +153,14 @@ def stem(word: str) -> str:
 
 def stems(folded: Sequence[str], *, keep_stop_words: bool = False) -> list[str]:
     """Return the terms of folded words; those of stop words are "" if kept, in place, and else left out."""
-    stem = Stemmer("english", 0).stemWord
-    terms = [term_of(stem, word[:64]) for word in folded]
+    terms = [_english_term(word[:64]) for word in folded]
     return terms if keep_stop_words else [term for term in terms if term]
+
+
+# A reply's look-up reads nine hundred words of what it found, mostly the same few thousand from turn to turn.
+@lru_cache(maxsize=16_384)
+def _english_term(word: str) -> str:
+    return term_of(Stemmer("english", 0).stemWord, word)
 
 
 @dataclass(frozen=True, slots=True)

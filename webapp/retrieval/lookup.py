@@ -1,0 +1,221 @@
+"""Looking up for a reply what its user said and what is known of them, while the question's vector is awaited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.database import db, now
+from webapp.memories.engine.kinds import MemoryType
+from webapp.retrieval import changes
+from webapp.retrieval.cache import Entry, index_cache
+from webapp.retrieval.changes import Position
+from webapp.retrieval.embedding import query_vectors
+from webapp.retrieval.facts import by_words, exact_facts
+from webapp.retrieval.fusion import spread
+from webapp.retrieval.hydration import load_found
+from webapp.retrieval.offering import fit_to_offer
+from webapp.retrieval.passages import KINDS, Filter, Found
+from webapp.retrieval.phrases import phrases_of
+from webapp.retrieval.relevance import relevant, terms_of, unwanted
+from webapp.retrieval.scope import Scope
+from webapp.spaces.service import member_space_ids
+from webapp.text.timewords import calendar_words
+from webapp.tracing import note, traced
+
+POOL = 64
+"""Pieces that are offered to a prompt, whose budget decides."""
+FRESH_SECONDS = 0.05
+"""For how long within one look-up what others share, once read, is taken to be what they share now."""
+FEW_TERMS = 3
+"""A message with fewer words of its own ("And in Berlin?") is looked up together with the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a reply wants to know. `verbatim_from`: the first message of the conversation that the prompt holds."""
+
+    user_id: int
+    text: str
+    conversation_id: int | None = None
+    before: str = ""
+    verbatim_from: int = 0
+    memories: bool = True
+    other_conversations: bool = True
+    space_documents: bool = True
+    space_id: int | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What was found, best first. `with_meaning` is False when keywords alone decided, `is_away` where that is because
+    the embedder did not answer, `indexed` False while an index was not ready; `took` in milliseconds by step; `asked`
+    the question's words, stemmed."""
+
+    items: list[Found] = field(default_factory=list)
+    asked: frozenset[str] = frozenset()
+    with_meaning: bool = False
+    is_away: bool = False
+    indexed: bool = True
+    took: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """For the pipeline step."""
+        return {
+            "found": len(self.items),
+            "with_meaning": self.with_meaning,
+            "is_away": self.is_away,
+            "indexed": self.indexed,
+            "ms": self.took,
+        }
+
+
+class LookUp:
+    """One look-up for a reply, in three stages: keyed facts by SQL, keywords with vectors, fusion with diversity.
+
+    To begin it reads the tables, waiting for an index at most `wait` seconds, and asks for the question's vector. What
+    else the reply needs of the tables is best read between that and `finish`, while the vector is being made. `at` is
+    where the user's passages stand, if that was read already.
+    """
+
+    def __init__(self, question: Question, wait: float, at: Position | None = None) -> None:
+        text = question.text
+        if question.before and len(terms_of(text)) < FEW_TERMS:
+            text = f"{question.before}\n{text}"
+        self._question, self._text = question, text
+        self._own = Scope(question.user_id, space_id=question.space_id)
+        self._result = Result(asked=terms_of(text))
+        self._clock = Clock(self._result.took)
+        self.memory_version: int | None = None
+        """Of the user's memory before anything was read; None where there was nothing to look for."""
+        if self._result.asked:
+            self._begin(wait, at or changes.position(question.user_id))
+
+    @property
+    def was_long(self) -> bool:
+        """Whether what others share may have changed since the beginning."""
+        return self._clock.elapsed > FRESH_SECONDS
+
+    def _begin(self, wait: float, at: Position) -> None:
+        question, clock = self._question, self._clock
+        self._at, self.memory_version = at, at.memory_version
+        self._entry = entry = index_cache().get(question.user_id, wait, at)
+        clock.lap("index")
+        # Nothing to compare with, nothing to wait for: the first words of a newcomer's reply come at once.
+        self._pending = query_vectors().start(self._text if entry is not None and entry.index.generations else "")
+        self._facts = exact_facts(self._text, self._own, at) if question.memories else []
+        clock.lap("facts")
+
+    @traced("retrieval")
+    def finish(self) -> Result:
+        """Passages that have something to do with the question.
+
+        Never waits longer than the embedder's deadline for a vector; without it, it goes on with what there is. May end
+        the session's transaction.
+        """
+        result = self._result
+        if not result.asked:
+            return result
+        found = self._by_words() if self._entry is None else self._by_words_and_meaning(self._entry)
+        known = {item.key for item in self._facts}
+        result.items = [*self._facts, *(item for item in found if item.key not in known)]
+        note({"commonplace.found": len(result.items), "commonplace.with_meaning": result.with_meaning})
+        return result
+
+    def _by_words(self) -> list[Found]:
+        self._result.indexed = False
+        found = by_words(self._text, self._own) if self._question.memories else []
+        self._clock.lap("scan")
+        return found
+
+    def _by_words_and_meaning(self, entry: Entry) -> list[Found]:
+        question, result, clock, asked = self._question, self._result, self._clock, self._result.asked
+        query, index = dated(self._text), entry.index
+        where = _filter(question, entry.scope(question.user_id, question.space_id))
+        prepared = None
+        if not self._pending.is_ready:
+            db.session.rollback()  # no connection is held while the vector is awaited
+            prepared = index.prepare(query, where)
+        meaning = query_vectors().result(self._pending, index.generations)
+        clock.lap("embedding")
+        result.with_meaning = bool(meaning)
+        result.is_away = bool(index.generations) and not meaning
+        hits = index.search(query, meaning, where, POOL, per_group=POOL, prepared=prepared)
+        clock.lap("search")
+        # Whose passages may be seen is asked anew after a wait: a membership may have ended meanwhile.
+        scope = Scope(question.user_id, self._at.space_ids, question.space_id)
+        if self.was_long:
+            scope = scope_of(question.user_id, question.space_id)
+        loaded = [item for item in load_found(relevant(hits, asked), scope) if _is_wanted(entry, item, asked)]
+        loaded = with_phrases(loaded, self._text, index.fusion.phrase)
+        found = spread([(item, item.key, item.score) for item in fit_to_offer(loaded, self._text, asked)])
+        clock.lap("load")
+        return found
+
+
+def retrieve(question: Question, wait: float) -> Result:
+    """Passages for a reply; see `LookUp`."""
+    return LookUp(question, wait).finish()
+
+
+def scope_of(user_id: int, space_id: int | None = None) -> Scope:
+    """Whose passages a user may find: asked anew every time, so that a membership that ended counts at once."""
+    return Scope(user_id, member_space_ids(user_id), space_id)
+
+
+def dated(text: str) -> str:
+    """A question with the days, months and years that it names by their distance from now: they weigh by date."""
+    named = calendar_words(text[:2_000], now().date())
+    # In front: the last word of a search may be unfinished.
+    return f"{named}\n{text}" if named else text
+
+
+def with_phrases(found: Sequence[Found], text: str, weight: float) -> list[Found]:
+    """What was found, with more of a score for what has the question's words side by side as it does."""
+    share = phrases_of(text)
+    return [item.scored(item.score + weight * held) if (held := share(item.content)) else item for item in found]
+
+
+def _filter(question: Question, scope: Scope) -> Filter:
+    kinds = set(KINDS) if question.memories else set(KINDS) - {"memory"}
+    if not question.space_documents:
+        kinds -= {"document"}
+    return Filter(
+        scope,
+        frozenset(kinds),
+        archived=True,
+        only_conversation=None if question.other_conversations else question.conversation_id or -1,
+        verbatim=(question.conversation_id, question.verbatim_from) if question.conversation_id else None,
+    )
+
+
+def _is_wanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+    # Standing instructions apply within their scope, whether they are like the question or not.
+    return item.extra.get("memory_type") != MemoryType.INSTRUCTION and not is_unwanted(entry, item, asked)
+
+
+def is_unwanted(entry: Entry, item: Found, asked: frozenset[str]) -> bool:
+    """Whether its person called what was found not relevant for a question in much the same words."""
+    return item.key in entry.verdicts and unwanted(asked, entry.verdicts[item.key])
+
+
+class Clock:
+    """Writes the milliseconds between laps into a dictionary."""
+
+    def __init__(self, laps: dict[str, float]) -> None:
+        self._laps = laps
+        self._began = self._last = time.perf_counter()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the clock was made."""
+        return time.perf_counter() - self._began
+
+    def lap(self, name: str) -> None:
+        """Name the time since the last lap."""
+        at = time.perf_counter()
+        self._laps[name] = round((at - self._last) * 1000, 2)
+        self._last = at
