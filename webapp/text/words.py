@@ -121,8 +121,9 @@ def words(text: str) -> list[str]:
         if text.isascii():
             pattern = _ASCII_WORD
     if any(map(text.__contains__, "0123456789")):
-        text = _ISO_DATE.sub(_in_words, text)
-        text = _ORDINAL.sub(r"\1", _THOUSANDS.sub("", text))
+        text = _ISO_DATE.sub(_in_words, text) if "-" in text else text
+        text = _THOUSANDS.sub("", text) if "," in text else text
+        text = _ORDINAL.sub(r"\1", text)
     return pattern.findall(text)
 
 
