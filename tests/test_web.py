@@ -7,6 +7,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.people import ApiClient
 from webapp.web import Cursor, Page, wants_json, wants_partial
 
 
@@ -71,3 +72,10 @@ def test_programs_get_json(app: Flask, path: str, accept: str, expected: bool) -
 def test_parts_of_pages(app: Flask, headers: dict[str, str], expected: bool) -> None:
     with app.test_request_context("/", headers=headers):
         assert wants_partial() is expected
+
+
+def test_no_body_is_an_empty_object(client: ApiClient) -> None:
+    assert client.post("/api/conversations").status_code == 201
+    assert client.post("/api/conversations", content_type="application/json").status_code == 201
+    refused = client.post("/api/folders")
+    assert (refused.status_code, refused.json["errors"]) == (422, [{"loc": ["name"], "msg": "Field required"}])
