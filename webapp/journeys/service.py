@@ -34,7 +34,10 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
 
 
 def get_journey(user_id: int, slug: str) -> dict[str, Any]:
-    """The definition of a journey that is on offer to a user, or that they write and never published. Raises NotFound."""
+    """The definition of a journey that is on offer to a user, or that they write and never published.
+
+    Raises NotFound.
+    """
     row = visible_journey(user_id, slug)
     if row is not None:
         return definition_of(fixture_of(row, points_of(row.journey_id)))
