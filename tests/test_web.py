@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from tests.support.people import ApiClient
 from webapp.web import Cursor, JsonBlueprint, Page, wants_json, wants_partial
 
 
@@ -106,3 +107,10 @@ def test_a_request_does_not_describe_its_model_again(app: Flask, monkeypatch: py
         assert small.test_client().get("/api/some?kinds=memory&kinds=chunk").status_code == 200
     assert seen == [Few(limit=7), Some(kinds=["memory", "chunk"])]
     assert Some.model_json_schema(mode="serialization")["properties"].keys() == {"limit", "kinds"}
+
+
+def test_no_body_is_an_empty_object(client: ApiClient) -> None:
+    assert client.post("/api/conversations").status_code == 201
+    assert client.post("/api/conversations", content_type="application/json").status_code == 201
+    refused = client.post("/api/folders")
+    assert (refused.status_code, refused.json["errors"]) == (422, [{"loc": ["name"], "msg": "Field required"}])

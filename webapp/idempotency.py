@@ -22,6 +22,14 @@ CSRF_FIELD = "csrf_token"
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
+class _Overtaken(Exception):
+    """The same key was used by a request that was answered first; the work of this one is rolled back."""
+
+    def __init__(self, by: IdempotencyKey) -> None:
+        super().__init__()
+        self.by = by
+
+
 @overload
 def idempotent(view: View) -> View: ...
 @overload
@@ -46,7 +54,10 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
             stored = _claim(row)
             if stored is None:
                 g.idempotency = row
-                return function(*args, **kwargs)
+                try:
+                    return function(*args, **kwargs)
+                except _Overtaken as overtaken:
+                    stored = overtaken.by
             if stored.request_hash != digest:
                 raise Conflict(say("This %(header)s was used for a different request.", header=HEADER))
             return (replay or _replay)(stored.body, stored.status)
@@ -58,10 +69,15 @@ def idempotent(view: Callable[..., Any] | None = None, *, replay: Callable[[Any,
 
 
 def commit(payload: Any, status: int) -> Any:
-    """Commit the work of this request together with its answer; returns the payload."""
+    """Commit the work of this request together with its answer; returns the payload.
+
+    A view that let go of its transaction meanwhile, for files take a moment to read, let go of its key, too.
+    """
     row = g.pop("idempotency", None)
     if row is not None:
         row.status, row.body = status, payload
+        if row not in db.session and (stored := _claim(row)) is not None:
+            raise _Overtaken(stored)
     db.session.commit()
     return payload
 

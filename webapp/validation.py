@@ -95,7 +95,8 @@ def _no_truth(value: Any) -> Any:
     return value
 
 
-def _utc(value: datetime) -> str:
+def utc_text(value: datetime) -> str:
+    """A timestamp as the API writes it: UTC, ISO 8601 with Z."""
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
@@ -128,5 +129,5 @@ JsonObject = Annotated[dict[str, Any], AfterValidator(_bounded_json)]
 Day = Annotated[date, BeforeValidator(_iso_day)]
 """A day as YYYY-MM-DD, and no number of seconds that pydantic would take for one."""
 
-Instant = Annotated[datetime, PlainSerializer(_utc, return_type=str, when_used="json")]
+Instant = Annotated[datetime, PlainSerializer(utc_text, return_type=str, when_used="json")]
 """A UTC timestamp, ISO 8601 with Z."""

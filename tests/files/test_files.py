@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -109,6 +110,35 @@ def test_what_can_be_read_is_read(client, data, name, kind, words):
         assert content.headers["Content-Disposition"].startswith("attachment")
         assert "sandbox" in content.headers["Content-Security-Policy"]
     assert client.get(f"{place}/pages/99").status_code == 404
+
+
+def test_the_same_key_and_file_give_the_first_answer(client):
+    first, again = (_send(client, b"Bees dance.", **{"Idempotency-Key": "k"}) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.get_json() == first.get_json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert _send(client, b"Ants dig.", **{"Idempotency-Key": "k"}).status_code == 409
+    assert len(client.get("/api/files").get_json()["files"]) == 1
+
+
+def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
+    read, answers, gate = taking.run_bounded, [], threading.Barrier(2)
+
+    def read_together(*args: str) -> Any:
+        gate.wait(30)
+        return read(*args)
+
+    def send() -> None:
+        answers.append(_send(client, b"Bees dance.", **{"Idempotency-Key": "k"}).get_json())
+
+    monkeypatch.setattr(taking, "run_bounded", read_together)
+    threads = [threading.Thread(target=send) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(answers) == 2 and answers[0] == answers[1]
+    assert client.get("/api/files").get_json()["files"] == [answers[0]]
 
 
 def test_slides_and_sheets_are_read(client):

@@ -49,8 +49,9 @@ def test_a_draft_is_published_changed_and_rolled_back(admin: ApiClient, client: 
     assert (draft["slug"], draft["status"], draft["is_private"]) == ("my-week", "draft", False)
     assert draft["points"][0]["slug"] == "what-went-well"
     assert slugs(admin) == [] and client.get("/api/journeys/my-week").status_code == 404
+    assert admin.get("/api/journeys/my-week").json["points"] == draft["points"]
     assert_problem(client.post("/api/conversations", json={"journey": "my-week"}), 404)
-    first = admin.post("/api/journeys/my-week/publish", json={}).json
+    first = admin.post("/api/journeys/my-week/publish").json
     assert (first["status"], first["published_version"], first["has_draft"]) == ("published", 1, False)
     conversation = begin(client, "my-week")
     changed = copy.deepcopy(SHORT)
@@ -65,6 +66,7 @@ def test_a_draft_is_published_changed_and_rolled_back(admin: ApiClient, client: 
     assert_problem(admin.post("/api/journeys/my-week/publish", json={"version": 9}), 404)
     assert admin.delete("/api/journeys/my-week").status_code == 204
     assert slugs(client) == [] and points(client, conversation)["progress"]["total"] == 1
+    assert_problem(admin.get("/api/journeys/my-week"), 404)
     assert admin.post("/api/journeys/my-week/publish", json={}).json["status"] == "published"
 
 

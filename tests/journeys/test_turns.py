@@ -148,6 +148,7 @@ def test_one_background_call_assesses_all_open_points(
     found = points(client, guided)
     place, wishes = found["by"]["place"], found["by"]["wishes"]
     assert (place["is_addressed"], place["confidence_score"]) == (True, 0.9)
+    assert (place["completion"], place["confidence"]) == (True, 0.9)
     assert (place["extracted_points"], place["relevant_quotes"]) == (["A balcony of 6 m²"], [QUOTE])
     assert place["structured_data"] == {"size": "6 m²"}
     assert [item["message_id"] for item in place["evidence"]] == [said["message_id"]]

@@ -211,7 +211,9 @@ def test_an_edit_is_the_users_own_and_every_revision_can_be_restored(app, client
     assert memories_of(app, user.user_id)[0].embedding is None
     restored = client.post(f"{path}/restore", json={"revision": 1}).json
     assert restored["content"] == "Prefers green tea." and restored["revision"] == 4
-    causes = [(r["actor"], r["cause"]) for r in client.get(f"{path}/history").json["revisions"]]
+    revisions = client.get(f"{path}/history").json["revisions"]
+    assert all(revision["fields"]["valid_from"].endswith("Z") for revision in revisions)
+    causes = [(r["actor"], r["cause"]) for r in revisions]
     assert causes == [("extraction", "extraction"), ("user", "edited"), ("user", "edited"), ("user", "restored")]
     assert client.post(f"{path}/restore", json={"revision": 99}).status_code == 404
 

@@ -73,6 +73,12 @@ def test_idempotency_and_admins_are_told(document):
     assert "For admins only." in document["paths"]["/api/site"]["put"]["description"]
 
 
+def test_a_body_that_may_be_empty_need_not_be_sent(document):
+    paths = document["paths"]
+    assert not paths["/api/conversations"]["post"]["requestBody"]["required"]
+    assert paths["/api/folders"]["post"]["requestBody"]["required"]
+
+
 def test_a_path_of_two_blueprints_keeps_both_operations(document):
     assert {"get", "post"} <= set(document["paths"]["/api/conversations/{conversation_id}/messages"])
 

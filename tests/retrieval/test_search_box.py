@@ -51,7 +51,11 @@ def test_a_search_is_narrowed_to_days_and_speakers(told, client: ApiClient) -> N
     assert found(client, q="greyhound", until="9999-12-31", since="0001-01-01")
 
 
-@pytest.mark.parametrize("bad", [{"since": "soon"}, {"speaker": "nobody"}, {"until": "2026-13-01"}])
+def test_kinds_are_known_by_their_lists_names(told, client: ApiClient) -> None:
+    assert found(client, q="greyhound", kinds="messages, memories") == found(client, q="greyhound")
+
+
+@pytest.mark.parametrize("bad", [{"since": "soon"}, {"kinds": "ideas"}, {"speaker": "nobody"}, {"until": "2026-13-01"}])
 def test_bad_filters_are_422(client: ApiClient, bad: dict[str, str]) -> None:
     assert client.get("/api/search", query_string={"q": "x", **bad}).status_code == 422
 

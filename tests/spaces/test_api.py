@@ -192,6 +192,19 @@ def test_the_owner_hands_over_and_can_then_leave(cast):
     assert owner.get(f"/api/spaces/{space}").status_code == 404
 
 
+def test_facts_come_in_pages(cast):
+    member, space = cast["member"], cast["space"]
+    told = [f"Joe sang {song}" for song in ("bass", "at home", "in Lent")]
+    for fact in told:
+        add_fact(member, space, fact)
+    path = f"/api/ai/legacies/{space}/facts?limit=2"
+    first = member.get(path).get_json()
+    second = member.get(f"{path}&cursor={first['next_cursor']}").get_json()
+    assert [fact["content"] for fact in first["facts"] + second["facts"]] == told
+    assert second["next_cursor"] is None
+    assert member.get(f"{path}&cursor=x").status_code == 422
+
+
 def test_leaving_takes_everything_of_ones_own_along(cast):
     member, owner, space = cast["member"], cast["owner"], cast["space"]
     conversation = converse(member, space)

@@ -113,11 +113,29 @@ def test_memories_in_each_form(client, run_jobs):
     for form, words in (("text", "] - Keeps bees"), ("markdown", "- Keeps bees"), ("json", '"Keeps bees"')):
         _, file = _export(client, run_jobs, what="memories", format=form)
         assert words in file.text and "Porto" not in file.text
+        assert form != "json" or file.get_json()["memories"][0]["created_at"].endswith("Z")
     _, file = _export(client, run_jobs, what="memories", format="mem")
     with zipfile.ZipFile(io.BytesIO(file.data)) as bundle:
         assert "Keeps bees" in bundle.read("items/fact.jsonl").decode()
         assert "targetID" in bundle.read("audit/tombstones.jsonl").decode()
         assert b"Porto" not in b"".join(bundle.read(name) for name in bundle.namelist())
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json", "mem"])
+def test_memories_come_in_again(client, run_jobs, api, make_user, form):
+    for place in ("Porto", "Lisbon"):
+        known = {"memory_type": "fact", "fact_key": "identity/location", "fact_value": place}
+        assert client.post("/api/memories", json={"content": f"Lives in {place}", **known}).status_code == 201
+    shown, file = _export(client, run_jobs, what="memories", format=form)
+    other = api(make_user())
+    form_data = {"file": (io.BytesIO(file.data), shown["filename"])}
+    made = other.post("/api/imports", data=form_data, content_type="multipart/form-data").get_json()
+    run_jobs()
+    other.post(f"/api/imports/{made['import_id']}/start")
+    run_jobs()
+    known = [memory["content"] for memory in other.get("/api/memories?needs_review=true").get_json()["memories"]]
+    assert "Lives in Lisbon" in known, other.get(f"/api/imports/{made['import_id']}").text
+    assert form != "json" or known == ["Lives in Lisbon"]
 
 
 @pytest.mark.parametrize(

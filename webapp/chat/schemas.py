@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
 
 from webapp.conversations.schemas import MessageOut
 from webapp.parameters import PAYLOAD, OfOneReply
@@ -88,12 +88,6 @@ class Again(BaseModel):
     instruction: Line = Field("", max_length=500, description="For this version only, such as “shorter”.")
     model: Line | None = Field(None, max_length=220, description="The model that writes this version.")
     parameters: OfOneReply | None = Field(None, description="For this version only.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _nothing_wished(cls, value: Any) -> Any:
-        """A request without a body wishes nothing."""
-        return {} if value is None else value
 
 
 class FollowQuery(BaseModel):

@@ -20,7 +20,6 @@ from webapp.journeys.schemas import (
     JourneyList,
     JourneyOut,
     JourneyPath,
-    PointDefinition,
     SummaryPending,
     SummaryQuery,
     SummaryStatus,
@@ -55,11 +54,8 @@ def list_journeys() -> ViewResult:
 @blueprint.get("/journeys/<slug>", responses={200: JourneyDetail})
 @signed_in
 def get_journey(path: JourneyPath) -> ViewResult:
-    """A journey with the definitions of its points."""
-    row, points = service.get_journey(current_user_id(), path.slug)
-    return JourneyDetail(
-        **JourneyOut.of(row).model_dump(), points=[PointDefinition.of(point) for point in points]
-    ).model_dump(mode="json")
+    """A journey with the definitions of its points; one that was never published only to who writes it."""
+    return JourneyDetail.model_validate(service.get_journey(current_user_id(), path.slug)).model_dump(mode="json")
 
 
 @points_blueprint.get(

@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from webapp.journeys.report_content import ENGLISH, Answer, Report, Wording
+from webapp.validation import utc_text
 
 
 def as_markdown(report: Report, day: date, wording: Wording = ENGLISH) -> str:
@@ -44,7 +45,7 @@ def as_data(report: Report, day: date) -> dict[str, Any]:
                 "statements": list(answer.statements),
                 "values": dict(answer.values),
                 "unclear": list(answer.unclear),
-                "quotes": [{"text": quote.text, "said_at": quote.said_at.isoformat()} for quote in answer.quotes],
+                "quotes": [{"text": quote.text, "said_at": utc_text(quote.said_at)} for quote in answer.quotes],
             }
             for answer in report.answers
         ],

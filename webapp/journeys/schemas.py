@@ -175,7 +175,9 @@ class PrefilledOut(BaseModel):
 
 class PointOut(PointDefinition):
     is_addressed: bool
+    completion: bool = Field(description="The same as `is_addressed`.")
     confidence_score: float
+    confidence: float = Field(description="The same as `confidence_score`.")
     extracted_points: list[str]
     relevant_quotes: list[str]
     structured_data: dict[str, Any]
@@ -204,7 +206,9 @@ class PointOut(PointDefinition):
         return cls(
             **PointDefinition.of(view.point).model_dump(),
             is_addressed=view.is_settled,
+            completion=view.is_settled,
             confidence_score=round(view.confidence, 4),
+            confidence=round(view.confidence, 4),
             extracted_points=view.extracted_points,
             relevant_quotes=view.quotes,
             structured_data=view.structured_data,

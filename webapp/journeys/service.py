@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import false, or_, select
 
 from webapp.conversations.models import Conversation
 from webapp.conversations.service import get_conversation
 from webapp.database import db
-from webapp.errors import NotFound
+from webapp.errors import Forbidden, NotFound
 from webapp.journeys.answers import forget_state
 from webapp.journeys.assessment import hold_memory
-from webapp.journeys.authoring import visible_journey
+from webapp.journeys.authoring import visible_journey, work_on
+from webapp.journeys.definitions import definition_of, fixture_of
 from webapp.journeys.models import ConversationPoint, Journey, PointMemory
 from webapp.journeys.point_views import JourneyView
 from webapp.journeys.points import find_point, journey_view, points_of
@@ -31,12 +33,21 @@ def list_journeys(user_id: int) -> Sequence[Journey]:
     ).all()
 
 
-def get_journey(user_id: int, slug: str) -> tuple[Journey, Sequence[ConversationPoint]]:
-    """A journey on offer to a user, with its points. Raises NotFound."""
+def get_journey(user_id: int, slug: str) -> dict[str, Any]:
+    """The definition of a journey that is on offer to a user, or that they write and never published.
+
+    Raises NotFound.
+    """
     row = visible_journey(user_id, slug)
-    if row is None:
+    if row is not None:
+        return definition_of(fixture_of(row, points_of(row.journey_id)))
+    try:
+        work = work_on(user_id, slug)
+    except Forbidden:
+        raise NotFound("There is no such journey.") from None
+    if work.status != "draft":
         raise NotFound("There is no such journey.")
-    return row, points_of(row.journey_id)
+    return work.definition
 
 
 def conversation_view(user_id: int, conversation_id: int) -> tuple[Conversation, JourneyView | None]:

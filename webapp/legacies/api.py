@@ -17,17 +17,18 @@ from webapp.legacies.schemas import (
     NewFact,
     VisibilityChange,
 )
-from webapp.web import ViewResult, api_blueprint
+from webapp.web import PageQuery, ViewResult, api_blueprint
 
 blueprint = api_blueprint("legacies_api", __name__, tag="Spaces")
 
 
 @blueprint.get("/ai/legacies/<int:space_id>/facts", responses={200: FactList})
 @signed_in
-def list_facts(path: LegacyPath) -> ViewResult:
+def list_facts(path: LegacyPath, query: PageQuery) -> ViewResult:
     """Your facts about the person of a legacy, and those that other members share."""
-    found = facts.list_facts(current_user_id(), path.space_id)
-    return FactList(facts=[FactOut.of(fact) for fact in found]).model_dump(mode="json")
+    page = facts.page_of_facts(current_user_id(), path.space_id, query)
+    found = FactList(facts=[FactOut.of(fact) for fact in page.items], next_cursor=page.next_cursor)
+    return found.model_dump(mode="json")
 
 
 @blueprint.post("/ai/legacies/<int:space_id>/facts", responses={201: FactOut})

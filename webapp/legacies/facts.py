@@ -10,7 +10,7 @@ from sqlalchemy import Select, false
 
 from webapp.conversations.models import Conversation
 from webapp.database import db
-from webapp.errors import NotFound
+from webapp.errors import Invalid, NotFound
 from webapp.legacies.categories import KnownFact, category_of, order
 from webapp.memories import service
 from webapp.memories.keeping import forgetting
@@ -20,6 +20,7 @@ from webapp.memories.schemas import MemoryChanges, MemoryFields
 from webapp.spaces import members
 from webapp.spaces.models import Space
 from webapp.spaces.service import get_space
+from webapp.web import Cursor, Page, PageQuery
 
 MOST = 500
 """Facts of a legacy that are listed, the oldest first."""
@@ -42,6 +43,19 @@ def list_facts(user_id: int, space_id: int) -> list[Fact]:
     """The reader's own facts of a legacy and those shared with them, in order of extraction. Raises NotFound."""
     _legacy(user_id, space_id)
     return _facts(user_id, _usable(service.readable(user_id), space_id))
+
+
+def page_of_facts(user_id: int, space_id: int, query: PageQuery) -> Page[Fact]:
+    """A page of what `list_facts` lists. Raises NotFound, Invalid."""
+    _legacy(user_id, space_id)
+    statement = _usable(service.readable(user_id), space_id).limit(query.limit + 1)
+    if query.cursor:
+        try:
+            (after,) = Cursor.decode(query.cursor, int)
+        except ValueError as error:
+            raise Invalid.field("cursor", str(error)) from None
+        statement = statement.where(Memory.memory_id > after)
+    return Page.of(_facts(user_id, statement), query.limit, lambda fact: (fact.memory.memory_id,))
 
 
 def shared_view(user_id: int, space_id: int) -> list[Fact]:

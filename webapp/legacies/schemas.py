@@ -92,6 +92,7 @@ class FactOut(BaseModel):
 
 class FactList(BaseModel):
     facts: list[FactOut] = Field(description="Yours and the shared ones, in order of extraction.")
+    next_cursor: str | None
 
 
 class MovedMemory(BaseModel):

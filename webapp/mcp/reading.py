@@ -24,7 +24,7 @@ from webapp.retrieval.lookup import Question, retrieve
 from webapp.retrieval.passages import KINDS, Found
 from webapp.spaces.schemas import SpaceOut, SpaceQuery
 from webapp.spaces.service import list_spaces, require_member, view_space
-from webapp.validation import parse_id
+from webapp.validation import parse_id, utc_text
 
 READ_ONCE_IN = 600
 """Seconds within which reading the same number by the same token is one line of the audit."""
@@ -58,7 +58,7 @@ def fetch(user_id: int, args: schemas.Fetch) -> dict[str, Any]:
     if item is None:
         raise NotFound("There is nothing with this id. It may have been forgotten.")
     _note(user_id, [item])
-    about = {"kind": item.kind, "at": item.at.isoformat(), "source": item.source, "said_by": item.role}
+    about = {"kind": item.kind, "at": utc_text(item.at), "source": item.source, "said_by": item.role}
     return {
         "id": _name(item),
         "title": _title(item),
@@ -152,7 +152,7 @@ def memory_of(row: Memory) -> dict[str, Any]:
         "memory_id": row.memory_id,
         "content": row.content,
         "kind": row.memory_type,
-        "changed_at": row.updated_at.isoformat(),
+        "changed_at": utc_text(row.updated_at),
         **({"space_id": row.space_id} if row.space_id else {}),
     }
 

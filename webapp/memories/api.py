@@ -211,7 +211,7 @@ def get_profile() -> ViewResult:
 @blueprint.put("/profile", responses={200: ProfileOut})
 @signed_in
 def update_profile(body: ProfileChanges) -> ViewResult:
-    """Say who you are; only the given fields. Null clears one."""
+    """Say who you are; only the given fields. Null leaves one as it is, an empty text clears it."""
     answer = ProfileOut(**asdict(profile.update_profile(current_user_id(), body))).model_dump(mode="json")
     db.session.commit()
     return answer

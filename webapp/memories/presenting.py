@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, Field, RootModel
 
+from webapp.memories.keeping.journal import TIME_FIELDS
 from webapp.memories.models import Memory, MemoryChangeSet, MemoryEvidence, MemoryRevision
-from webapp.validation import Instant
+from webapp.validation import Instant, utc_text
 
 
 class MemoryOut(BaseModel):
@@ -122,13 +124,14 @@ class RevisionOut(BaseModel):
 
     @classmethod
     def of(cls, row: MemoryRevision) -> RevisionOut:
+        times = {name: at for name in TIME_FIELDS if (at := row.snapshot.get(name))}
         return cls(
             revision=row.revision,
             actor=row.actor,
             cause=row.cause,
             change_set_id=row.change_set_id,
             created_at=row.created_at,
-            fields=row.snapshot,
+            fields=row.snapshot | {name: utc_text(datetime.fromisoformat(at)) for name, at in times.items()},
         )
 
 

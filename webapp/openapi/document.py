@@ -103,6 +103,7 @@ def refine(generated: Mapping[str, Any], facts: Mapping[tuple[str, str], ViewFac
     components["responses"] = _problem_responses()
     components["schemas"]["StreamEvent"] = copy.deepcopy(_STREAM_EVENT)
     _describe_security(components["securitySchemes"])
+    _say_what_may_be_left_out(document)
     _plain_names(document)
     _drop_unused(document)
     for name, example in EXAMPLES.items():
@@ -196,6 +197,16 @@ def _describe_security(schemes: dict[str, Any]) -> None:
     schemes["session"]["description"] = (
         "The browser's session cookie; unsafe methods also need the header `X-CSRFToken`. Nothing to enter here."
     )
+
+
+def _say_what_may_be_left_out(document: Mapping[str, Any]) -> None:
+    """No body is an empty object: one without a field that has to be there need not be sent."""
+    schemas = document["components"]["schemas"]
+    for _, _, operation in operations(document):
+        body = operation.get("requestBody", {"content": {}})
+        for content in body["content"].values():
+            schema = schemas[content["schema"]["$ref"].removeprefix(_REF)]
+            body["required"] = bool(schema.get("required"))
 
 
 def _plain_names(document: dict[str, Any]) -> None:

@@ -13,6 +13,8 @@ from webapp.retrieval.receipts import Line
 from webapp.validation import Day, Id, Instant, SearchText
 
 EXCERPT = 240
+PLURALS = {"memories": "memory", "chunks": "chunk", "messages": "message", "documents": "document"}
+"""What lists of the kinds are called elsewhere, and may be called here."""
 
 
 class SearchQuery(BaseModel):
@@ -29,15 +31,16 @@ class SearchQuery(BaseModel):
     @field_validator("kinds")
     @classmethod
     def _known_kinds(cls, kinds: str) -> str:
-        unknown = {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(KINDS)
-        if unknown:
+        chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+        named = [PLURALS.get(kind, kind) for kind in chosen]
+        if set(named) - set(KINDS):
             raise ValueError(say("knows only %(names)s", names=", ".join(KINDS)))
-        return kinds
+        return ",".join(named)
 
     @property
     def chosen(self) -> frozenset[str]:
         """The kinds asked for."""
-        return frozenset(kind.strip() for kind in self.kinds.split(",") if kind.strip()) or frozenset(KINDS)
+        return frozenset(kind for kind in self.kinds.split(",") if kind) or frozenset(KINDS)
 
 
 class SearchHit(BaseModel):

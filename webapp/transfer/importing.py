@@ -31,6 +31,7 @@ from webapp.transfer.restoring import running as restoring
 from webapp.transfer.schemas import LearnFields
 from webapp.transfer.sources import Refused, Upload
 from webapp.transfer.writing import Written, space_of_project, write_conversation, write_project
+from webapp.validation import utc_text
 
 log = logging.getLogger(__name__)
 
@@ -286,5 +287,5 @@ def _preview(parts: Iterable[Part]) -> dict[str, Any]:
             if isinstance(part, ReadConversation) and not text and part.messages:
                 text = part.messages[0].content
             sample.append({"kind": KINDS[type(part)], "text": (text or "Untitled")[:120]})
-    dates = {"from": first.isoformat() if first else None, "to": last.isoformat() if last else None}
+    dates = {"from": utc_text(first) if first else None, "to": utc_text(last) if last else None}
     return {"total": total, "counts": dict(counts), "dates": dates, "sample": sample}

@@ -29,7 +29,9 @@ from webapp.web import Cursor, Page, PageQuery
 
 WHOLE = ("conversations", "memories", "projects")
 AT_ONCE = 3
-"""Imports of one user that may wait or run at a time."""
+"""Imports of one user that may be looked at or run at a time."""
+MOST_READY = 10
+"""Imports of one user that were looked at and wait to be started."""
 
 
 def init_files() -> None:
@@ -166,11 +168,12 @@ def undo(user_id: int, import_id: int) -> Import:
 def _check(user_id: int, wish: str | None) -> None:
     if wish and wish not in READERS:
         raise Invalid.field("format", say("is not one of %(names)s", names=", ".join(READERS)))
-    busy = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(("reading", "ready", "running")))
-    if len(db.session.scalars(busy.limit(AT_ONCE)).all()) >= AT_ONCE:
-        raise Conflict(
-            say("%(at_once)s imports are waiting or running already. Finish or cancel one first.", at_once=AT_ONCE)
-        )
+    for statuses, most in ((("reading", "running"), AT_ONCE), (("ready",), MOST_READY)):
+        found = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(most)
+        if len(db.session.scalars(found).all()) >= most:
+            raise Conflict(
+                say("%(at_once)s imports are waiting or running already. Finish or cancel one first.", at_once=most)
+            )
 
 
 def _add(user_id: int, filename: str, stored_as: str, size: int, wish: str | None, *, by_job: bool = True) -> Import:

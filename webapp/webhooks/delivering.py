@@ -20,6 +20,7 @@ from webapp.happenings import Kind
 from webapp.memories.models import Memory, MemoryChangeSet
 from webapp.models.vault import unseal
 from webapp.queueing import enqueue_after_commit
+from webapp.validation import utc_text
 from webapp.webhooks import service
 from webapp.webhooks.models import Webhook, WebhookDelivery
 from webapp.webhooks.signing import headers, wait_after
@@ -182,7 +183,7 @@ def _told(hook: Webhook, row: WebhookDelivery) -> dict[str, Any]:
         data["title"] = db.session.scalar(named.where(Conversation.conversation_id == data["conversation_id"]))
     if isinstance(data.get("content"), str):
         data["content"] = data["content"][:MOST_TEXT]
-    return {"type": row.kind, "timestamp": row.created_at.isoformat(), "data": data}
+    return {"type": row.kind, "timestamp": utc_text(row.created_at), "data": data}
 
 
 def _own(statement: Any, hook: Webhook) -> Any:

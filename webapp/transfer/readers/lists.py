@@ -1,4 +1,4 @@
-"""Lists of memories: pasted text, mem0's JSON, and the graph of the MCP memory server."""
+"""Lists of memories: pasted text, mem0's JSON and our own, and the graph of the MCP memory server."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ _DATED = re.compile(r"^\s*(?:[-*•]\s*|\d+[.)]\s*)?\[([^\]]{0,40})\]\s*[-–—
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+?)\s*$")
 
 
-class Mem0:
-    """Reads mem0's exports: {"results": [...]} or an array, each with `memory`."""
+class _Rows:
+    """Reads an array of memories, or one that `results` or `memories` names; `fields` are those that each has."""
 
-    name, label = "mem0", "mem0"
+    fields: tuple[str, ...]
 
     def looks_like(self, upload: Upload) -> bool:
-        """Whether its items have a `memory`."""
+        """Whether the first item has the fields."""
         if upload.is_archive:
             return False
-        item = upload.first_item(upload.names[0])
-        rows = _rows(item)
-        return bool(rows) and isinstance(rows[0], dict) and "memory" in rows[0]
+        rows = _rows(upload.first_item(upload.names[0]))
+        return bool(rows) and isinstance(rows[0], dict) and all(name in rows[0] for name in self.fields)
 
     def read(self, upload: Upload) -> Iterator[Part]:
-        """The memories."""
+        """The memories that hold."""
         try:
             rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
         except Refused:
@@ -38,11 +37,35 @@ class Mem0:
             yield Unreadable(upload.names[0], "the file is damaged or was cut off")
             return
         for number, row in enumerate(rows, 1):
-            text = text_or_none(row.get("memory")) if isinstance(row, dict) else None
-            if text:
-                yield ReadMemory(text, instant(row.get("updated_at") or row.get("created_at")))
-            else:
-                yield Unreadable(f"memory {number}", "it says nothing")
+            row = row if isinstance(row, dict) else {}
+            if not row.get("valid_to"):
+                yield self.memory(row) or Unreadable(f"memory {number}", "it says nothing")
+
+    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
+        """What a row says, if anything."""
+        raise NotImplementedError
+
+
+class Mem0(_Rows):
+    """Reads mem0's exports: {"results": [...]} or an array, each with `memory`."""
+
+    name, label, fields = "mem0", "mem0", ("memory",)
+
+    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
+        text = text_or_none(row.get("memory"))
+        return ReadMemory(text, instant(row.get("updated_at") or row.get("created_at"))) if text else None
+
+
+class OwnMemories(_Rows):
+    """Reads what Commonplace itself writes of memories as JSON."""
+
+    name, label, fields = "commonplace-memories", "Commonplace memories", ("memory_type", "content")
+
+    def memory(self, row: dict[str, Any]) -> ReadMemory | None:
+        text = text_or_none(row.get("content"))
+        at = instant(row.get("said_at") or row.get("created_at"))
+        is_standing = row.get("memory_type") == "instruction"
+        return ReadMemory(text, at, "instruction" if is_standing else "fact") if text else None
 
 
 class MemoryGraph:
@@ -96,6 +119,17 @@ class PastedList:
                 yield ReadMemory(dated.group(2), instant(dated.group(1)))
             else:
                 yield ReadMemory(bullet.group(1) if bullet else line.strip())
+
+
+def _memories(upload: Upload) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a file, each with where it stands."""
+    rows = _rows(json.loads(upload.text(upload.names[0], _LARGE)))
+    for number, row in enumerate(rows, 1):
+        yield f"memory {number}", row if isinstance(row, dict) else {}
+
+
+def _empty(place: str) -> Unreadable:
+    return Unreadable(place, "it says nothing")
 
 
 def _rows(found: Any) -> list[Any]:

@@ -14,6 +14,8 @@ from typing import Any
 
 from portable_memory import BundleExporter, PortableFact, PortableMemoryStore, StoreInfo, Tombstone, TombstoneOp
 
+from webapp.validation import utc_text
+
 
 @dataclass(frozen=True)
 class WrittenMemory:
@@ -88,10 +90,10 @@ def as_json(memories: Sequence[WrittenMemory]) -> str:
             "content": kept.content,
             "confidence": kept.confidence,
             "importance": kept.importance,
-            "created_at": kept.created_at.isoformat(),
-            "said_at": kept.said_at.isoformat() if kept.said_at else None,
-            "valid_from": kept.valid_from.isoformat() if kept.valid_from else None,
-            "valid_to": kept.valid_to.isoformat() if kept.valid_to else None,
+            "created_at": utc_text(kept.created_at),
+            "said_at": utc_text(kept.said_at) if kept.said_at else None,
+            "valid_from": utc_text(kept.valid_from) if kept.valid_from else None,
+            "valid_to": utc_text(kept.valid_to) if kept.valid_to else None,
             "quotes": list(kept.quotes),
         }
         for kept in memories
