@@ -85,7 +85,7 @@ def review() -> ViewResult:
     if decision is Decision.REJECT:
         said = _forgotten(len(forgotten))
     if left:
-        said += " " + _("%(left)s left: they contradict another.", left=left)
+        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
     flash(said, "message")
     return redirect(url_for("memory_activity.review"), 303)
 

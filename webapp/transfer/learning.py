@@ -78,12 +78,12 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     row = get_import(user_id, import_id, lock=True)
     known = dict(row.learning or {})
     if row.stage not in ("done", "cancelled"):
-        raise Conflict("Nothing can be learned from an import that has not run yet or was undone.")
+        raise Conflict("Nothing can be learned from an import that has not run yet or has been undone.")
     if row.learn_status == "running":
-        raise Conflict("That is being done already.")
+        raise Conflict("That is already being done.")
     if row.learn_status in OVER:
         raise Conflict(
-            "Everything has been read already." if row.learn_status == "done" else "This was stopped for good."
+            "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())

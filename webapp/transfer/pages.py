@@ -35,7 +35,7 @@ COUNTED = N_(
         "conversations skipped": "conversations skipped",
         "messages": "messages",
         "memories proposed": "memories to review",
-        "memories known": "memories known already",
+        "memories known": "memories already known",
         "memories forgotten": "memories that you had forgotten",
         "memories secret": "secrets left out",
         "projects imported": "projects as spaces",
