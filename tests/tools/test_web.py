@@ -100,7 +100,7 @@ def test_a_search_and_a_page_are_used_and_named(
     results = next(step["data"]["tool_results"] for step in steps if step["name"] == "model")
     assert [(item["tool_name"], item["status"]) for item in results] == [("web_search", "ok"), ("read_page", "ok")]
     assert all(item["tokens"] > 0 and "text" not in item for item in results)
-    assert "What tools answered then" in login(user).get(f"/messages/{reply['id']}/prompt").text
+    assert "What the tools returned" in login(user).get(f"/messages/{reply['id']}/prompt").text
     shown = login(user).get(f"/c/{reply['conversation_id']}").text
     assert "Sources" in shown and 'href="https://example.org/herons" rel="noopener noreferrer nofollow"' in shown
 

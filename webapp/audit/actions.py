@@ -81,7 +81,7 @@ WORDS: dict[str, str] = N_(
         Action.ADMIN_CHANGED: "Changed your data",
         Action.MEMORIES_READ: "Read memories",
         Action.MEMORIES_CHANGED: "Changed memories",
-        Action.EXPORT_MADE: "Made an export",
+        Action.EXPORT_MADE: "Created an export",
         Action.EXPORT_DOWNLOADED: "Downloaded an export",
         Action.IMPORT_MADE: "Imported",
         Action.SHARE_CREATED: "Shared a link",

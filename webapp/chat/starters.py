@@ -23,7 +23,7 @@ class Starter:
 
 
 FOR_NEWCOMERS = (
-    Starter("Tell me about yourself", "You can see and change what I learn", "Let me tell you a little about me: "),
+    Starter("Tell me about yourself", "You can see and change what I learn", "Let me tell you a little about myself: "),
     Starter("Think something through", "A decision, a plan, a worry", "Help me think something through: "),
     Starter("Work on a text", "Shorten, translate, make it clearer", "Improve this text and say what you changed:\n\n"),
     Starter("Explain something", "At whatever depth you like", "Explain to me, step by step: "),

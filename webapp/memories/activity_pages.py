@@ -212,7 +212,7 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     if not wants_partial():
         flash(said, undo_at)
         return redirect(url_for("conversations_pages.new"), 303)
-    shown = {"detail": said, "action": (_("Bring back the conversation"), undo_at), "seconds": 10}
+    shown = {"detail": said, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
     response = Response(render_template("errors/_toast.html", **shown))
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})

@@ -9,7 +9,7 @@ NOT_SPOKEN = N_(
     "Something answers at this address, but not as an OpenAI-compatible server does. Most addresses end in /v1."
 )
 NOBODY = N_("Nothing answers at this address. Check it, and that the server is running and can be reached from here.")
-NO_PICTURES = N_("This model does not take pictures.")
+NO_PICTURES = N_("This model does not support pictures.")
 _WORDS = N_(
     {
         "unauthorized": "The server did not accept the key. Check it, and what it may be used for.",

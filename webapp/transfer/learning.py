@@ -88,7 +88,7 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())
     if not total:
-        raise Conflict("There is no conversation in this import that could be learned from.")
+        raise Conflict("This import has no conversation to learn from.")
     fresh = {"read": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "proposed": 0, "failed": 0}
     limits = fields.model_dump(include={"most_tokens", "most_dollars"})
     row.learning = fresh | known | {"of": total, "reason": None} | limits
