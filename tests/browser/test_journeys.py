@@ -172,7 +172,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     page.get_by_label("Title", exact=True).nth(1).fill("What was good")
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Published, version 2.")).to_be_visible()
-    page.get_by_role("button", name="Put back").click()
+    page.get_by_role("button", name="Restore").click()
     expect(page.get_by_text("Published, version 1.")).to_be_visible()
     expect(page.get_by_label("Title", exact=True).nth(1)).to_have_value("What went well")
 

@@ -391,7 +391,7 @@ def test_admins_set_it_up_and_the_key_never_comes_out(
     site.says({"web": {"results": [{"title": "W", "url": "https://example.org/w", "description": "Sun"}]}})
     assert boss.post("/api/web-access/test").json == {
         "ok": True,
-        "detail": "Works: 1 results, the first from https://example.org/w",
+        "detail": "It works. First of 1 found: https://example.org/w",
     }
     assert site.asked[-1].headers["x-subscription-token"] == secret
     site.says({"no": 1})
@@ -400,11 +400,13 @@ def test_admins_set_it_up_and_the_key_never_comes_out(
     page = browser.get("/admin/tools").text
     assert secret not in page and "There is a key" in page
     answer = post_form(browser, "/admin/tools/web", "/admin/tools", provider="searxng", address="", is_enabled="1")
-    assert answer.status_code == 422 and "must be given again" in answer.text
+    assert answer.status_code == 422 and "must be entered again" in answer.text
     given = {"provider": "tavily", "address": site.url, "api_key": "other-key", "is_enabled": "1"}
     assert post_form(browser, "/admin/tools/web", "/admin/tools", **given).status_code == 303
     site.says({"results": [{"title": "T", "url": "https://example.org/t", "content": "x"}]})
-    assert "Works: 1 results" in _followed(browser, post_form(browser, "/admin/tools/web/test", "/admin/tools"))
+    assert "It works. First of 1 found" in _followed(
+        browser, post_form(browser, "/admin/tools/web/test", "/admin/tools")
+    )
     assert site.asked[-1].json == {"query": "weather", "max_results": 6}
     assert site.asked[-1].headers["authorization"] == "Bearer other-key"
     with app.app_context():

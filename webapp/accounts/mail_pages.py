@@ -72,7 +72,7 @@ def ask_to_join() -> ViewResult:
     """Send a link for a new account, or the news that there is one, to the address; the answer is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
     if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
-        raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
+        raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
     try:
         mails.ask_to_join(read_form(Address).email)
     except Invalid as error:
@@ -149,7 +149,7 @@ def reset() -> ViewResult:
     except LinkGone as error:
         return _gone(error)
     db.session.commit()
-    flash(_("The password is changed. Sign in with it."))
+    flash(_("Your password has been changed. Sign in with the new one."))
     return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
 
 

@@ -39,7 +39,7 @@ class LinkGone(DomainError):
     status, title = 410, N_("This link no longer works")
 
     def __init__(self) -> None:
-        super().__init__(N_("This link was used already or is too old. Ask for a new one."))
+        super().__init__(N_("This link has already been used or has expired. Ask for a new one."))
 
 
 def is_set_up() -> bool:

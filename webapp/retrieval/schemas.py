@@ -31,7 +31,7 @@ class SearchQuery(BaseModel):
     def _known_kinds(cls, kinds: str) -> str:
         unknown = {kind.strip() for kind in kinds.split(",") if kind.strip()} - set(KINDS)
         if unknown:
-            raise ValueError(say("knows only %(names)s", names=", ".join(KINDS)))
+            raise ValueError(say("may contain only %(names)s", names=", ".join(KINDS)))
         return kinds
 
     @property

@@ -68,7 +68,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         raise Invalid.field(
             "from",
             say(
-                "leaves %(count)s messages; a snapshot holds %(most_messages)s",
+                "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
                 count=f"{len(chosen):,}",
                 most_messages=f"{MOST_MESSAGES:,}",
             ),

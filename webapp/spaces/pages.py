@@ -84,7 +84,7 @@ def change(space_id: int) -> ViewResult:
         db.session.rollback()
         return _about(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
-    flash(_("Saved. It holds from the next reply on."), "message")
+    flash(_("Saved. It applies from the next reply."), "message")
     return redirect(url_for(".about", space_id=space_id), 303)
 
 
@@ -190,7 +190,7 @@ def end(space_id: int) -> ViewResult:
         members.remove(user_id, space_id, user_id, forget=forget)
     db.session.commit()
     flash(
-        _("“%(name)s” is deleted.", name=space.name)
+        _("“%(name)s” has been deleted.", name=space.name)
         if space.role == "owner"
         else _("You have left “%(name)s”.", name=space.name),
         "message",

@@ -179,7 +179,7 @@ def _require_maker(row: Webhook) -> None:
     """Raise Forbidden for a token that did not make a webhook: where it goes and what signs it outlive the token."""
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
-        raise Forbidden("A token cannot do this. Sign in, and do it there.")
+        raise Forbidden("A token cannot do this. Sign in to do it.")
 
 
 def _usable(url: str) -> str:
