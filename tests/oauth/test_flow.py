@@ -410,7 +410,7 @@ def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous:
 def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
     answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
-    assert (answer.status_code, "is no JSON" in answer.text) == (422, True)
+    assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:

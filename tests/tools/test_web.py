@@ -209,7 +209,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(
     assert [item.path for item in searxng.asked] == ["/a", "/a"]
     searxng.answer = lambda asked: (302, {"Location": asked.path}, b"")
     calls(model, ("read_page", {"url": url}))
-    assert "without end" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
+    assert "redirects too many times" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
 
 
 def _drip() -> Iterator[bytes]:

@@ -52,11 +52,11 @@ def init_mail(app: Flask, settings: Settings) -> None:
     if not settings.smtp_host:
         return
     if "@" not in settings.smtp_from:
-        raise ConfigError("SMTP_FROM: is to be the address that mail comes from, as SMTP_HOST is set")
+        raise ConfigError("SMTP_FROM: must be the address mail comes from, as SMTP_HOST is set")
     if not settings.site_url.startswith(("http://", "https://")):
         # From a request anybody could choose the address that a link with a secret leads to.
         raise ConfigError(
-            "SITE_URL: is to be the address of the site, for links in mail, such as https://chat.example.org"
+            "SITE_URL: must be the address of the site, for links in mail, such as https://chat.example.org"
         )
 
 

@@ -109,7 +109,7 @@ def _asked() -> tuple[Any, str, str | None] | Response:
             answer: Response = made.refused(error)
             return answer
         raise Invalid.field(
-            "request", f"The program asked in a way that cannot be answered: {error.description or error.error}"
+            "request", f"The program’s request cannot be answered: {error.description or error.error}"
         ) from None
     return found
 

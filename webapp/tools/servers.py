@@ -46,7 +46,7 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
     if len(servers_of(owner)) >= MOST_SERVERS:
-        raise Conflict(f"There are {MOST_SERVERS} servers already.")
+        raise Conflict(f"There are already {MOST_SERVERS} servers.")
     row = ToolServer(
         user_id=owner,
         name=fields.name,

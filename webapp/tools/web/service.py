@@ -93,7 +93,7 @@ async def try_out(engine: Engine) -> str:
     except TimeoutError:
         raise ToolFailed("The engine did not answer in time.") from None
     if not found:
-        raise ToolFailed("The engine answered, and found nothing for a common word.")
+        raise ToolFailed("The engine answered but found nothing for a common word.")
     return f"It works. First of {len(found)} found: {found[0].url}"
 
 
