@@ -159,7 +159,7 @@ class Settings(BaseModel):
     @classmethod
     def _is_http(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
-            raise ValueError("is no address that begins with http:// or https://")
+            raise ValueError("is not an address that begins with http:// or https://")
         return value
 
     @property
@@ -256,14 +256,14 @@ class Settings(BaseModel):
             return cls(**found)
         except ValidationError as error:
             lines = [f"{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors()]
-            raise ConfigError("Settings that do not parse:\n  " + "\n  ".join(lines)) from None
+            raise ConfigError("Settings that cannot be read:\n  " + "\n  ".join(lines)) from None
 
 
 def _groups(text: str) -> dict[str, list[int]]:
     try:
         return TypeAdapter(dict[str, list[PositiveInt]]).validate_json(text or "{}", strict=True)
     except ValidationError:
-        raise ValueError('is no JSON of groups and numbers of spaces, like {"staff": [3]}') from None
+        raise ValueError('is not JSON of groups and space ids, like {"staff": [3]}') from None
 
 
 def _with_charset(url: str) -> str:

@@ -127,7 +127,7 @@ def get_or_raise(model: type[Row], key: Any, *, lock: bool = False, fresh: bool 
     """
     row = db.session.get(model, key, with_for_update=lock or None, populate_existing=fresh)
     if row is None:
-        raise NotFound("It was deleted meanwhile.")
+        raise NotFound("It has been deleted in the meantime.")
     return row
 
 

@@ -74,4 +74,4 @@ class OutOfDate(Unavailable):
     """What was read to make something has been forgotten, or is no longer shared, since; made anew it will be right."""
 
     def __init__(self) -> None:
-        super().__init__(N_("Something it was made from was forgotten just now. Try again."), retry_after=1)
+        super().__init__(N_("Something it was made from has just been forgotten. Try again."), retry_after=1)

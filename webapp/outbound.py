@@ -67,7 +67,7 @@ def check_url(url: str, *, schemes: tuple[str, ...] = ("https", "http")) -> Spli
     except ValueError:
         raise Refused("This is not an address.") from None
     if parts.scheme not in schemes or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
-        raise Refused(f"The address has to begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+        raise Refused(f"The address must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
     if parts.username or parts.password or parts.fragment:
         raise Refused("The address must have neither a password nor a fragment.")
     try:
@@ -150,7 +150,7 @@ def _addresses(host: str, port: int, allowed: Allowed) -> list[tuple[int, tuple[
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Failed("There is no host of this name.") from None
+        raise Failed("There is no host with this name.") from None
     if _plain(host) not in allowed.hosts:
         for *_, where in found:
             _check_address(str(where[0]), allowed)

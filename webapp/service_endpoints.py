@@ -66,7 +66,7 @@ def metrics() -> ViewResult:
     """Prometheus metrics, for loopback and for service tokens."""
     identity = current_identity()
     if not (identity and (identity.is_service or identity.is_admin)) and not _from_loopback():
-        raise Forbidden("Metrics are for loopback and for service tokens.")
+        raise Forbidden("Metrics are only for loopback and service tokens.")
     registry = CollectorRegistry()
     chat = runtime()
     Gauge("commonplace_turns_running", "Turns this process runs", registry=registry).set(chat.runner.active)

@@ -76,7 +76,7 @@ def _check_parts(value: dict[str, Any]) -> None:
             elif isinstance(part, list):
                 below += part
             elif isinstance(part, int) and abs(part) > MAX_METADATA_NUMBER:
-                raise ValueError("holds a number of more than 63 bits")
+                raise ValueError("contains a number of more than 63 bits")
         if not below:
             return
         level = below
@@ -91,7 +91,7 @@ def _iso_day(value: object) -> object:
 
 def _no_truth(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("is true or false, and has to be a number")
+        raise ValueError("must be a number, not true or false")
     return value
 
 

@@ -62,9 +62,9 @@ def test_a_sound_installation_is_said_to_be_sound(live_server: LiveServer, app: 
 def test_without_workers_and_scheduler_the_exit_code_tells(app: Flask) -> None:
     done = app.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 1
-    assert f"FAULT    workers: nobody works on {', '.join(Queue)}" in done.output
+    assert f"FAULT    workers: no worker serves {', '.join(Queue)}" in done.output
     assert "→ Start `python -m jobs.worker`" in done.output
-    assert "FAULT    scheduler: none is there" in done.output
+    assert "FAULT    scheduler: none is running" in done.output
 
 
 def test_jobs_that_wait_too_long_and_that_failed(app_context: Flask) -> None:
@@ -72,7 +72,7 @@ def test_jobs_that_wait_too_long_and_that_failed(app_context: Flask) -> None:
     late = (datetime.now(UTC) - timedelta(minutes=12)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     redis().hset(f"rq:job:{job_id}", "enqueued_at", late)
     said = "\n".join(in_lines(found(checks.queues)))
-    assert "the first job of upkeep waits for 12 minutes" in said and "Add workers" in said
+    assert "the first job of upkeep has been waiting for 12 minutes" in said and "Add workers" in said
 
 
 def test_migrations_that_are_behind(app_context: Flask) -> None:
@@ -156,7 +156,7 @@ def test_data_that_others_can_read(app_context: Flask, set_to: Callable[..., Non
     (tmp_path / "commonplace.sqlite3").chmod(0o644)
     set_to(var_dir=tmp_path)
     said = "\n".join(in_lines(found(checks.data)))
-    assert "FAULT    data: others on this machine may use" in said and "commonplace.sqlite3" in said
+    assert "FAULT    data: others on this machine can use" in said and "commonplace.sqlite3" in said
 
 
 def test_little_room(app_context: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_users_come_in_pages_and_as_rows_for_htmx(browser, make_user, monkeypatc
 def test_rights_are_given_and_taken(browser, user, app):
     page = f"/admin/users/{user.user_id}"
     assert post(browser, f"{page}/admin", admin="1").headers["Location"] == page
-    assert "is an admin now" in browser.get(page).text
+    assert "is now an admin" in browser.get(page).text
     with app.app_context():
         assert service.get_user(user.user_id).is_admin
     post(browser, f"{page}/admin", admin="0")

@@ -30,7 +30,6 @@ RECORDERS = {"record", "audit.record", "signals.note", "note_look", "admin_view.
         (Action.MEMORIES_CHANGED, "12 forgotten", "12 vergessen"),
         (Action.ADMIN_LOOKED, "messages of conversation 7", "Nachrichten der Unterhaltung 7"),
         (Action.EXPORT_MADE, "2 conversations", "2 Unterhaltungen"),
-        (Action.ROLE_CHANGED, "no admin any more", "kein Admin mehr"),
         (Action.PROGRAM_CONNECTED, "Desk: read memory through MCP", "Desk: Gedächtnis über MCP lesen"),
         (Action.PROGRAM_DISCONNECTED, "A: b: a code was used twice", "A: b: ein Code wurde zweimal verwendet"),
         (
@@ -109,6 +108,15 @@ def test_every_text_that_is_recorded_is_known():
         known = THINGS.get(action, ()) if action else [form for forms in THINGS.values() for form in forms]
         texts = [text for form in (*known, *REASONS) for text in ((form,) if isinstance(form, str) else form)]
         assert any(_fits(text, what) for text in texts), f"{place}: {what!r} has no line in webapp/audit/things.py"
+
+
+def test_what_was_recorded_in_other_words_is_shown_in_those_of_today(app):
+    with app.app_context():
+        with speaking("de"):
+            assert thing(Action.ROLE_CHANGED, "no admin any more") == "kein Admin mehr"
+        with speaking("en"):
+            assert thing(Action.ROLE_CHANGED, "no admin any more") == "no longer an admin"
+            assert reason("the account is stopped") == "the account is deactivated"
 
 
 def test_reasons_are_told_alone_too(app):

@@ -157,7 +157,7 @@ def test_settings(tab, user):
     page.get_by_label("Current password").fill(user.password)
     page.get_by_label("New password").fill("another heron, another mill")
     page.get_by_role("button", name="Change password").click()
-    expect(page.get_by_text("The password is changed.")).to_be_visible()
+    expect(page.get_by_text("Your password has been changed.")).to_be_visible()
 
 
 def test_an_unknown_page_says_so(tab):

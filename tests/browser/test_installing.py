@@ -157,9 +157,9 @@ def test_a_long_reply_is_told_in_a_hidden_tab_that_asked_for_it(open_tab, user, 
         " static requestPermission() { return Promise.resolve('granted'); } };"
     )
     tab.go("/settings")
-    page.get_by_label("Tell me when a reply is done").check()
+    page.get_by_label("Notify me when a longer reply is done").check()
     page.reload()
-    expect(page.get_by_label("Tell me when a reply is done")).to_be_checked()
+    expect(page.get_by_label("Notify me when a longer reply is done")).to_be_checked()
     tab.go("/")
     hold = held(model)
     send(page, "Take your time")

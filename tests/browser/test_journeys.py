@@ -51,7 +51,7 @@ def test_from_the_first_click_to_the_pdf(garden, tab, model, tmp_path: Path):
     send(page, f"It is {PLACE}.")
     expect(panel.get_by_text("1 of 2 points talked through")).to_be_visible()
     done = panel.locator("#point-place")
-    expect(done.get_by_text("Talked through, 90 % sure")).to_be_visible()
+    expect(done.get_by_text("Talked through, 90% certain")).to_be_visible()
     done.get_by_text("What is known").click()
     expect(done.get_by_text("A balcony of 6 m²")).to_be_visible()
     done.locator("a.quote").click()
@@ -159,7 +159,7 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     tab.forgive()  # the browser notes the 422
     point.get_by_label("When it is done").fill("One thing is named")
     page.get_by_role("button", name="Save draft").click()
-    expect(page.get_by_text("A draft, not on offer yet.")).to_be_visible()
+    expect(page.get_by_text("A draft, not published yet.")).to_be_visible()
     model.script(match="Conversation Point: What went well", reply="What went well this week?")
     page.get_by_role("button", name="Save and try").click()
     expect(page.get_by_text("What went well this week?")).to_be_visible()
@@ -167,13 +167,13 @@ def test_an_author_writes_runs_changes_and_rolls_back(tab, model, tmp_path: Path
     assert serious_findings(page) == []
     shoot(page, "editor")
     page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_text("On offer, version 1.")).to_be_visible()
+    expect(page.get_by_text("Published, version 1.")).to_be_visible()
 
     page.get_by_label("Title", exact=True).nth(1).fill("What was good")
     page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_text("On offer, version 2.")).to_be_visible()
-    page.get_by_role("button", name="Put back").click()
-    expect(page.get_by_text("On offer, version 1.")).to_be_visible()
+    expect(page.get_by_text("Published, version 2.")).to_be_visible()
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("Published, version 1.")).to_be_visible()
     expect(page.get_by_label("Title", exact=True).nth(1)).to_have_value("What went well")
 
     tab.go("/journeys")

@@ -71,7 +71,7 @@ def test_edit_in_place_history_and_restore(learned):
     changed.locator(".mem-past > summary").click()
     expect(changed.locator(".revision")).to_have_count(2)
     changed.get_by_role("button", name="Restore revision 1").click()
-    expect(cards(page).filter(has_text="Put back, as revision 3")).to_contain_text("green tea")
+    expect(cards(page).filter(has_text="Restored as revision 3")).to_contain_text("green tea")
 
 
 def test_undo_from_the_reply_and_honest_refusal(learned):
@@ -82,7 +82,7 @@ def test_undo_from_the_reply_and_honest_refusal(learned):
     expect(cards(page).filter(has_text="Pinned: every reply sees it")).to_have_count(1)
     trace(page, "Remembered: name is Ada").click()
     page.locator(".trace-undo").get_by_role("button", name="Undo").click()
-    expect(page.locator(".mem-refused")).to_contain_text("was changed since")
+    expect(page.locator(".mem-refused")).to_contain_text("has since changed")
     expect(cards(page)).to_have_count(2)
     page.locator("#memory-log .change > details > summary").first.click()
     page.locator("#memory-log").get_by_role("button", name="Undo").first.click()
@@ -106,7 +106,7 @@ def test_forgetting_asks_once_and_reports(learned):
     card.hover()
     card.get_by_label("Forget this memory for good").click()
     question = page.locator(".mem-asking")
-    expect(question).to_contain_text("Goes: the memory, 1 quote")
+    expect(question).to_contain_text("Will be deleted: the memory, 1 quote")
     expect(question.get_by_role("link", name="Cancel")).to_be_focused()  # not what cannot be undone
     page.keyboard.press("Escape")
     expect(question).to_have_count(0)

@@ -64,7 +64,7 @@ def test_a_program_is_let_in_and_out(open_tab, live_server, user, client, callba
     answer = httpx2.post(f"{live_server.url}/oauth/token", data=form | {"code_verifier": "v" * 64})
     assert answer.status_code == 200, answer.text
     page = tab.go("/settings/programs")
-    expect(page.get_by_text("What is in no space, The boat")).to_be_visible()
+    expect(page.get_by_text("Anything outside spaces, The boat")).to_be_visible()
     assert serious_findings(page) == []
     assert not scrolls_sideways(page)
     _keep(page, f"programs-{colour}")

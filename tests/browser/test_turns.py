@@ -106,7 +106,7 @@ def test_a_model_that_fails_says_so_and_can_be_tried_again(tab, model):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "bad key"}}})
     page = tab.page
     send(page, "Anybody?")
-    expect(page.get_by_text("Your message is kept; it is not answered.")).to_be_visible()
+    expect(page.get_by_text("Your message has been kept but not answered.")).to_be_visible()
     model.reset()
     model.script(reply="Here I am.")
     page.get_by_role("button", name="Retry").click()

@@ -112,7 +112,7 @@ def test_a_failed_reply_offers_retry(browser, model):
     model.script(fault={"http_status": 401, "body": {"error": {"message": "no"}}})
     path, _, reply = asked(browser)
     page = browser.get(path).text
-    assert "Your message is kept; it is not answered." in page and f'action="/turns/{reply}/retry"' in page
+    assert "Your message has been kept but not answered." in page and f'action="/turns/{reply}/retry"' in page
     model.reset()
     model.script(reply="Now it works.")
     assert post_form(browser, f"/turns/{reply}/retry").status_code == 303

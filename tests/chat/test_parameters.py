@@ -159,7 +159,7 @@ def test_the_page_says_what_a_model_does_not_take(
     number = client.post("/api/conversations", json=fields).get_json()["conversation_id"]
     assert "temperature" not in reply(client, number, model)["keys"]
     client.put(f"/api/conversations/{number}", json={"model": None})
-    assert "This model does not take it." not in login(user).get(f"/c/{number}/parameters").text
+    assert "This model does not support it." not in login(user).get(f"/c/{number}/parameters").text
 
 
 def test_a_branch_answers_as_where_it_came_from(client: ApiClient, login: Callable[[Person], FlaskClient], user: Person,
@@ -216,7 +216,7 @@ def test_the_panel_chooses_for_one_message_only(
     back = post_form(browser, place, page, headers=partial, not_once="1")
     assert back.status_code == 200 and "For this message only:" not in back.text
     refused = post_form(browser, place, page, headers=partial, system="Be brief.", once="1")
-    assert refused.status_code == 422 and "added for the whole conversation" in refused.text
+    assert refused.status_code == 422 and "apply to the whole conversation" in refused.text
     for broken in ("{", "[]", '{"model": "other", "temperature": 9}'):
         answer = post_form(browser, f"/c/{number}/messages", page, headers=partial, content="Again", once=broken)
         assert answer.status_code == 200

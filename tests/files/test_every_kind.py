@@ -207,9 +207,9 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "any.zip": (lambda: office("files"), "ZIP"),
     "macro.docm": (lambda: office("word", **{"word/vbaProject.bin": "x"}), "macros"),
     "macro.xlsm": (lambda: office("xl", **{"xl/vbaProject.BIN": "x"}), "macros"),
-    "bomb.docx": (bomb, "unpacks to more"),
-    "bomb.xlsx": (lambda: bomb("xl"), "unpacks to more"),
-    "little-bomb.docx": (lambda: bomb(size=60), "unpacks to more"),
+    "bomb.docx": (bomb, "the file is larger"),
+    "bomb.xlsx": (lambda: bomb("xl"), "the file is larger"),
+    "little-bomb.docx": (lambda: bomb(size=60), "the file is larger"),
     "cut.xlsx": (lambda: sheets()[:500], DAMAGED),
 }
 

@@ -193,7 +193,7 @@ def test_what_cannot_be_read_is_refused_in_plain_words(client, data, name, words
 
 @pytest.mark.once
 def test_a_bomb_is_refused(client):
-    assert "unpacks to more" in _send(client, _bomb(), "a.docx").get_json()["errors"][0]["msg"]
+    assert "Unpacked, the file is larger" in _send(client, _bomb(), "a.docx").get_json()["errors"][0]["msg"]
 
 
 @pytest.mark.parametrize(
@@ -447,9 +447,9 @@ def test_the_composer_chooses_whole_or_search(
     room = whole_room(settings.context_tokens, settings.reply_tokens)
     page = post_form(browser, "/files", file=[(io.BytesIO(b"Bees dance."), "bees.txt")]).text
     number = int(re.search(r'name="file_ids" value="(\d+)"', page)[1])
-    assert f'name="mode-{number}"' in page and "Search in it" in page
+    assert f'name="mode-{number}"' in page and "Search it" in page
     long = post_form(browser, "/files", file=[(io.BytesIO(b"Wasps sting. " * room), "long.txt")]).text
-    assert "too long to be read whole: searched" in long and "mode-" not in long
+    assert "too long to read in full: searched" in long and "mode-" not in long
     for mode, shown in (("search", "outline"), ("whole", "")):
         form = {"content": "What do they do?", "file_ids": number, f"mode-{number}": mode}
         sent = post_form(browser, "/conversations", **form)

@@ -429,11 +429,13 @@ def test_the_doctor_tries_the_bucket(
     app: Flask, stored: BucketServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with app.app_context():
-        assert [(one.state, "takes, gives and deletes" in one.said) for one in look_at_files()] == [("ok", True)]
+        assert [(one.state, "can be written to, read and deleted from" in one.said) for one in look_at_files()] == [
+            ("ok", True)
+        ]
         Folder(tmp_path / "files").write(KEY, b"old")
         assert "files move" in [one.advice for one in look_at_files()][-1]
         told = app.test_cli_runner().invoke(args=["files", "move"])
-        assert "1 files are in files now" in told.output and stored.held() == [f"commonplace/{KEY}"]
+        assert "1 files are now in files" in told.output and stored.held() == [f"commonplace/{KEY}"]
         stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Enabled"})
         assert "keeps versions" in [one.said for one in look_at_files()][-1]
         stored.client.put_bucket_versioning(Bucket="files", VersioningConfiguration={"Status": "Suspended"})

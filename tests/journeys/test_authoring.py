@@ -160,7 +160,7 @@ def test_the_editor(garden: Path, admin: ApiClient, login: Callable, model: Serv
     tried = browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "try"}).text
     assert "What went well?" in tried and "## Your Goals for This Discussion" in tried
     assert browser.post("/journeys/my-week/edit", data={**fields, **point, "do": "publish"}).status_code == 303
-    assert "on offer" in browser.get("/journeys/mine").text and "My week" in browser.get("/journeys").text
+    assert "published" in browser.get("/journeys/mine").text and "My week" in browser.get("/journeys").text
     later = {**fields, **point, "p0.title": "Better", "do": "publish"}
     assert browser.post("/journeys/my-week/edit", data=later).status_code == 303
     assert browser.post("/journeys/my-week/versions/1", data={"csrf_token": token}).status_code == 303

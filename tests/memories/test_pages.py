@@ -177,7 +177,7 @@ def test_edit_in_place_makes_a_revision(app, browser, user, remember):
     past = browser.get(f"/memories/{id}/history", headers=HTMX).text
     assert past.index("I live in Porto") < past.index("I live in Lisbon")
     back = post_form(browser, f"/memories/{id}/restore", headers=HTMX, revision=1)
-    assert "Put back, as revision 3" in back.text
+    assert "Restored as revision 3" in back.text
     assert memories_of(app, user.user_id)[0].content == "I live in Lisbon"
 
 
@@ -227,7 +227,7 @@ def test_forgetting_asks_then_reports(app, browser, user, learn):
     talk = learn(user, "I keep bees", title="Roof")
     row = memories_of(app, user.user_id)[0]
     question = browser.get(f"/memories/{row.memory_id}/forget", headers=HTMX).text
-    assert "Goes: the memory, 1 quote" in question
+    assert "Will be deleted: the memory, 1 quote" in question
     assert "Stays: your own message" in question
     assert len(memories_of(app, user.user_id)) == 1
     report = post_form(browser, f"/memories/{row.memory_id}/forget", headers=HTMX).text
@@ -298,7 +298,7 @@ def test_undo_and_honest_refusal(app, browser, user, learn):
     post_form(browser, f"/memories/{boat.memory_id}/edit", content="I own a yacht")
     refused = post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
     assert "Not undone" in refused
-    assert re.search(r"I own a yacht</a>” was changed since", refused)
+    assert re.search(r"I own a yacht</a>” has since changed", refused)
     assert len(memories_of(app, user.user_id)) == 2
     post_form(browser, f"/memories/{boat.memory_id}/forget")
     assert "Not undone" not in post_form(browser, f"/memories/changes/{change}/undo", headers=HTMX).text
@@ -488,7 +488,7 @@ def test_proposals_are_shown_as_waiting_and_what_is_forgotten_offers_no_undo(app
     page = browser.get("/memories/changes").text
     assert "To review: keeps goats, likes moss" in page and "Remembered" not in page
     opened = browser.get(f"/memories/changes/{made.change_set_id}", headers=HTMX).text
-    assert opened.count("waits for you") == 2 and "Undo</button>" in opened
+    assert opened.count("waiting for you") == 2 and "Undo</button>" in opened
     ids = [row.memory_id for row in memories_of(app, user.user_id)]
     with app.app_context(), write_transaction():
         gone = forgetting.forget(user.user_id, ids[:1], cause="tool").change_set_id

@@ -89,7 +89,7 @@ def test_a_model_that_cannot_work_is_not_taken(
     browser = login(admin.person)
     page = post_form(browser, f"{place}/background", place, background_model="absent")
     assert page.status_code == 422
-    assert "This model cannot do this work: The server does not have this model." in page.text
+    assert "This model cannot do this: The server does not have this model." in page.text
     assert 'value="absent"' in page.text  # what was typed is still there
     other.reset()
     assert post_form(browser, f"{place}/background", place, background_model=SMALL).status_code == 303
@@ -126,7 +126,7 @@ def test_headers_are_replaced_and_removed_on_the_page(
     assert names() == ["X-Team"]
     change(headers="X-Title: Us\nX-Other: b")
     assert names() == ["X-Other", "X-Title"]
-    assert "X-Other, X-Title are sent" in browser.get(place).text
+    assert "Currently sent: X-Other, X-Title" in browser.get(place).text
     change(remove_headers="1")
     assert names() == []
     assert "🦉" in browser.get("/models").text

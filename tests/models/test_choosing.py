@@ -97,7 +97,7 @@ def test_a_model_that_went_away_is_named_and_stood_in_for(
     place = post_form(mine, "/conversations", content="Hello", model=ids[0]).location.partition("#")[0]
     number = ids[0].partition("/")[0]
     assert admin.patch(f"/api/connections/{number}", json={"models": [{"model": "beta"}]}).status_code == 200
-    assert options(mine.get(place).text)[0] == "alpha: gone, choose another*"
+    assert options(mine.get(place).text)[0] == "alpha: no longer available, choose another*"
     assert options(mine.get("/").text)[0] == "test-chat*"
     events = client.post(
         "/api/chat/stream", json={"message": "Again", "conversation_id": int(place.rpartition("/")[2])}

@@ -178,7 +178,7 @@ def test_a_model_that_went_away_is_stood_in_for_by_the_default_and_named(client,
     admin.delete(f"/api/connections/{made['connection_id']}")
     assert _reply(client, talk["conversation_id"])["status"] == "complete"
     page = login(user).get(f"/c/{talk['conversation_id']}").text
-    assert "other-chat: gone, choose another" in page
+    assert "other-chat: no longer available, choose another" in page
 
 
 def test_a_model_for_admins_answers_nobody_else(client, admin, model, model_server):

@@ -121,13 +121,17 @@ def test_a_model_that_makes_no_vectors_is_not_taken(
     other.script(path="embeddings", fault={"http_status": 404, "body": {"error": {"message": "no such model"}}})
     place = f"/api/connections/{made['connection_id']}"
     refused = admin.patch(place, json={"embedding_model": "gpt-deaf"})
-    assert refused.status_code == 422 and "makes no vectors" in refused.text
+    assert refused.status_code == 422 and "cannot be used for search by meaning" in refused.text
     assert admin.get(place).get_json()["embedding_model"] is None
     body = {"name": "X", "base_url": "http://127.0.0.1:9/v1", "embedding_model": "m"}
     assert admin.post("/api/connections", json=body).status_code == 422
     page = f"/admin/models/{made['connection_id']}"
     shown = post_form(login(admin.person), f"{page}/embeddings", page, embedding_model="gpt-deaf")
-    assert shown.status_code == 422 and "This model makes no vectors" in shown.text and 'value="gpt-deaf"' in shown.text
+    assert (
+        shown.status_code == 422
+        and "This model cannot be used for search by meaning" in shown.text
+        and 'value="gpt-deaf"' in shown.text
+    )
 
 
 def test_one_connection_makes_them_and_the_pages_say_which(

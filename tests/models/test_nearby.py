@@ -49,7 +49,7 @@ def test_a_server_that_answers_is_offered_and_used_with_one_click(
         assert "all-minilm-l6-v2" in shown  # it may be one to talk to, as far as its name tells
         taken = post_form(admin, PLACE, name="Ollama", model="offline-demo")
         assert taken.status_code == 303
-        assert "Replies come from Ollama now." in admin.get(taken.location).text
+        assert "Replies now come from Ollama." in admin.get(taken.location).text
         (made,) = admin.get("/api/connections").get_json()["connections"]
         assert (made["base_url"], made["models"][0]["model"], made["models"][0]["is_default"]) == (
             fake.base_url,

@@ -37,7 +37,7 @@ def test_each_fault_has_its_words(site: Site) -> None:  # noqa: F811 - the fixtu
     site.answer = answer
     for place in ("page", "other", "nowhere"):
         assert tried(f"{site.url}/{place}") == NOT_SPOKEN, place
-    assert tried(f"{site.url}/auth") == "The server did not accept the key. Check it, and what it may be used for."
+    assert tried(f"{site.url}/auth") == "The server did not accept the key. Check the key and what it may be used for."
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         assert tried(f"http://127.0.0.1:{free.getsockname()[1]}/v1") == NOBODY

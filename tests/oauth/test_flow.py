@@ -364,7 +364,7 @@ def test_what_is_wrong_stands_in_the_form_and_nothing_chosen_is_lost(
     client.post("/api/spaces", json={"kind": "project", "name": "The boat"})
     where = address(register(anonymous)["client_id"])
     answer = decide(browser, where, reach="some", spaces=[], access="mcp_read")
-    assert answer.status_code == 422 and "Choose at least one place that the program may look into." in answer.text
+    assert answer.status_code == 422 and "Choose at least one place the program may look in." in answer.text
     assert 'value="mcp_read" checked' in answer.text and 'value="some" checked' in answer.text
     assert 'value="0" checked' not in answer.text
     assert "form-action 'self' http://127.0.0.1:9999;" in answer.headers["Content-Security-Policy"]
@@ -410,7 +410,7 @@ def test_a_cookie_is_no_credential_of_a_program(browser: FlaskClient, anonymous:
 def test_a_document_that_is_nested_too_deep(browser: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbound, "request", lambda *_, **__: outbound.Answer(200, {}, b"[" * 30_000))
     answer = browser.get("/oauth/authorize", query_string={"client_id": "https://a.example/program.json"})
-    assert (answer.status_code, "is no JSON" in answer.text) == (422, True)
+    assert (answer.status_code, "is not JSON" in answer.text) == (422, True)
 
 
 def test_what_is_past_goes(app: Flask, browser: FlaskClient, anonymous: FlaskClient) -> None:

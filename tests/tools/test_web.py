@@ -100,7 +100,7 @@ def test_a_search_and_a_page_are_used_and_named(
     results = next(step["data"]["tool_results"] for step in steps if step["name"] == "model")
     assert [(item["tool_name"], item["status"]) for item in results] == [("web_search", "ok"), ("read_page", "ok")]
     assert all(item["tokens"] > 0 and "text" not in item for item in results)
-    assert "What tools answered then" in login(user).get(f"/messages/{reply['id']}/prompt").text
+    assert "What the tools returned" in login(user).get(f"/messages/{reply['id']}/prompt").text
     shown = login(user).get(f"/c/{reply['conversation_id']}").text
     assert "Sources" in shown and 'href="https://example.org/herons" rel="noopener noreferrer nofollow"' in shown
 
@@ -209,7 +209,7 @@ def test_a_redirect_is_checked_and_the_checked_address_is_connected_to(
     assert [item.path for item in searxng.asked] == ["/a", "/a"]
     searxng.answer = lambda asked: (302, {"Location": asked.path}, b"")
     calls(model, ("read_page", {"url": url}))
-    assert "without end" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
+    assert "redirects too many times" in ask(client, f"Read {url}")["tool_calls"][0]["output"]["detail"]
 
 
 def _drip() -> Iterator[bytes]:
@@ -391,7 +391,7 @@ def test_admins_set_it_up_and_the_key_never_comes_out(
     site.says({"web": {"results": [{"title": "W", "url": "https://example.org/w", "description": "Sun"}]}})
     assert boss.post("/api/web-access/test").json == {
         "ok": True,
-        "detail": "Works: 1 results, the first from https://example.org/w",
+        "detail": "It works. First of 1 found: https://example.org/w",
     }
     assert site.asked[-1].headers["x-subscription-token"] == secret
     site.says({"no": 1})
@@ -400,11 +400,13 @@ def test_admins_set_it_up_and_the_key_never_comes_out(
     page = browser.get("/admin/tools").text
     assert secret not in page and "There is a key" in page
     answer = post_form(browser, "/admin/tools/web", "/admin/tools", provider="searxng", address="", is_enabled="1")
-    assert answer.status_code == 422 and "must be given again" in answer.text
+    assert answer.status_code == 422 and "must be entered again" in answer.text
     given = {"provider": "tavily", "address": site.url, "api_key": "other-key", "is_enabled": "1"}
     assert post_form(browser, "/admin/tools/web", "/admin/tools", **given).status_code == 303
     site.says({"results": [{"title": "T", "url": "https://example.org/t", "content": "x"}]})
-    assert "Works: 1 results" in _followed(browser, post_form(browser, "/admin/tools/web/test", "/admin/tools"))
+    assert "It works. First of 1 found" in _followed(
+        browser, post_form(browser, "/admin/tools/web/test", "/admin/tools")
+    )
     assert site.asked[-1].json == {"query": "weather", "max_results": 6}
     assert site.asked[-1].headers["authorization"] == "Bearer other-key"
     with app.app_context():

@@ -99,7 +99,7 @@ def test_what_uploads_may_not_be_is_left_out_and_said(app, client, run_jobs, mon
     done = _bring(client, run_jobs, export)
     items = client.get(f"/api/imports/{done['import_id']}/items").get_json()["items"]
     reasons = [item["reason"] for item in items if item["kind"] == "conversation"]
-    assert reasons[0] is None and reasons[1].startswith("1 file was left out: plan.md: You have 2 files already.")
+    assert reasons[0] is None and reasons[1].startswith("1 file was left out: plan.md: You already have 2 files.")
     assert _files_of(client, "Talk 2")[0] == ("Question 2", [])
 
 

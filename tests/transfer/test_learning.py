@@ -220,10 +220,10 @@ def test_the_page_leads_through_it(login, user, model, run_jobs, brought):
     assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
     assert "Pause" in browser.get(f"{page}/learning").text
     assert post_form(browser, f"{page}/learning/pause", page=page).status_code == 303
-    assert "Go on" in browser.get(page).text
+    assert "Continue" in browser.get(page).text
     assert post_form(browser, f"{page}/learning/start", page=page).status_code == 303
     run_jobs()
-    assert "All of it was read." in browser.get(page).text
+    assert "All of it has been read." in browser.get(page).text
     assert post_form(browser, f"{page}/learning/nonsense", page=page).status_code == 404
 
 

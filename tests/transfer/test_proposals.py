@@ -69,7 +69,7 @@ def test_the_review_groups_what_came_together(
     browser = login(user)
     page = browser.get("/memories/review").text
     assert page.index("ChatGPT: other.zip") < page.index("ChatGPT: memories.json")
-    assert "2 memories wait" in page and "1 memory waits" in page
+    assert "2 memories waiting" in page and "1 memory waiting" in page
     assert "Rides a unicycle" in page and "Keeps bees" not in page
     inside = browser.get(f"/imports/{first}/proposals").text
     assert "Keeps bees" in inside and "Lives in Porto" not in inside and "Rides a unicycle" not in inside
@@ -85,7 +85,7 @@ def test_a_group_is_kept_as_a_whole_but_for_what_contradicts(
         some = db.session.scalars(db.select(Memory).where(Memory.needs_review)).first()
         some.contradicts_id = held.memory_id
     answer = decide(login(user), number, "accept")
-    assert "119 memories kept. 1 left: they contradict another." in answer.text
+    assert "119 memories kept. 1 left as they were: they contradict another." in answer.text
     with app.app_context():
         waiting = db.session.scalars(db.select(Memory.memory_id).where(Memory.needs_review)).all()
     assert len(waiting) == 1
@@ -112,7 +112,7 @@ def test_a_large_group_says_what_is_left(
     number = imported(user, [f"Knows the song number {count}" for count in range(130)])
     browser = login(user)
     answer = decide(browser, number, "accept")
-    assert "100 memories kept. 30 still wait." in answer.text
+    assert "100 memories kept. 30 are still waiting." in answer.text
     answer = decide(browser, number, "accept")
     assert "30 memories kept." in answer.text
 
@@ -146,4 +146,4 @@ def test_an_import_through_the_door_makes_a_group(
     number = made.get_json()["import_id"]
     client.post(f"/api/imports/{number}/start", json={"take": ["memories"]})
     run_jobs()
-    assert "2 memories wait" in login(user).get("/memories/review").text
+    assert "2 memories waiting" in login(user).get("/memories/review").text

@@ -179,7 +179,7 @@ def _check_token(view: Callable[..., Any], identity: Identity | None, access: st
     if identity is None or identity.via == "session" or access == "public":
         return
     if getattr(view, "session_only", False):
-        raise Forbidden("A token cannot do this. Sign in, and do it there.")
+        raise Forbidden("A token cannot do this. Sign in to do it.")
     wanted = scopes.needed(request.method, request.path, access, getattr(view, "scope", None))
     if not scopes.suffices(identity.scopes, wanted):
         raise Forbidden(say("This token lacks the scope %(scopes)s.", scopes=" or ".join(sorted(wanted))))

@@ -34,7 +34,7 @@ def register_commands(app: Flask) -> None:
 @_email
 @click.option("--password", prompt=True, hide_input=True, confirmation_prompt=True)
 @click.option("--name", default="", help="The name shown to others.")
-@click.option("--admin", is_flag=True, help="Give admin rights; the first account has them anyway.")
+@click.option("--admin", is_flag=True, help="Give admin rights; the first account gets them anyway.")
 def create_user(email: str, password: str, name: str, admin: bool) -> None:
     """Create an account, even while registration is closed."""
     with _sentences(), write_transaction():
@@ -45,7 +45,7 @@ def create_user(email: str, password: str, name: str, admin: bool) -> None:
 
 @users.command("setup-token")
 def show_setup_token() -> None:
-    """Print the token that the page of the first account asks for where other machines can reach the site."""
+    """Print the token needed to create the first account while other machines can reach the site."""
     click.echo(first_account().token)
 
 
@@ -67,7 +67,7 @@ def set_admin(email: str, off: bool) -> None:
 
 @users.command("set-active")
 @_email
-@click.option("--off", is_flag=True, help="Deactivate: sessions and tokens end at once.")
+@click.option("--off", is_flag=True, help="Deactivate: sessions and tokens stop working at once.")
 def set_active(email: str, off: bool) -> None:
     """Deactivate or reactivate an account."""
     _update(email, UserChanges(is_active=not off), "stopped" if off else "active")
@@ -87,7 +87,7 @@ def reset_password(email: str, password: str) -> None:
 @users.command("reset-two-step")
 @_email
 def reset_two_step(email: str) -> None:
-    """Let the password be enough for somebody whose phone and recovery codes are lost."""
+    """Turn off two-step sign-in for someone who has lost their phone and recovery codes."""
     with _sentences(), write_transaction():
         user = service.find_user(email)
         second_factor.turn_off(user.user_id)
@@ -108,7 +108,7 @@ def delete_user(email: str) -> None:
 @_email
 @click.option("--service", "is_service", is_flag=True, help="For /api/internal, /api/tasks and /metrics.")
 @click.option("--name", default="command line", help="What the token is for.")
-@click.option("--days", type=int, help="Days until it expires; never, if left out.")
+@click.option("--days", type=int, help="Days until it expires; it never does if left out.")
 def create_token(email: str, is_service: bool, name: str, days: int | None) -> None:
     """Create a token and print it once, alone on its line."""
     with _sentences(), write_transaction():

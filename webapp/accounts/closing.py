@@ -50,7 +50,7 @@ def keep(user_id: int) -> None:
         AccountDeletion.user_id == user_id, AccountDeletion.begun_at.is_(None), AccountDeletion.done_at.is_(None)
     )
     if not rows_changed(waiting):
-        raise Conflict("This account is being deleted already.")
+        raise Conflict("This account is already being deleted.")
     user = service.get_user(user_id)
     user.is_active = True
     user.auth_version += 1
@@ -108,7 +108,7 @@ def by_secret(secret: str) -> AccountDeletion:
     """What became of a deletion, for whoever asked for it. Raises NotFound."""
     row = db.session.scalar(select(AccountDeletion).where(AccountDeletion.secret_hash == _hashed(secret)))
     if row is None:
-        raise NotFound("There is no such report, or it is past its time.")
+        raise NotFound("There is no such report, or it has expired.")
     return row
 
 

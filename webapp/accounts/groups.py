@@ -94,7 +94,7 @@ def _remove(group_id: int, user_ids: Collection[int]) -> None:
 def _free(name: str, group_id: int | None) -> str:
     other = db.session.scalar(select(UserGroup.group_id).where(UserGroup.name == name))
     if other is not None and other != group_id:
-        raise Invalid.field("name", "is the name of another group")
+        raise Invalid.field("name", "is already the name of another group")
     return name
 
 

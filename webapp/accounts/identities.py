@@ -51,7 +51,7 @@ def user_of(vouched: Vouched, *, creates: bool, admin_group: str) -> User:
     if user is None:
         raise Forbidden("There is no account for you here yet. Ask an admin for one.")
     if not user.is_active:
-        raise Forbidden("This account is stopped. Ask an admin.")
+        raise Forbidden("This account is deactivated. Ask an admin.")
     if admin_group and user.is_admin != (admin_group in vouched.groups):
         with suppress(Conflict):  # the last admin stays one, or nobody could look after the site
             service.update_user(user.user_id, UserChanges(is_admin=not user.is_admin))

@@ -59,5 +59,5 @@ def current_user_id() -> int:
     """The user whose data this request is about. Raises Unauthenticated, or Forbidden for a service token."""
     identity = signed_in_identity()
     if identity.is_service:
-        raise Forbidden("A service token is nobody in particular and has no data of its own.")
+        raise Forbidden("A service token belongs to nobody in particular and has no data of its own.")
     return identity.user_id

@@ -52,11 +52,11 @@ def init_mail(app: Flask, settings: Settings) -> None:
     if not settings.smtp_host:
         return
     if "@" not in settings.smtp_from:
-        raise ConfigError("SMTP_FROM: is to be the address that mail comes from, as SMTP_HOST is set")
+        raise ConfigError("SMTP_FROM: must be the address mail comes from, as SMTP_HOST is set")
     if not settings.site_url.startswith(("http://", "https://")):
         # From a request anybody could choose the address that a link with a secret leads to.
         raise ConfigError(
-            "SITE_URL: is to be the address of the site, for links in mail, such as https://chat.example.org"
+            "SITE_URL: must be the address of the site, for links in mail, such as https://chat.example.org"
         )
 
 
@@ -72,7 +72,7 @@ def ask_to_join() -> ViewResult:
     """Send a link for a new account, or the news that there is one, to the address; the answer is the same."""
     auth.count_attempt("mail", request.form.get("email", ""))
     if not (has_users() and registration_is_open()):  # the first account is made on its page, which may ask for a token
-        raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
+        raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
     try:
         mails.ask_to_join(read_form(Address).email)
     except Invalid as error:
@@ -149,7 +149,7 @@ def reset() -> ViewResult:
     except LinkGone as error:
         return _gone(error)
     db.session.commit()
-    flash(_("The password is changed. Sign in with it."))
+    flash(_("Your password has been changed. Sign in with the new one."))
     return redirect(url_for("accounts_pages.login", next=session.pop(NEXT, None)), 303)
 
 

@@ -27,22 +27,22 @@ def compose(kind: str, site: str, token: str, invited_by: str = "") -> Text:
         JOIN: (
             "Your account on Commonplace",
             f"{who} an account on {site}. Choose a password here:",
-            "If you do not want an account, do nothing.",
+            "If you do not want an account, ignore this e-mail.",
         ),
         KNOWN: (
             "You already have an account on Commonplace",
-            f"{who} an account on {site} with this address. There is one already. Sign in:",
-            "If you forgot your password, the page helps you to a new one. If it was not you, do nothing.",
+            f"{who} an account on {site} with this address. You already have one. Sign in here:",
+            "If you have forgotten your password, choose a new one there. If it was not you, ignore this e-mail.",
         ),
         RESET: (
             "A new password for Commonplace",
             f"Somebody, presumably you, asked for a new password on {site}. Choose one here:",
-            "If it was not you, do nothing: your password stays as it is.",
+            "If it was not you, ignore this e-mail: your password stays as it is.",
         ),
         VERIFY: (
             "Confirm your e-mail address",
             f"Confirm here that this is your address on {site}:",
-            "If you know nothing of it, do nothing.",
+            "If you did not ask for this, ignore this e-mail.",
         ),
     }[kind]
     hours = HOURS[kind]

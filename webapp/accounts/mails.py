@@ -36,10 +36,10 @@ OWED_HOURS = 24
 class LinkGone(DomainError):
     """A link in a mail opens nothing: it was used, is too old, or never was."""
 
-    status, title = 410, N_("This link does not work any more")
+    status, title = 410, N_("This link no longer works")
 
     def __init__(self) -> None:
-        super().__init__(N_("This link was used already or is too old. Ask for a new one."))
+        super().__init__(N_("This link has already been used or has expired. Ask for a new one."))
 
 
 def is_set_up() -> bool:

@@ -31,7 +31,7 @@ def init_oidc(app: Flask, settings: Settings) -> None:
     if not settings.oidc_issuer:
         return
     if not settings.oidc_client_id:
-        raise ConfigError("OIDC_CLIENT_ID: is missing, and OIDC_ISSUER is set")
+        raise ConfigError("OIDC_CLIENT_ID: is missing, although OIDC_ISSUER is set")
     # Megabytes that few installations need; and it has no types.
     from authlib.integrations.flask_client import OAuth  # noqa: PLC0415
 

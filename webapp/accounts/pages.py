@@ -97,7 +97,7 @@ def make_account() -> ViewResult:
     if (first := first_account()).asks() and not first.is_right(request.form.get("setup_token", "")[:100]):
         return register_form({"setup_token": "This is not the set-up token that stands in the server’s log."}), 403
     if app_settings().smtp_host and has_users():
-        raise Forbidden("Accounts are made by a link that is sent to you.")
+        raise Forbidden("To create an account, request a link by e-mail.")
     try:
         user = service.register(read_form(Registration))
         db.session.commit()
@@ -190,7 +190,7 @@ def password() -> ViewResult:
         return _settings({"password": sentences(error, PASSWORD_LABELS, otherwise="new_password")}), 422
     auth.forgive_attempts("password", str(user.user_id))
     auth.start_session(user, is_renewed=True)
-    flash(_("The password is changed. Everywhere else you are signed out."))
+    flash(_("Your password has been changed. You have been signed out everywhere else."))
     return redirect(url_for(".settings"), 303)
 
 
@@ -215,7 +215,7 @@ def revoke_token(token_id: int) -> ViewResult:
     """End a token."""
     tokens.revoke_token(current_user_id(), token_id)
     db.session.commit()
-    flash(_("The token is revoked."))
+    flash(_("The token has been revoked."))
     return redirect(url_for(".settings", _anchor="tokens"), 303)
 
 
@@ -225,7 +225,7 @@ def end_session(session_id: int) -> ViewResult:
     """Sign out in another browser."""
     service.end_session(current_user_id(), session_id)
     db.session.commit()
-    flash(_("That browser is signed out."))
+    flash(_("That browser has been signed out."))
     return redirect(url_for(".settings", _anchor="sessions"), 303)
 
 
@@ -235,7 +235,7 @@ def end_other_sessions() -> ViewResult:
     """Sign out everywhere but here."""
     service.end_sessions(current_user_id(), _this_session())
     db.session.commit()
-    flash(_("You are signed out everywhere else."))
+    flash(_("You have been signed out everywhere else."))
     return redirect(url_for(".settings", _anchor="sessions"), 303)
 
 

@@ -97,7 +97,7 @@ def remove(passkey_id: int) -> ViewResult:
     """Let it sign nobody in any more."""
     passkeys.remove(current_user_id(), passkey_id)
     db.session.commit()
-    flash(_("The passkey is removed. Delete it in your browser or password manager, too."))
+    flash(_("The passkey has been removed. Delete it in your browser or password manager too."))
     return redirect(url_for(".index"), 303)
 
 

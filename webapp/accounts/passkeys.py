@@ -50,7 +50,7 @@ def options_to_add(user: User, place: Place, challenge: str) -> str:
 
     held = list_passkeys(user.user_id)
     if len(held) >= MOST:
-        raise Conflict(say("There are %(most)s passkeys already. Remove one first.", most=MOST))
+        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     options = webauthn.generate_registration_options(
         rp_id=place.domain,
         rp_name=SITE,
@@ -83,9 +83,9 @@ def add(user_id: int, name: str, credential: str, place: Place, challenge: str) 
     except Exception as error:  # the library raises many kinds for what a browser, or somebody else, sends
         raise Invalid("The passkey could not be added. Please try again.") from error
     if db.session.scalar(select(Passkey.passkey_id).where(Passkey.credential_hash == _digest(made.credential_id))):
-        raise Invalid("This passkey is here already.")
+        raise Invalid("This passkey has already been added.")
     if count(user_id) >= MOST:
-        raise Conflict(say("There are %(most)s passkeys already. Remove one first.", most=MOST))
+        raise Conflict(say("You already have %(most)s passkeys. Remove one first.", most=MOST))
     passkey = Passkey(
         user_id=user_id,
         name=_name(name),

@@ -40,7 +40,7 @@ def begin(user_id: int) -> str:
     """A new secret for an authenticator, which counts once `confirm` has seen a code of it. Raises Conflict."""
     row = _locked(user_id)
     if row is not None and row.confirmed_at is not None:
-        raise Conflict("Two-step sign-in is on already.")
+        raise Conflict("Two-step sign-in is already on.")
     if row is None:
         row = SecondFactor(user_id=user_id, secret="", recovery_hashes=[])
         db.session.add(row)

@@ -45,7 +45,7 @@ def register(data: Registration) -> User:
     # Hashed before the first query, so that no transaction is open meanwhile.
     password_hash = hash_password(data.password)
     if not registration_is_open():
-        raise Forbidden("New accounts cannot be made here at present. Ask an admin for one.")
+        raise Forbidden("New accounts cannot be created here at the moment. Ask an admin for one.")
     return _add(data, password_hash)
 
 

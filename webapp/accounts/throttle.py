@@ -34,7 +34,7 @@ def init_throttle(app: Flask) -> None:
         try:
             parse_many(rate)
         except ValueError:
-            raise ConfigError(f"{name}: {rate!r} is no rate such as '10 per minute; 60 per hour'") from None
+            raise ConfigError(f"{name}: {rate!r} is not a rate such as '10 per minute; 60 per hour'") from None
     pool = redis.of(app).connection_pool
     options: dict[str, Any] = {"connection_pool": pool}
     storage = storage_from_string(app.config["RATELIMIT_STORAGE_URI"], **options)

@@ -28,7 +28,7 @@ def create_token(user_id: int, data: NewToken, *, is_service: bool = False) -> t
     """A new token's row and, for this once, the token itself: 256 random bits behind a recognisable prefix."""
     if len(list_tokens(user_id)) >= MAX_TOKENS:
         raise Conflict(
-            say("There are %(max_tokens)s tokens already. Revoke one that is not used any more.", max_tokens=MAX_TOKENS)
+            say("You already have %(max_tokens)s tokens. Revoke one you no longer use.", max_tokens=MAX_TOKENS)
         )
     token, secret = new_token(user_id, data, is_service=is_service)
     db.session.add(token)

@@ -29,15 +29,15 @@ def register_commands(app: Flask) -> None:
 
 
 @click.command("doctor")
-@click.option("--url", help="The address that people use: tries what stands in front, through it.")
+@click.option("--url", help="The address people use; checks what stands in front by going through it.")
 @with_appcontext
 def doctor(url: str | None) -> None:
-    """Look at keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault."""
+    """Check keys, data, servers, clocks, queues, workers, disk, model and proxy; exit code 1 for a fault."""
     findings = look_at((*ALL, partial(proxy, url)) if url else ALL)
     for line in in_lines(findings):
         click.echo(line)
     if not url:
-        click.echo("Not looked at: what stands in front. Say --url https://your.site to try it.")
+        click.echo("Not checked: what stands in front. Use --url https://your.site to check it.")
     if not is_sound(findings):
         raise SystemExit(1)
 
@@ -48,7 +48,9 @@ def create(file: Path) -> None:
     """Write a backup of the database, the attachments and the kept secret, while everything runs."""
     with _sentences():
         _tell(make_backup(file))
-    click.echo(f"{file} holds what people wrote and, unless SECRET_KEY is set, the key: keep it where nobody reads it.")
+    click.echo(
+        f"{file} contains what people wrote and, unless SECRET_KEY is set, the key: keep it where only you can read it."
+    )
 
 
 @backups.command("check")
@@ -62,17 +64,18 @@ def check(file: Path) -> None:
 @backups.command("restore")
 @_file
 def restore_backup(file: Path) -> None:
-    """Fill an empty installation, on this or another kind of database. Nothing else may run meanwhile."""
+    """Fill an empty installation, on this or another kind of database. Nothing else may be running."""
     with _sentences():
         manifest = restore(file)
         _tell(manifest)
         if other_key(manifest):
             click.echo(
-                "SECRET_KEY is not the one the backup was made with: people sign in again, keys of model servers have "
-                "to be entered again, and what was forgotten stays forgotten only with TOMBSTONE_KEYS of before.",
+                "SECRET_KEY is not the one the backup was made with: people have to sign in again, the keys of "
+                "model servers have to be entered again, and what was forgotten stays forgotten only with the earlier "
+                "TOMBSTONE_KEYS.",
                 err=True,
             )
-    click.echo("Restored. Empty the Redis that was used with other data, then start.")
+    click.echo("Restored. Empty a Redis that was used with other data, then start.")
 
 
 def _tell(manifest: Manifest) -> None:

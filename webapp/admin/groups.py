@@ -124,7 +124,7 @@ def change(group_id: int) -> ViewResult:
 def delete(group_id: int) -> ViewResult:
     """Delete a group."""
     _delete(group_id)
-    flash(_("Group deleted. Models that were for it are for admins now."), "message")
+    flash(_("Group deleted. Models that were for it are now for admins."), "message")
     return redirect(url_for(".index"), 303)
 
 

@@ -102,7 +102,7 @@ def requeue(client: Redis, job_id: str) -> None:
     try:
         found.requeue()
     except (InvalidJobOperation, NoSuchJobError):
-        raise Conflict("Only a failed job can be put back.") from None
+        raise Conflict("Only a failed job can be queued again.") from None
 
 
 def run_now(client: Redis, job_id: str) -> None:
@@ -110,7 +110,7 @@ def run_now(client: Redis, job_id: str) -> None:
     found = _fetch(client, job_id)
     registry = ScheduledJobRegistry(queue=rq_queue(client, _queue(found)))  # type: ignore[no-untyped-call]
     if found.id not in registry.get_job_ids(cleanup=False):
-        raise Conflict("This job does not wait for its time.")
+        raise Conflict("This job is not waiting for a set time.")
     registry.remove(found)
     rq_queue(client, _queue(found)).enqueue_job(found)
 
@@ -124,7 +124,7 @@ def cancel(client: Redis, job_id: str) -> None:
         else:
             found.cancel()
     except InvalidJobOperation:
-        raise Conflict("This job cannot be cancelled any more.") from None
+        raise Conflict("This job can no longer be cancelled.") from None
 
 
 def delete(client: Redis, job_id: str) -> None:

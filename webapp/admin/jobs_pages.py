@@ -22,13 +22,13 @@ blueprint = Blueprint("admin_jobs", __name__, url_prefix="/admin/rq")
 MAX_PAGE = 10_000
 DONE: dict[str, tuple[Callable[[Redis, str], None], str]] = N_(
     {
-        "requeue": (jobs.requeue, "The job is back on its queue."),
-        "run": (jobs.run_now, "The job is on its queue now."),
-        "cancel": (jobs.cancel, "The job is cancelled."),
-        "delete": (jobs.delete, "The job is deleted."),
+        "requeue": (jobs.requeue, "The job is back in its queue."),
+        "run": (jobs.run_now, "The job is now in its queue."),
+        "cancel": (jobs.cancel, "The job has been cancelled."),
+        "delete": (jobs.delete, "The job has been deleted."),
     }
 )
-LABELS = N_({"requeue": "Put back", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
+LABELS = N_({"requeue": "Queue again", "run": "Run now", "cancel": "Cancel", "delete": "Delete"})
 STATE_WORDS = N_(
     {
         "queued": "waiting",
@@ -72,7 +72,7 @@ def listed(queue: str, state: str) -> ViewResult:
 def requeue_all(queue: str) -> ViewResult:
     """Put all failed jobs of a queue back."""
     count = jobs.requeue_all(redis(), _queue(queue))
-    flash(ngettext("%(num)s job put back.", "%(num)s jobs put back.", count))
+    flash(ngettext("%(num)s job queued again.", "%(num)s jobs queued again.", count))
     return redirect(url_for(".listed", queue=queue, state="failed"), 303)
 
 
@@ -112,7 +112,7 @@ def act(job_id: str, action: str) -> ViewResult:
 @admin_only
 def start(name: str) -> ViewResult:
     """Ask now for a job that has a rhythm."""
-    flash(_("It is on its queue.") if jobs.start(redis(), name) else _("It is waiting already."))
+    flash(_("It is in its queue.") if jobs.start(redis(), name) else _("It is already waiting."))
     return redirect(url_for(".overview"), 303)
 
 

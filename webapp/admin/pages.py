@@ -98,7 +98,7 @@ def set_admin(user_id: int) -> ViewResult:
     """Make or unmake an admin."""
     changed = people.change(current_user_id(), user_id, UserChanges(is_admin=_switch("admin")))
     said = (
-        _("%(email)s is an admin now.", email=changed.email)
+        _("%(email)s is now an admin.", email=changed.email)
         if changed.is_admin
         else _("%(email)s is no longer an admin.", email=changed.email)
     )
@@ -114,7 +114,7 @@ def set_active(user_id: int) -> ViewResult:
     said = (
         _("%(email)s can sign in again.", email=changed.email)
         if changed.is_active
-        else _("%(email)s is deactivated.", email=changed.email)
+        else _("%(email)s has been deactivated.", email=changed.email)
     )
     return _changed(user_id, said)
 
@@ -141,7 +141,7 @@ def delete_user(user_id: int) -> ViewResult:
         errors = sentences(error, N_({"email": "What you typed"}))
         return _render_user(service.get_user(user_id), errors=errors, typed=request.form.get("email", "")), 422
     db.session.commit()
-    flash(_("%(email)s is deleted, with everything that was theirs.", email=email))
+    flash(_("%(email)s has been deleted, along with everything of theirs.", email=email))
     return redirect(url_for(".users"), 303)
 
 

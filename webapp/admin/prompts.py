@@ -113,7 +113,7 @@ def preview(name: str) -> ViewResult:
 def replay(name: str) -> ViewResult:
     """One stored reply made again with two versions, side by side."""
     if service.definition(name).name != "chat":
-        raise NotFound("Only replies can be made again.")
+        raise NotFound("Only replies can be regenerated.")
     shown: dict[str, Any] = {}
     try:
         versions = [_existing(_number(request.form.get(side))) for side in ("a", "b")]

@@ -22,7 +22,7 @@ THINGS: dict[str, Forms] = {
     Action.SESSION_ENDED: (NN_("%(num)s session", "%(num)s sessions"),),
     Action.RECOVERY_CODE_USED: (NN_("%(num)s left", "%(num)s left"),),
     Action.TOKEN_REVOKED: N_(("all tokens", "token %(number)s")),
-    Action.ROLE_CHANGED: N_(("admin", "no admin any more")),
+    Action.ROLE_CHANGED: (N_("admin"), "no admin any more"),
     Action.DELETION_ASKED: (NN_("in %(num)s day", "in %(num)s days"),),
     Action.PROGRAM_CONNECTED: ("%(name)s: %(reason)s",),
     Action.PROGRAM_DISCONNECTED: ("%(name)s: %(reason)s",),
@@ -69,19 +69,21 @@ _SHOWN_AS = N_(
         "conversation": "a conversation",
         "digests": "the digests",
         "memories": "the memories",
+        "no admin any more": "no longer an admin",
+        "the account is stopped": "the account is deactivated",
+        "its secret cannot be read any more; make a new one": "its secret can no longer be read; create a new one",
     }
 )
+"""What is shown of a text that was recorded in other words, which stay as they are: events are compared by them."""
 
-REASONS: Forms = N_(
-    (
-        "a code was used twice",
-        "a token was used twice",
-        "the account is stopped",
-        "the token that made it has ended",
-        "its secret cannot be read any more; make a new one",
-        "It answered %(number)s.",
-        "it failed for two days. It answered %(number)s.",
-    )
+REASONS: Forms = (
+    N_("a code was used twice"),
+    N_("a token was used twice"),
+    "the account is stopped",
+    N_("the token that made it has ended"),
+    "its secret cannot be read any more; make a new one",
+    N_("It answered %(number)s."),
+    N_("it failed for two days. It answered %(number)s."),
 )
 _RIGHTS = {words[:1].lower() + words[1:]: words for words in WORDS.values()}
 _VALUES = {"num": r"\d+", "number": r"\d+"}

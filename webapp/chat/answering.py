@@ -25,7 +25,7 @@ def answer(user_id: int, turn_id: int, number: int, decision: Decision) -> None:
             if item.kind in ("tool_start", "tool") and item.data.get("number") == number:
                 asked = item.data if item.data.get("asks") else None
     if asked is None:
-        raise Conflict("This is not being asked any more.")
+        raise Conflict("This is no longer being asked.")
     if decision == "always":
         servers.grant(user_id, int(asked["server_id"]), str(asked["title"]))
 

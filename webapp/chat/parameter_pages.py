@@ -33,7 +33,7 @@ WRONG = N_(
         "max_tokens": "A whole number from 16 to 1,000,000.",
         "reasoning_effort": "One of the choices.",
         "system": "At most 4,000 characters.",
-        "once": "Instructions are added for the whole conversation: save them, or leave them as they are.",
+        "once": "Instructions apply to the whole conversation: save them, or leave them as they are.",
     }
 )
 """What is said beside a field that cannot be read, by its name."""

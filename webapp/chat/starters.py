@@ -23,7 +23,7 @@ class Starter:
 
 
 FOR_NEWCOMERS = (
-    Starter("Tell me about yourself", "What I learn, you can see and change", "Let me tell you a little about me: "),
+    Starter("Tell me about yourself", "You can see and change what I learn", "Let me tell you a little about myself: "),
     Starter("Think something through", "A decision, a plan, a worry", "Help me think something through: "),
     Starter("Work on a text", "Shorten, translate, make it clearer", "Improve this text and say what you changed:\n\n"),
     Starter("Explain something", "At whatever depth you like", "Explain to me, step by step: "),
@@ -50,7 +50,7 @@ def starters(plans: Sequence[str], memories: Sequence[str], talks: Sequence[tupl
     if plans or memories:
         about = short((memories or plans)[0])
         cards.append(
-            Starter("What do you know about me?", about, "What do you remember about me, and what follows from it?")
+            Starter("What do you know about me?", about, "What do you remember about me, and what follows from that?")
         )
     return [*cards, *FOR_NEWCOMERS[1 if cards else 0 :]][:MOST]
 

@@ -19,7 +19,7 @@ WORDS: dict[str, dict[Reason, str]] = {
         "too_long": N_("Too long"),
         "tone": N_("Wrong tone"),
         "memory": N_("Used memory wrongly"),
-        "refused": N_("Refused without reason"),
+        "refused": N_("Refused for no reason"),
     },
 }
 """The reasons that are offered for each rating, in words."""

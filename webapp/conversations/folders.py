@@ -27,7 +27,7 @@ def get_folder(user_id: int, folder_id: int, *, lock: bool = False) -> Folder:
 def create_folder(user_id: int, fields: FolderFields) -> Folder:
     """A new folder. Raises Conflict once there are too many."""
     if (db.session.scalar(select(func.count()).where(Folder.user_id == user_id)) or 0) >= MOST_FOLDERS:
-        raise Conflict(say("You have %(most_folders)s folders already. Delete some first.", most_folders=MOST_FOLDERS))
+        raise Conflict(say("You already have %(most_folders)s folders. Delete some first.", most_folders=MOST_FOLDERS))
     row = Folder(user_id=user_id, name=fields.name)
     db.session.add(row)
     db.session.flush()

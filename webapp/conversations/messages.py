@@ -252,7 +252,7 @@ def restore_version(conversation: Conversation, message: Message, version_id: in
         return chosen
     before = db.session.get(Message, chosen.parent_id, populate_existing=True) if chosen.parent_id else None
     if before is not None and before.superseded_by_id is not None:
-        raise Conflict("What this followed is an earlier version itself. Restore that first.")
+        raise Conflict("What this followed is itself an earlier version. Restore that first.")
     rows = db.session.scalars(
         select(Message).where(Message.conversation_id == conversation.conversation_id).order_by(Message.message_id)
     ).all()

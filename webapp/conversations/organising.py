@@ -47,7 +47,7 @@ def change_many(
     not the user's.
     """
     if wish not in SAID:
-        raise Invalid.field("wish", "is not something that can be done")
+        raise Invalid.field("wish", "is not a possible action")
     if wish in ("tag", "untag") and not (0 < len(tag) <= 50 and tag.isprintable()):
         raise Invalid.field("to_tag", "must have 1 to 50 characters")
     if wish == "move" and folder_id is not None:
@@ -87,7 +87,7 @@ def _changes(row: Conversation, wish: str, folder_id: int | None, tag: str) -> C
             raise Invalid.field(
                 "to_tag",
                 say(
-                    "is one too many: “%(title)s” has %(most)s already",
+                    "is one too many: “%(title)s” already has %(most)s",
                     title=row.title or "New conversation",
                     most=MOST_TAGS,
                 ),

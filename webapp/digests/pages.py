@@ -52,7 +52,7 @@ def save(conversation_id: int) -> ViewResult:
         return _render(conversation, editing=True, errors=errors, typed=request.form), 422
     service.upsert_digest(current_user_id(), conversation_id, data)
     db.session.commit()
-    return _done(conversation_id, _("The digest is saved."))
+    return _done(conversation_id, _("The digest has been saved."))
 
 
 @blueprint.post("/generate")
@@ -83,7 +83,7 @@ def restore(conversation_id: int, version: int) -> ViewResult:
     _own(conversation_id)
     service.restore_digest(current_user_id(), conversation_id, version)
     db.session.commit()
-    flash(_("That version is back."))
+    flash(_("That version has been restored."))
     return redirect(url_for(".show", conversation_id=conversation_id), 303)
 
 

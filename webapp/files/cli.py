@@ -22,9 +22,9 @@ def register_commands(app: Flask) -> None:
 @files.command("move")
 @with_appcontext
 def move() -> None:
-    """Take what lies in VAR_DIR/files into the bucket that is set; safe to run again, and while all runs."""
+    """Move what is in VAR_DIR/files into the configured bucket; safe to run again, and while everything runs."""
     if not app_settings().s3_bucket:
-        raise click.ClickException("No bucket is set: S3_BUCKET names one.")
+        raise click.ClickException("No bucket is set: name one in S3_BUCKET.")
     folder, moved = Folder(app_settings().var_dir.absolute() / "files"), 0
     try:
         for key, _ in list(folder.kept()):
@@ -36,4 +36,4 @@ def move() -> None:
             folder.delete(key)
     except Unavailable as error:
         raise click.ClickException(f"{moved} files were moved, then the bucket could not be reached.") from error
-    click.echo(f"{moved} files are in {app_settings().s3_bucket} now.")
+    click.echo(f"{moved} files are now in {app_settings().s3_bucket}.")

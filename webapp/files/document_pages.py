@@ -31,7 +31,7 @@ def add(space_id: int) -> ViewResult:
         try:
             made = documents.take_into_space(current_user_id(), space_id, file.filename, stream_of(file))
             db.session.commit()
-            flash(_("“%(title)s” is added.", title=made.title), "message")
+            flash(_("“%(title)s” has been added.", title=made.title), "message")
         except DomainError as error:
             db.session.rollback()
             said = (error.errors or [{"msg": error.detail}])[0]["msg"]

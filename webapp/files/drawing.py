@@ -56,7 +56,7 @@ def draw(data: bytes, media_type: str, wishes: list[dict[str, Any]]) -> list[dic
     PIL.Image.MAX_IMAGE_PIXELS = None  # what is too large is said below, in words
     with PIL.Image.open(io.BytesIO(data)) as opened:
         if opened.width * opened.height > MOST_PIXELS:
-            raise Unseen("The picture is too large: it may have 80 megapixels.")
+            raise Unseen("The picture is too large: it can have at most 80 megapixels.")
         opened.draft("RGB", (max(wish["edge"] for wish in wishes),) * 2)
         turned = PIL.ImageOps.exif_transpose(opened)
         whole = _flat(turned)

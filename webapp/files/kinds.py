@@ -68,14 +68,16 @@ def _office_kind(file: BinaryIO, packed: int) -> str:
             names = [item.filename for item in items]
             size = sum(item.file_size for item in items)
     except NotImplementedError:  # zipfile's word for a version of the format it does not know
-        raise Refused("The file is packed in a way that cannot be read here. Save it anew, and attach that.") from None
+        raise Refused(
+            "The file is packed in a way that cannot be read here. Save it again and attach the new copy."
+        ) from None
     except (zipfile.BadZipFile, ValueError, OSError):
         raise Refused("The file is damaged.") from None
     if size > MOST_UNPACKED or size > MOST_RATIO * max(packed, LEAST_PACKED):
-        raise Refused("The file unpacks to more than a document can be.")
+        raise Refused("Unpacked, the file is larger than a document can be.")
     for folder, kind in _OFFICE.items():
         if any(name.startswith(folder) for name in names):
             if any(name.lower().endswith("vbaproject.bin") for name in names):
-                raise Refused("Files with macros are not taken. Save it without them.")
+                raise Refused("Files with macros are not accepted. Save it without them.")
             return kind
     raise Refused("ZIP files cannot be attached. Unpack it and attach what you need.")

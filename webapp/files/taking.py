@@ -49,7 +49,7 @@ def take_in(user_id: int, name: str, data: BinaryIO) -> File:
     No connection is held meanwhile. Raises Invalid, TooLarge, Conflict, Unavailable.
     """
     if (db.session.scalar(select(func.count()).where(File.user_id == user_id)) or 0) >= MOST_FILES:
-        raise Conflict(say("You have %(most_files)s files already. Delete some first.", most_files=MOST_FILES))
+        raise Conflict(say("You already have %(most_files)s files. Delete some first.", most_files=MOST_FILES))
     taken = take_content(name, data)
     row = _row_of(user_id, taken)
     keep_after_commit(taken.digest, lambda: data)

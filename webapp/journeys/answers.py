@@ -91,7 +91,7 @@ def confirm_memory(user_id: int, conversation_id: int, slug: str, memory_id: int
     held = Held(user_id, conversation_id, slug)
     memory = get_memory(user_id, memory_id)
     if memory.user_id != user_id or memory.valid_to is not None or memory.is_archived:
-        raise Conflict("This memory does not hold any more.")
+        raise Conflict("This memory is no longer true.")
     row, point = held.row, held.point
     if all(item.memory_id != memory_id for item in held.evidence):
         held.remember()
@@ -248,7 +248,7 @@ def undo(user_id: int, conversation_id: int, slug: str) -> PointView:
     held = Held(user_id, conversation_id, slug)
     before = held.row.before_change
     if before is None:
-        raise Conflict("There is nothing to undo, or this was talked about since.")
+        raise Conflict("There is nothing to undo, or this has been talked about since.")
     rows = db.session.scalars(
         select(PointEvidence).where(PointEvidence.point_memory_id == held.row.point_memory_id)
     ).all()

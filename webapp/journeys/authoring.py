@@ -61,7 +61,7 @@ def work_on(user_id: int, slug: str, *, lock: bool = False) -> Work:
     if row.owner_id is None and not get_or_raise(User, user_id).is_admin:
         if row.is_archived:
             raise NotFound("There is no such journey.")
-        raise Forbidden("Only administrators change the journeys of everyone. Duplicate it to make it yours.")
+        raise Forbidden("Only administrators can change journeys for everyone. Duplicate it to make your own.")
     versions = db.session.scalars(
         select(JourneyVersion).where(JourneyVersion.journey_id == row.journey_id).order_by(JourneyVersion.number.desc())
     ).all()
@@ -75,7 +75,9 @@ def create_draft(user_id: int, body: JourneyBody, *, is_private: bool) -> Work:
     if owner_id is not None:
         count = db.session.scalar(select(func.count()).select_from(Journey).where(Journey.owner_id == owner_id)) or 0
         if count >= MAX_OWN:
-            raise Conflict(say("There may be %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN))
+            raise Conflict(
+                say("You can have up to %(max_own)s journeys of your own. Delete one first.", max_own=MAX_OWN)
+            )
     fixture = body.complete()
     slug = _free_slug(user_id, fixture.slug, is_asked_for=body.slug is not None)
     definition = {**definition_of(fixture), "slug": slug}
@@ -103,12 +105,12 @@ def _free_slug(user_id: int, wanted: str, *, is_asked_for: bool) -> str:
     if taken is None:
         return wanted
     if is_asked_for and taken.owner_id in (None, user_id):
-        raise Conflict("There is a journey with this slug already.")
+        raise Conflict("There is already a journey with this slug.")
     for number in range(2, TRIES):
         slug = f"{wanted[:90]}-{number}"
         if db.session.scalar(select(Journey.journey_id).where(Journey.slug == slug)) is None:
             return slug
-    raise Conflict("There are too many journeys of this name.")
+    raise Conflict("There are too many journeys with this name.")
 
 
 def save_draft(user_id: int, slug: str, body: JourneyBody) -> Work:

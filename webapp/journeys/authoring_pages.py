@@ -104,7 +104,7 @@ def roll_back(slug: str, number: int) -> ViewResult:
     """Put an earlier version back."""
     authoring.publish(current_user_id(), slug, min(number, 1_000_000))
     db.session.commit()
-    flash(_("Version %(number)s is on offer again.", number=number))
+    flash(_("Version %(number)s is published again.", number=number))
     return redirect(url_for(".edit", slug=slug), 303)
 
 
@@ -123,7 +123,7 @@ def archive(slug: str) -> ViewResult:
     """Take a journey off the offer, or delete a draft."""
     authoring.archive(current_user_id(), slug)
     db.session.commit()
-    flash(_("It is not on offer any more. Conversations that follow it go on."))
+    flash(_("It is no longer published. Conversations that follow it can continue."))
     return redirect(url_for(".mine"), 303)
 
 

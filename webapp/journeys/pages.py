@@ -144,7 +144,7 @@ def summary(conversation_id: int) -> ViewResult:
     found = wait_for_report(current_user_id(), conversation_id)
     if found is not None:
         return pdf_response(*found)
-    flash(_("The summary is being made. Try again in a moment."))
+    flash(_("The summary is being created. Try again in a moment."))
     return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
 
 

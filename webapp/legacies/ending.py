@@ -38,8 +38,8 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
             "conversations",
             conversations,
             say_n(
-                "%(num)s conversation of yours in %(name)s will be personal.",
-                "%(num)s conversations of yours in %(name)s will be personal.",
+                "One of your conversations in %(name)s will become personal.",
+                "%(num)s of your conversations in %(name)s will become personal.",
                 conversations,
                 name=space.name,
                 num=conversations or "No",
@@ -49,8 +49,8 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
             "memories",
             memories,
             say_n(
-                "%(num)s memory of yours will be set aside in your own archive.",
-                "%(num)s memories of yours will be set aside in your own archive.",
+                "One of your memories will be moved to your own archive.",
+                "%(num)s of your memories will be moved to your own archive.",
                 memories,
                 num=memories or "No",
             ),
@@ -59,8 +59,8 @@ def _asked(_sender: object, *, space: Space, user_id: int) -> list[Consequence]:
             "shared",
             shared,
             say_n(
-                "%(num)s memory that you share here will be yours alone again.",
-                "%(num)s memories that you share here will be yours alone again.",
+                "%(num)s memory you share here will be yours alone again.",
+                "%(num)s memories you share here will be yours alone again.",
                 shared,
                 num=shared or "No",
             ),

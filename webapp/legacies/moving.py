@@ -76,8 +76,8 @@ def _moved(_sender: object, *, conversation: Conversation, to: int | None, confi
     move = _plan(conversation, to)
     if move.withdrawn and not confirmed:
         raise Conflict(
-            "Memories that rest on this conversation are shared with the space. Moved, they are yours alone again; "
-            "confirm that.",
+            "Memories that rest on this conversation are shared with the space. If you move it, they will be "
+            "yours alone again. Please confirm.",
             errors=[
                 {"loc": ["confirm"], "memory_id": memory.memory_id, "msg": "is shared"} for memory in move.withdrawn
             ],

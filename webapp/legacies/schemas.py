@@ -17,7 +17,7 @@ from webapp.validation import Id, Instant
 
 def _known_category(value: str) -> str:
     if value not in CATEGORIES:
-        raise ValueError(say("is none of %(names)s", names=", ".join(CATEGORIES)))
+        raise ValueError(say("is not one of %(names)s", names=", ".join(CATEGORIES)))
     return value
 
 

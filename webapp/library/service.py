@@ -45,7 +45,7 @@ def get_prompt(user_id: int, saved_prompt_id: int, *, edit: bool = False) -> Fou
         raise NotFound("There is no such prompt.")
     found = Found(row.SavedPrompt, bool(row.can_edit))
     if edit and not found.can_edit:
-        raise Forbidden("Only the person who made this prompt, and the owner of its space, can change it.")
+        raise Forbidden("Only the person who created this prompt and the owner of its space can change it.")
     return found
 
 
@@ -100,7 +100,7 @@ def update_prompt(user_id: int, saved_prompt_id: int, changes: SavedPromptChange
             raise Invalid.field(name, "cannot be null")
     if "space_id" in given and given["space_id"] != found.prompt.space_id:
         if found.prompt.user_id != user_id:
-            raise Forbidden("Only the person who made this prompt decides where it is shared.")
+            raise Forbidden("Only the person who created this prompt can decide where it is shared.")
         if given["space_id"] is not None:
             require_member(user_id, given["space_id"])
     for name, value in given.items():

@@ -48,8 +48,8 @@ class MissingKey(ModelError):
 
     code = "missing_key"
     default_detail = (
-        "The model server asks for an API key. Enter one at the connection, or set OPENAI_API_KEY, "
-        "or OPENAI_BASE_URL for a server of your own."
+        "The model server requires an API key. Enter one for the connection, or set OPENAI_API_KEY, or "
+        "OPENAI_BASE_URL for your own server."
     )
     default_retryable = False
 
@@ -59,8 +59,8 @@ class Unauthorized(ModelError):
 
     code = "unauthorized"
     default_detail = (
-        "The model server did not accept the API key. Check the key of the connection, or OPENAI_API_KEY, "
-        "and what it may be used for."
+        "The model server did not accept the API key. Check the connection’s key, or OPENAI_API_KEY, and what "
+        "it may be used for."
     )
     default_retryable = False
 
@@ -172,7 +172,7 @@ def from_payload(
     if codes & _REFUSAL_CODES:
         return Refused(**common)
     if codes & _QUOTA_CODES or status == 402:
-        detail = "The quota of the model's API key is used up. Check the plan and billing of the provider."
+        detail = "The quota of the model's API key is used up. Check your plan and billing with the provider."
         return RateLimited(detail, retryable=False, **common)
     if codes & _KEY_CODES or status in (401, 403):
         return Unauthorized(**common) if has_key else MissingKey(**common)

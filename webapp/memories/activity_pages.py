@@ -212,7 +212,7 @@ def delete_conversation(conversation_id: int) -> ViewResult:
     if not wants_partial():
         flash(said, undo_at)
         return redirect(url_for("conversations_pages.new"), 303)
-    shown = {"detail": said, "action": (_("Bring back the conversation"), undo_at), "seconds": 10}
+    shown = {"detail": said, "action": (_("Restore the conversation"), undo_at), "seconds": 10}
     response = Response(render_template("errors/_toast.html", **shown))
     trigger = f"{LIST_CHANGED}, {CHANGED}"
     response.headers.update({"HX-Retarget": "#toasts", "HX-Reswap": "beforeend", "HX-Trigger": trigger})
@@ -237,7 +237,7 @@ def _decision() -> ReviewDecision:
 def _said(error: Invalid | Conflict) -> str:
     if isinstance(error, Invalid) and error.errors and error.errors[0]["loc"] == ["until"]:
         return N_("Say until when it was true.")
-    return error.detail or N_("That does not fit these memories any more.")
+    return error.detail or N_("That no longer applies to these memories.")
 
 
 def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None]]:
@@ -245,10 +245,10 @@ def _obstacles(user_id: int, error: Conflict) -> list[tuple[str, str, int | None
     found: list[tuple[str, str, int | None]] = []
     for item in error.errors or []:
         row = db.session.scalar(service.visible(user_id).where(Memory.memory_id == item["memory_id"]))
-        words = wording.OBSTACLES.get(item.get("reason", ""), N_("stands in the way"))
+        words = wording.OBSTACLES.get(item.get("reason", ""), N_("prevents this"))
         found.append((row.content if row else _("A memory"), words, row.memory_id if row else None))
     return found or [
-        (_("This"), N_("was undone already") if "already" in error.detail else N_("cannot be undone any more"), None)
+        (_("This"), N_("has already been undone") if "already" in error.detail else N_("can no longer be undone"), None)
     ]
 
 

@@ -64,7 +64,7 @@ def review() -> ViewResult:
     except ValueError:
         raise Invalid.field("decision", "is not one of the choices offered") from None
     if decision not in (Decision.ACCEPT, Decision.REJECT):
-        raise Invalid.field("decision", "is decided one at a time")
+        raise Invalid.field("decision", "cannot be made for several at once")
     kept = left = 0
     forgotten: set[int] = set()
     for number in _chosen():
@@ -85,7 +85,7 @@ def review() -> ViewResult:
     if decision is Decision.REJECT:
         said = _forgotten(len(forgotten))
     if left:
-        said += " " + _("%(left)s left: they contradict another.", left=left)
+        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
     flash(said, "message")
     return redirect(url_for("memory_activity.review"), 303)
 

@@ -28,9 +28,9 @@ from webapp.web import Cursor, Page, PageQuery
 
 _TOLD_BY_STATE = ("in_review", "overruled", "superseded")
 _WHY = {
-    Obstacle.CHANGED_SINCE: "was changed since",
+    Obstacle.CHANGED_SINCE: "has since changed",
     Obstacle.KEY_TAKEN: "had a key that another memory holds now",
-    Obstacle.FORGOTTEN: "was forgotten since",
+    Obstacle.FORGOTTEN: "has since been forgotten",
 }
 
 
@@ -163,12 +163,12 @@ def undo(user_id: int, change_set_id: int) -> ChangeSetView:
     versions.hold(user_id)
     original = _own(user_id, change_set_id)
     if original.undone_at is not None:
-        raise Conflict("This was undone already.")
+        raise Conflict("This has already been undone.")
     changes = _changes_of(original)
     plan = undoing.plan_undo(changes, _present(user_id, changes))
     if not plan.is_possible:
         raise Conflict(
-            "Later changes stand in the way.",
+            "Later changes prevent this.",
             errors=[
                 {
                     "loc": ["changes"],

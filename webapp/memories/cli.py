@@ -36,7 +36,7 @@ def tombstone_key() -> None:
 @memories.command("reextract")
 @_email
 @click.option(
-    "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's, if left out."
+    "--conversation", "conversation_id", type=int, help="Only this conversation; all of the user's if left out."
 )
 def reextract(email: str, conversation_id: int | None) -> None:
     """Extract memories again from the start of conversations, without duplicates and without what was forgotten."""
@@ -66,7 +66,7 @@ def reextract(email: str, conversation_id: int | None) -> None:
 
 @memories.command("show")
 @_email
-@click.option("--closed", is_flag=True, help="Memories that no longer hold.")
+@click.option("--closed", is_flag=True, help="Memories that are no longer true.")
 @click.option("--archived", is_flag=True, help="Archived memories.")
 @click.option("--as", "admin", required=True, help="Your own email address (an admin's); the access is recorded.")
 def show(email: str, closed: bool, archived: bool, admin: str) -> None:

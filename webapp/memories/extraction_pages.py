@@ -21,7 +21,7 @@ def extract(conversation_id: int) -> ViewResult:
     """Read a conversation for memories now; the answer follows the work."""
     job_id = requests.request_extraction(current_user_id(), conversation_id)
     if not wants_partial():
-        flash(_("Reading the conversation. What is found appears in Memory."), "message")
+        flash(_("Reading the conversation. Whatever is found will appear in Memory."), "message")
         return redirect(url_for("conversations_pages.show", conversation_id=conversation_id), 303)
     return render_template("memories/_extraction.html", state="working", conversation_id=conversation_id, job_id=job_id)
 

@@ -257,7 +257,7 @@ def restore(memory_id: int) -> ViewResult:
     """Give a memory an earlier wording."""
     row = history.restore_revision(current_user_id(), memory_id, read_form(RestoreRevision).revision)
     db.session.commit()
-    return _done(memory_id, _("Put back, as revision %(revision)s", revision=row.revision))
+    return _done(memory_id, _("Restored as revision %(revision)s", revision=row.revision))
 
 
 def _own(memory_id: int) -> cards.Card:
@@ -295,5 +295,5 @@ def _fragment(template: str, **shown: Any) -> ViewResult:
 
 def _reason(error: Conflict) -> str:
     if error.errors:
-        return N_("Another memory holds this place already. Change that one, or archive it first.")
+        return N_("There is already a memory for this. Change that one, or archive it first.")
     return error.detail or first_sentence(sentences(Invalid(error.detail), LABELS).values())

@@ -28,7 +28,7 @@ def _statement(value: str) -> str:
 
 def _storable(value: datetime) -> datetime:
     if not datetime(1970, 1, 2, tzinfo=UTC) <= value <= datetime(2038, 1, 18, tzinfo=UTC):
-        raise ValueError("must lie between 1970 and 2038")  # what a TIMESTAMP holds
+        raise ValueError("must be between 1970 and 2038")  # what a TIMESTAMP holds
     return value
 
 

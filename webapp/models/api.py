@@ -109,9 +109,11 @@ def change_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
 def _require(settings: ModelSettings, fields: NewConnection | ConnectionChanges) -> None:
     """Raise Invalid for a model that cannot do what it is chosen for."""
     if (model := fields.embedding_model) and (trouble := probing.trouble_with(settings.with_embeddings(model))):
-        raise Invalid.field("embedding_model", say("makes no vectors: %(trouble)s", trouble=trouble))
+        raise Invalid.field(
+            "embedding_model", say("cannot be used for search by meaning: %(trouble)s", trouble=trouble)
+        )
     if (model := fields.background_model) and (trouble := probing.trouble_working(settings, model)):
-        raise Invalid.field("background_model", say("cannot do this work: %(trouble)s", trouble=trouble))
+        raise Invalid.field("background_model", say("cannot do this: %(trouble)s", trouble=trouble))
 
 
 @blueprint.delete("/connections/<int:connection_id>", responses={204: None})

@@ -50,7 +50,7 @@ def connect(places: Mapping[str, str], name: str, model: str) -> ModelConnection
         raise NotFound("There is no such server.")
     models = _models_at(places[name])
     if models is None:
-        raise NotFound("The server does not answer any more.")
+        raise NotFound("The server is no longer answering.")
     if model not in models:
         raise Invalid.field("model", "is not one of this server's models")
     others = [other for other in models if other != model][: MOST_OFFERED - 1]

@@ -110,7 +110,7 @@ def use_nearby() -> ViewResult:
         return redirect(url_for("conversations_pages.new"), 303)
     db.session.commit()
     run_test(row.connection_id)
-    flash(_("Connected. Replies come from %(name)s now.", name=row.name), "message")
+    flash(_("Connected. Replies now come from %(name)s.", name=row.name), "message")
     return redirect(url_for("conversations_pages.new"), 303)
 
 

@@ -26,7 +26,7 @@ LONGEST_NAME = 200
 _EDGE = 64
 """Of the picture that is tried: several servers refuse smaller ones."""
 MODES = N_({"json_schema": "by schema", "json_object": "as JSON", "text": "by instruction"})
-NONE_MAKES_VECTORS = N_("No model for embeddings is among its models.")
+NONE_MAKES_VECTORS = N_("It has no embedding model.")
 _MAKES_VECTORS = ("embed", "minilm", "bge-", "e5-", "gte-")
 """In the names of models that make vectors."""
 _NO_CHAT = (*_MAKES_VECTORS, "rerank", "whisper", "tts", "clip")

@@ -21,14 +21,14 @@ def server_address(value: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
     if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError("holds only a host and a path; keys and headers have fields of their own")
+        raise ValueError("may contain only a host and a path; keys and headers have their own fields")
     return value.rstrip("/")
 
 
 def _headers(value: dict[str, str]) -> dict[str, str]:
     for name, content in value.items():
         if not name.isascii() or not name.replace("-", "").isalnum() or name.lower() in _OURS:
-            raise ValueError(say("%(name)s is not a header that can be set here", name=f"{name}"))
+            raise ValueError(say("%(name)s is not a header you can set here", name=f"{name}"))
         if not content.isprintable() or not content.isascii():
             raise ValueError(say("the value of %(name)s has characters that a header cannot hold", name=name))
     return value

@@ -65,7 +65,7 @@ def create_connection(fields: NewConnection) -> ModelConnection:
     """A new connection with its models. Raises Conflict, Invalid for a model named twice."""
     there = db.session.scalars(select(ModelConnection.connection_id).limit(MOST_CONNECTIONS)).all()
     if len(there) >= MOST_CONNECTIONS:
-        raise Conflict(say("There are %(most_connections)s connections already.", most_connections=MOST_CONNECTIONS))
+        raise Conflict(say("There are already %(most_connections)s connections.", most_connections=MOST_CONNECTIONS))
     row = ModelConnection(
         name=fields.name,
         base_url=fields.base_url,
@@ -88,7 +88,7 @@ def update_connection(connection_id: int, changes: ConnectionChanges) -> ModelCo
     row = get_connection(connection_id)
     moves = changes.base_url is not None and changes.base_url != row.base_url
     if moves and row.key_set and changes.api_key is None:
-        raise Invalid.field("api_key", "must be given again when the address changes: a key belongs to one server")
+        raise Invalid.field("api_key", "must be entered again when the address changes: a key belongs to one server")
     for name in ("name", "base_url", "is_enabled", "builtin_tools"):
         value: Any = getattr(changes, name)
         if value is not None:
@@ -153,7 +153,7 @@ def _set_offers(connection_id: int, models: Sequence[OfferFields]) -> None:
     chosen = {fields.model: set(fields.group_ids) if fields.audience == "admins" else set() for fields in models}
     wanted = set().union(*chosen.values())
     if wanted - set(db.session.scalars(select(UserGroup.group_id).where(UserGroup.group_id.in_(wanted)))):
-        raise Invalid.field("models", "names a group that is not there")
+        raise Invalid.field("models", "names a group that does not exist")
     if any(fields.is_default for fields in models):
         for other in db.session.scalars(select(ModelOffer).where(ModelOffer.is_default)):
             other.is_default = False

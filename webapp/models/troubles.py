@@ -6,13 +6,16 @@ from webapp.languages.marks import N_
 from webapp.llm.errors import ModelError, from_exception
 
 NOT_SPOKEN = N_(
-    "Something answers at this address, but not as an OpenAI-compatible server does. Most addresses end in /v1."
+    "Something is answering at this address, but not like an OpenAI-compatible server. Most addresses end in /v1."
 )
-NOBODY = N_("Nothing answers at this address. Check it, and that the server is running and can be reached from here.")
-NO_PICTURES = N_("This model does not take pictures.")
+NOBODY = N_(
+    "Nothing is answering at this address. Check the address, and that the server is running and can be reached "
+    "from here."
+)
+NO_PICTURES = N_("This model does not support pictures.")
 _WORDS = N_(
     {
-        "unauthorized": "The server did not accept the key. Check it, and what it may be used for.",
+        "unauthorized": "The server did not accept the key. Check the key and what it may be used for.",
         "missing_key": "This server needs a key. Enter one under Connection.",
         "model_not_found": "The server does not have this model.",
     }

@@ -39,7 +39,7 @@ class Metadata(BaseModel):
     @classmethod
     def _known(cls, method: str) -> str:
         if method not in AUTH_METHODS:
-            raise ValueError(f"is none of {', '.join(AUTH_METHODS)}")
+            raise ValueError(f"is not one of {', '.join(AUTH_METHODS)}")
         return method
 
     @field_validator("grant_types", "response_types")

@@ -91,7 +91,7 @@ def disconnect(grant_id: int) -> ViewResult:
     """A program is let in no longer."""
     service.disconnect(current_user_id(), grant_id)
     db.session.commit()
-    flash(_("Disconnected. Its tokens stopped working."))
+    flash(_("Disconnected. Its tokens no longer work."))
     return redirect(url_for("mcp_pages.index"), 303)
 
 
@@ -109,7 +109,7 @@ def _asked() -> tuple[Any, str, str | None] | Response:
             answer: Response = made.refused(error)
             return answer
         raise Invalid.field(
-            "request", f"The program asked in a way that cannot be answered: {error.description or error.error}"
+            "request", f"The program’s request cannot be answered: {error.description or error.error}"
         ) from None
     return found
 
@@ -127,7 +127,7 @@ def _reach() -> frozenset[int] | None:
     ticked = {PERSONAL if value == "0" else parse_id(value) for value in request.form.getlist("spaces")}
     chosen = frozenset(one for one in ticked if one in mine and one is not None)
     if not chosen:
-        raise Invalid.field("spaces", N_("Choose at least one place that the program may look into."))
+        raise Invalid.field("spaces", N_("Choose at least one place the program may look in."))
     return chosen
 
 

@@ -85,11 +85,11 @@ def _document(client_id: str) -> Metadata:
     try:
         document = json.loads(answer.body)
         if not isinstance(document, dict) or document.get("client_id") != client_id:
-            raise Invalid.field("client_id", "The program's description is that of another program.")
+            raise Invalid.field("client_id", "The program's description belongs to another program.")
         return Metadata.model_validate(document | {"token_endpoint_auth_method": "none"})
     except ValidationError as error:
         found = field_errors(error)[0]
         why = f"{'.'.join(found['loc'])} {found['msg']}"
         raise Invalid.field("client_id", f"The program's description cannot be used: {why}.") from None
     except (ValueError, RecursionError):
-        raise Invalid.field("client_id", "The program's description is no JSON.") from None
+        raise Invalid.field("client_id", "The program's description is not JSON.") from None

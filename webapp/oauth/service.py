@@ -97,7 +97,7 @@ def take_code(code: str, client: OAuthClient) -> OAuthCode | None:
 def begin_grant(code: OAuthCode, client: OAuthClient) -> Issued:
     """Tokens for a code; an earlier consent stays, for one on another device. Raises Conflict for too many programs."""
     if len(list_grants(code.user_id)) >= MAX_GRANTS:
-        raise Conflict(f"There are {MAX_GRANTS} connected programs already.")
+        raise Conflict(f"There are already {MAX_GRANTS} connected programs.")
     fields = NewToken(name=client.name[:100], expires_in_days=None, scopes=[scope_named(code.scope)])
     token, access = tokens.create_delegated(
         code.user_id, fields, space_ids=code.space_ids, expires_at=now() + timedelta(seconds=ACCESS_SECONDS)

@@ -36,7 +36,7 @@ CATALOGUE: dict[str, Definition] = {
         Definition(
             "chat",
             "Replies",
-            "Opens every reply of the assistant.",
+            "Comes first in the prompt for every reply.",
             _ABOUT_A_CONVERSATION,
             aliases=("simplified_conversation",),
         ),
@@ -61,13 +61,13 @@ CATALOGUE: dict[str, Definition] = {
         Definition(
             "points",
             "Points of a journey",
-            "Is added to the memory prompt when a journey has open points.",
+            "Added to the memory prompt when a journey has open points.",
             max_bytes=4_000,
         ),
         Definition(
             "assistant_initiated",
             "Opening a point",
-            "Is used when the assistant begins to talk about a point.",
+            "Used when the assistant starts talking about a point.",
             ("POINT", *_ABOUT_A_CONVERSATION),
             required=("POINT",),
         ),

@@ -200,7 +200,7 @@ def _held(found: Definition) -> Prompt:
                 db.session.add(Prompt(name=found.name, active_version=1, activated_at=now()))
         except IntegrityError:
             continue  # somebody else made it first
-    raise Conflict("This prompt is being changed by somebody else. Try again.")
+    raise Conflict("Somebody else is changing this prompt. Try again.")
 
 
 def _insert(name: str, text: str, *, origin: str, admin_id: int | None, note: str | None) -> PromptVersion:

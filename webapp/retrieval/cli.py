@@ -49,7 +49,7 @@ def rebuild(at_once: bool) -> None:
                 if not done.more:
                     break
     except ModelError as error:
-        raise click.ClickException(f"{error.detail} {made} vectors were made; the rest is owed.") from None
+        raise click.ClickException(f"{error.detail} {made} vectors were made; the rest will follow.") from None
     click.echo(f"{made} vectors by {embedder().model}")
 
 

@@ -30,7 +30,7 @@ DONE = N_(
     {
         "wrong": "Set aside as wrong",
         "outdated": "Marked as no longer true",
-        "not_relevant": "Noted: it counts less for questions like this one",
+        "not_relevant": "Noted: it will count less for questions like this one",
         "forget": "Forgotten for good",
     }
 )

@@ -34,7 +34,7 @@ class SearchQuery(BaseModel):
         chosen = [kind.strip() for kind in kinds.split(",") if kind.strip()]
         named = [PLURALS.get(kind, kind) for kind in chosen]
         if set(named) - set(KINDS):
-            raise ValueError(say("knows only %(names)s", names=", ".join(KINDS)))
+            raise ValueError(say("may contain only %(names)s", names=", ".join(KINDS)))
         return ",".join(named)
 
     @property

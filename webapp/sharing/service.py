@@ -49,7 +49,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
     count = db.session.query(ConversationShare).filter_by(conversation_id=conversation_id).count()
     if count >= MOST_LINKS:
         raise Conflict(
-            say("This conversation has %(most_links)s links already. Revoke some first.", most_links=MOST_LINKS)
+            say("This conversation already has %(most_links)s links. Revoke some first.", most_links=MOST_LINKS)
         )
     shown = db.session.scalars(
         select(Message.message_id)
@@ -68,7 +68,7 @@ def create_share(user_id: int, conversation_id: int, fields: NewShare) -> Conver
         raise Invalid.field(
             "from",
             say(
-                "leaves %(count)s messages; a snapshot holds %(most_messages)s",
+                "leaves %(count)s messages; a snapshot can have at most %(most_messages)s",
                 count=f"{len(chosen):,}",
                 most_messages=f"{MOST_MESSAGES:,}",
             ),
@@ -174,7 +174,7 @@ def open_share(token: str, *, is_signed_in: bool, after: int = 0) -> Shared | No
         .where(ConversationShare.token == token, Conversation.deleted_at.is_(None))
     ).one_or_none()
     if found is None or (found[0].expires_at is not None and found[0].expires_at <= now()):
-        raise NotFound("This link does not exist any more.")
+        raise NotFound("This link no longer exists.")
     share, title = found
     if share.audience == "accounts" and not is_signed_in:
         return None

@@ -45,7 +45,7 @@ def add(space_id: int) -> ViewResult:
         told = sentences(error, LABELS, otherwise="content") if isinstance(error, Invalid) else {}
         return _index(space_id, errors=told or {"content": error.detail}, values=request.form), 422
     db.session.commit()
-    flash(_("“%(title)s” is added.", title=made.title), "message")
+    flash(_("“%(title)s” has been added.", title=made.title), "message")
     return redirect(url_for(".index", space_id=space_id), 303)
 
 

@@ -87,7 +87,7 @@ def invite(user_id: int, space_id: int, email: str) -> MemberOut:
     rows = db.session.scalars(select(SpaceMember).where(SpaceMember.space_id == space_id)).all()
     found = db.session.scalar(select(User.user_id).where(User.email == email, User.is_active))
     if any(row.status == "active" and row.user_id == found for row in rows if found is not None):
-        raise Conflict("They are a member already.")
+        raise Conflict("They are already a member.")
     row = next((row for row in rows if row.email == email), None)
     if row is None:
         if len(rows) >= MAX_MEMBERS:

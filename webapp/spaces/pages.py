@@ -84,7 +84,7 @@ def change(space_id: int) -> ViewResult:
         db.session.rollback()
         return _about(space_id, errors=sentences(error, LABELS, otherwise="name"), values=request.form), 422
     db.session.commit()
-    flash(_("Saved. It holds from the next reply on."), "message")
+    flash(_("Saved. It applies from the next reply."), "message")
     return redirect(url_for(".about", space_id=space_id), 303)
 
 
@@ -109,7 +109,8 @@ def invite(space_id: int) -> ViewResult:
         return _people(space_id, errors={"email": told or error.detail}, email=request.form.get("email", "")), 422
     db.session.commit()
     flash(
-        _("Invited. Whoever has an account with %(email)s finds the invitation under Spaces.", email=email), "message"
+        _("Invited. If there is an account for %(email)s, the invitation is waiting under Spaces.", email=email),
+        "message",
     )
     return redirect(url_for(".people", space_id=space_id), 303)
 
@@ -143,7 +144,7 @@ def remove(space_id: int, user_id: int) -> ViewResult:
     """Remove a member."""
     members.remove(current_user_id(), space_id, user_id)
     db.session.commit()
-    flash(_("Removed. What they shared here is theirs alone again."), "message")
+    flash(_("Removed. What they shared here is now theirs alone again."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -153,7 +154,7 @@ def withdraw(space_id: int, invitation_id: int) -> ViewResult:
     """Take back an invitation."""
     members.withdraw_invitation(current_user_id(), space_id, invitation_id)
     db.session.commit()
-    flash(_("The invitation is taken back."), "message")
+    flash(_("The invitation has been withdrawn."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -163,7 +164,7 @@ def hand_over(space_id: int) -> ViewResult:
     """Hand the space over to another member."""
     members.hand_over(current_user_id(), space_id, read_form(NewOwner).user_id)
     db.session.commit()
-    flash(_("Handed over. You are a member now."), "message")
+    flash(_("Ownership handed over. You are now a member."), "message")
     return redirect(url_for(".people", space_id=space_id), 303)
 
 
@@ -189,7 +190,7 @@ def end(space_id: int) -> ViewResult:
         members.remove(user_id, space_id, user_id, forget=forget)
     db.session.commit()
     flash(
-        _("“%(name)s” is deleted.", name=space.name)
+        _("“%(name)s” has been deleted.", name=space.name)
         if space.role == "owner"
         else _("You have left “%(name)s”.", name=space.name),
         "message",

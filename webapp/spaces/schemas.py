@@ -21,7 +21,7 @@ MAX_DOCUMENTS = 500
 
 def _known_persona(value: str | None) -> str | None:
     if value is not None and value not in PERSONAS:
-        raise ValueError(say("is none of %(names)s", names=", ".join(PERSONAS)))
+        raise ValueError(say("is not one of %(names)s", names=", ".join(PERSONAS)))
     return value
 
 

@@ -74,7 +74,7 @@ def persona_in(user_id: int, space_id: int, wished: str | None) -> str | None:
     if space.kind != "legacy":
         return wished
     if wished is not None and wished not in PERSONAS:
-        raise Invalid.field("persona", say("is none of %(names)s", names=", ".join(PERSONAS)))
+        raise Invalid.field("persona", say("is not one of %(names)s", names=", ".join(PERSONAS)))
     return wished or space.persona or DEFAULT
 
 

@@ -37,9 +37,9 @@ def checked(url: str) -> str:
     except ValueError:
         raise Refused("This is not a web address.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Refused("Only addresses that begin with http:// or https:// can be reached.")
+        raise Refused("Only addresses that begin with http:// or https:// can be opened.")
     if parts.username is not None or parts.password is not None:
-        raise Refused("An address with a name and a password in it is not reached.")
+        raise Refused("Addresses with a name and password in them are not opened.")
     if port == 0:
         raise Refused("This is not a web address.")
     return parts._replace(fragment="").geturl()

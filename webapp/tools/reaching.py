@@ -82,7 +82,7 @@ async def reach(wish: Wish) -> AsyncIterator[Opened]:
                     target = response.headers.get("location", "")
                     if wish.redirects and response.status_code in _REDIRECTS and target:
                         if not left:
-                            raise ToolFailed(f"{host} leads from one address to the next without end.")
+                            raise ToolFailed(f"{host} redirects too many times.")
                         url = urljoin(url, target)
                         continue
                     headers = {name.lower(): value for name, value in response.headers.items()}
@@ -135,7 +135,7 @@ async def _place(url: str) -> str:
     except (OSError, UnicodeError):
         raise ToolFailed(f"{_name(url)} is not known.") from None
     if not found or not all(map(may_reach, found)):
-        raise ToolFailed(f"{_name(url)} is an address inside the network. Such are not reached.")
+        raise ToolFailed(f"{_name(url)} is an address inside the network. Those are not opened.")
     return found[0]
 
 
@@ -174,7 +174,7 @@ async def _unpacked(response: Any, headers: Mapping[str, str]) -> AsyncGenerator
     """The body, unpacked by hand: a small packed one may be huge."""
     packed = headers.get("content-encoding", "identity").strip().lower()
     if packed not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise ToolFailed("The answer is packed in a way that is not known here.")
+        raise ToolFailed("The answer is compressed in a way that is not known here.")
     box = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed not in ("", "identity") else None
     size = 0
     async for piece in response.aiter_raw():

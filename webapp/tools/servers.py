@@ -46,7 +46,7 @@ def create_server(user_id: int, fields: NewToolServer, *, is_admin: bool) -> Too
         raise Forbidden("Only admins can add servers for everybody.")
     owner = None if fields.for_everyone else user_id
     if len(servers_of(owner)) >= MOST_SERVERS:
-        raise Conflict(f"There are {MOST_SERVERS} servers already.")
+        raise Conflict(f"There are already {MOST_SERVERS} servers.")
     row = ToolServer(
         user_id=owner,
         name=fields.name,
@@ -65,7 +65,9 @@ def update_server(row: ToolServer, changes: ToolServerChanges) -> None:
     """Change what is given. Raises Invalid for another address without its token."""
     if changes.url is not None and changes.url != row.url:
         if row.key_set and changes.token is None:
-            raise Invalid.field("token", "must be given again when the address changes: a token belongs to one server")
+            raise Invalid.field(
+                "token", "must be entered again when the address changes: a token belongs to one server"
+            )
         # Another server: what was known and allowed was the one before's.
         row.tools, row.age, row.tested_at, row.error = [], None, None, None
         db.session.execute(delete(ToolGrant).where(ToolGrant.server_id == row.server_id))

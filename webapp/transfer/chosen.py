@@ -58,7 +58,7 @@ def _write(file: IO[bytes], user_id: int, ids: Sequence[int]) -> dict[str, str]:
                 continue
             size += len(made)
             if size > MOST_BYTES:
-                raise Invalid("These are too many for one file. Export your whole account instead.")
+                raise Invalid("That is too many for one file. Export your whole account instead.")
             name = f"{stem} ({conversation_id}).md"
             archive.writestr(name, made)
             names[name] = f"{stem}.md"

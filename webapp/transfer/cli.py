@@ -33,7 +33,7 @@ def register_commands(app: Flask) -> None:
 @click.option("--format", "form", help="Of memories: markdown, text, json or mem.")
 @click.argument("path", type=click.Path(dir_okay=False, writable=True, path_type=Path))
 def export(email: str, what: str, form: str | None, path: Path) -> None:
-    """Write an account, with the spaces that are theirs, or its memories to a file. It is in the account's activity."""
+    """Write an account with the spaces it owns, or its memories, to a file. The account's activity shows it."""
     user_id = _user_id(email)
     try:
         with write_transaction():
@@ -52,12 +52,14 @@ def export(email: str, what: str, form: str | None, path: Path) -> None:
 
 @transfer.command("import")
 @_email
-@click.option("--format", "form", type=click.Choice(tuple(READERS)), help="What the file is; recognised, if left out.")
-@click.option("--restore/--no-restore", default=None, help="An export of Commonplace: as it was, or as any other.")
-@click.option("--learn", is_flag=True, help="Learn from the conversations afterwards; a job does that.")
+@click.option("--format", "form", type=click.Choice(tuple(READERS)), help="What the file is; recognised if left out.")
+@click.option(
+    "--restore/--no-restore", default=None, help="Restore a Commonplace export as it was, or import it like any other."
+)
+@click.option("--learn", is_flag=True, help="Learn from the conversations afterwards, in a job.")
 @click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def bring_in(email: str, form: str | None, restore: bool | None, learn: bool, path: Path) -> None:
-    """Take a file in for somebody, from the first part to the last, and print what became of it."""
+    """Import a file for somebody, from the first part to the last, and print the result."""
     user_id = _user_id(email)
     try:
         with path.open("rb") as source, storage.writing() as (name, file):

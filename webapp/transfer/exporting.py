@@ -59,7 +59,7 @@ def create_export(user_id: int, fields: NewExport, *, by_job: bool = True) -> Ex
         get_conversation(user_id, fields.conversation_id)
     waiting = _owned(user_id).where(Export.status == "waiting").limit(AT_ONCE)
     if len(db.session.scalars(waiting).all()) >= AT_ONCE:
-        raise Conflict(say("%(at_once)s exports are being made already. Wait for one of them.", at_once=AT_ONCE))
+        raise Conflict(say("%(at_once)s exports are already being made. Wait for one to finish.", at_once=AT_ONCE))
     row = Export(
         user_id=user_id,
         what=fields.what,
@@ -100,7 +100,7 @@ def download(user_id: int, export_id: int) -> Export:
     if row.status == "waiting":
         raise Conflict("This export is still being made.")
     if row.status != "ready" or row.stored_as is None or (row.expires_at and row.expires_at <= now()):
-        raise NotFound("This export is not there any more.")
+        raise NotFound("This export no longer exists.")
     audit.record(user_id, Action.EXPORT_DOWNLOADED, row.what)
     return row
 

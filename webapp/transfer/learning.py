@@ -78,17 +78,17 @@ def begin(user_id: int, import_id: int, fields: LearnFields) -> Import:
     row = get_import(user_id, import_id, lock=True)
     known = dict(row.learning or {})
     if row.stage not in ("done", "cancelled"):
-        raise Conflict("Nothing can be learned from an import that has not run yet or was undone.")
+        raise Conflict("Nothing can be learned from an import that has not run yet or has been undone.")
     if row.learn_status == "running":
-        raise Conflict("That is being done already.")
+        raise Conflict("That is already being done.")
     if row.learn_status in OVER:
         raise Conflict(
-            "Everything has been read already." if row.learn_status == "done" else "This was stopped for good."
+            "Everything has already been read." if row.learn_status == "done" else "This has been stopped for good."
         )
     require_room(user_id)
     total = len(db.session.scalars(_conversations(user_id, import_id)).all())
     if not total:
-        raise Conflict("There is no conversation in this import that could be learned from.")
+        raise Conflict("This import has no conversation to learn from.")
     fresh = {"read": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "proposed": 0, "failed": 0}
     limits = fields.model_dump(include={"most_tokens", "most_dollars"})
     row.learning = fresh | known | {"of": total, "reason": None} | limits

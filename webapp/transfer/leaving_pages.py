@@ -81,7 +81,7 @@ def keep() -> ViewResult:
     closing.keep(user.user_id)
     db.session.commit()
     session.pop(WAY_BACK, None)
-    flash(gettext("Your account stays as it was. Sign in to go on."))
+    flash(gettext("Your account stays as it was. Sign in to continue."))
     return redirect(url_for("accounts_pages.login"), 303)
 
 

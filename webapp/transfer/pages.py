@@ -31,15 +31,15 @@ COUNTED = N_(
     {
         "conversations imported": "conversations imported",
         "conversations updated": "conversations with something new",
-        "conversations unchanged": "conversations that were there already",
+        "conversations unchanged": "conversations that were already there",
         "conversations skipped": "conversations skipped",
         "messages": "messages",
         "memories proposed": "memories to review",
-        "memories known": "memories known already",
+        "memories known": "memories already known",
         "memories forgotten": "memories that you had forgotten",
         "memories secret": "secrets left out",
         "projects imported": "projects as spaces",
-        "projects unchanged": "projects that were there already",
+        "projects unchanged": "projects that were already there",
         "folders restored": "folders",
         "journeys restored": "journeys of your own",
         "files restored": "files",
@@ -50,11 +50,11 @@ COUNTED = N_(
         "digests restored": "digests",
         "memories restored": "memories",
         "quotes restored": "quotes behind memories",
-        "earlier states of memories restored": "states of memories",
+        "earlier states of memories restored": "memory states",
         "things forgotten restored": "things that stay forgotten",
         "answers in journeys restored": "answers in journeys",
         "summaries of journeys restored": "summaries of journeys",
-        "receipts restored": "entries of receipts",
+        "receipts restored": "receipt entries",
         "problems skipped": "parts that could not be read",
     }
 )
@@ -186,7 +186,7 @@ def cancel(import_id: int) -> ViewResult:
     """Stop an import."""
     service.cancel(current_user_id(), import_id)
     db.session.commit()
-    flash(_("Stopped. What came in so far can be undone."), "message")
+    flash(_("Stopped. What has been imported so far can be undone."), "message")
     return redirect(url_for(".show_import", import_id=import_id), 303)
 
 
@@ -197,7 +197,7 @@ def undo(import_id: int) -> ViewResult:
     row = service.undo(current_user_id(), import_id)
     db.session.commit()
     if row.stage == "undone":
-        flash(_(row.error) if row.error else _("Everything this import brought is gone again."), "message")
+        flash(_(row.error) if row.error else _("Everything this import brought in has been removed."), "message")
     return redirect(url_for(".show_import", import_id=import_id), 303)
 
 

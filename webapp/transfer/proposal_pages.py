@@ -55,8 +55,8 @@ def decide(import_id: int) -> ViewResult:
     if decision == Decision.REJECT.value:
         said = ngettext("%(num)s memory forgotten.", "%(num)s memories forgotten.", done)
     if left:
-        said += " " + _("%(left)s left: they contradict another.", left=left)
+        said += " " + _("%(left)s left as they were: they contradict another.", left=left)
     if group.count > left:
-        said += " " + ngettext("%(num)s still waits.", "%(num)s still wait.", group.count - left)
+        said += " " + ngettext("%(num)s is still waiting.", "%(num)s are still waiting.", group.count - left)
     flash(said, "message")
     return redirect(group.place if group.count else url_for("memory_activity.review"), 303)

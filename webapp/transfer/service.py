@@ -132,7 +132,7 @@ def _restores(row: Import, fields: StartImport) -> bool:
     """Whether an export of Commonplace is taken in as it was. Raises Conflict where that is asked for and cannot be."""
     can = is_restorable(row)
     if fields.restore and not can:
-        raise Conflict("Only a whole export of Commonplace can be restored, and only into an empty account.")
+        raise Conflict("Only a full Commonplace export can be restored, and only into an empty account.")
     is_whole = len(fields.take) == len(WHOLE) and fields.between is None and fields.space_id is None
     return can and is_whole if fields.restore is None else fields.restore
 
@@ -159,7 +159,7 @@ def undo(user_id: int, import_id: int) -> Import:
     if row.status in ("reading", "ready", "running"):
         raise Conflict("Cancel the import first.")
     if row.status == "undone":
-        raise Conflict("This import is undone already.")
+        raise Conflict("This import has already been undone.")
     if row.undo_status == "running":
         raise Conflict("This import is being undone.")
     return undoing.begin(row)
@@ -172,7 +172,7 @@ def _check(user_id: int, wish: str | None) -> None:
         found = select(Import.import_id).where(Import.user_id == user_id, Import.status.in_(statuses)).limit(most)
         if len(db.session.scalars(found).all()) >= most:
             raise Conflict(
-                say("%(at_once)s imports are waiting or running already. Finish or cancel one first.", at_once=most)
+                say("%(at_once)s imports are already waiting or running. Finish or cancel one first.", at_once=most)
             )
 
 

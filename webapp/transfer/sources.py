@@ -125,7 +125,7 @@ class Upload:
         self._read += size
         too_dense = of_member > RATIO_FROM and of_member > MOST_RATIO * max(1, info.compress_size)
         if self._read > MOST_BYTES or too_dense:
-            raise Refused("The ZIP unpacks to more than an export can be. It was not imported.")
+            raise Refused("Unpacked, the ZIP is larger than an export can be. It was not imported.")
 
     def __enter__(self) -> Upload:
         return self

@@ -20,10 +20,11 @@ from webapp.transfer.writers.memories import MemoryWording
 _README = N_(
     """This is everything that Commonplace keeps for you.
 
-manifest.json says what each file holds, schema.json what its lines look like: one JSON object a line, times in UTC.
-Passwords, tokens and other people's data are not in it. tombstones.jsonl holds hashes of what you had forgotten; what
-it was cannot be read from them. tombstone_keys.jsonl holds their keys, so that it stays forgotten where you bring this
-file: with them, somebody could try whether a guess is among it. Keep the file as you would keep a diary.
+manifest.json says what each file contains, schema.json what its lines look like: one JSON object per line, times
+in UTC. Passwords, tokens and other people's data are not included. tombstones.jsonl contains hashes of what you had
+forgotten; the originals cannot be read from them. tombstone_keys.jsonl contains their keys, so that it all stays
+forgotten wherever you bring this file: with the keys, somebody could test a guess against the hashes. Keep the file
+as you would a diary.
 """
 )
 

@@ -74,8 +74,8 @@ def require_room(user_id: int) -> None:
 
 _NEAR = N_(
     {
-        "day": "You have used %(share)s %% of your limit for today.",
-        "month": "You have used %(share)s %% of your limit for this month.",
+        "day": "You have used %(share)s%% of your limit for today.",
+        "month": "You have used %(share)s%% of your limit for this month.",
     }
 )
 

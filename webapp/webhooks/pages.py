@@ -69,7 +69,7 @@ def change(webhook_id: int) -> ViewResult:
     secret = ""
     if deed == "delete":
         service.delete_webhook(user_id, webhook_id)
-        flash(_("The webhook is deleted."))
+        flash(_("The webhook has been deleted."))
     elif deed == "test":
         service.ping(user_id, webhook_id)
         flash(_("A test is on its way. Reload the page to see the answer."))

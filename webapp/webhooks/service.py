@@ -56,7 +56,7 @@ def get_webhook(user_id: int, webhook_id: int) -> Webhook:
 def create_webhook(user_id: int, fields: NewWebhook) -> tuple[Webhook, str]:
     """A new webhook and its secret, readable this once. Raises Invalid, Conflict."""
     if len(list_webhooks(user_id)) >= MAX_WEBHOOKS:
-        raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.")
+        raise Conflict(f"There are already {MAX_WEBHOOKS} webhooks.")
     secret, identity = new_secret(), current_identity()
     row = Webhook(
         user_id=user_id,
@@ -179,7 +179,7 @@ def _require_maker(row: Webhook) -> None:
     """Raise Forbidden for a token that did not make a webhook: where it goes and what signs it outlive the token."""
     identity = current_identity()
     if identity is not None and identity.token_id not in (None, row.token_id):
-        raise Forbidden("A token cannot do this. Sign in, and do it there.")
+        raise Forbidden("A token cannot do this. Sign in to do it.")
 
 
 def _usable(url: str) -> str:

@@ -127,7 +127,7 @@ def _may_go_on(app: Flask, identity: Identity) -> bool:
 def _enter(user_id: int) -> None:
     with _lock:
         if _open[user_id] >= MOST_EACH or _open.total() >= MOST:
-            raise TooMany("Too many streams of events are open. Close one.", retry_after=30)
+            raise TooMany("Too many event streams are open. Close one.", retry_after=30)
         _open[user_id] += 1
 
 

@@ -175,7 +175,7 @@ def test_a_failed_reply_is_an_error(shell: Shell, model: ServerHandle) -> None:
     model.script(fault={"http_status": 401, "body": {"error": {"code": "invalid_api_key"}}})
     assert failed(shell("chat", "Hello"), 1)
     assert "no message" in failed(shell("chat"), 2)
-    assert "exclude" in failed(shell("chat", "-C", "-t", "Hello"), 2)
+    assert "Use only one" in failed(shell("chat", "-C", "-t", "Hello"), 2)
     assert failed(shell("chat", "-c", 99_999_999, "Hello"), 4)
 
 

@@ -94,7 +94,7 @@ def test_every_reason_has_words():
     for reason in Refusal:
         assert "nothing to remember" not in refused({reason.value: 1})
     assert refused({"secret": 1}) == "Not kept: a password, key or number that nobody should keep"
-    assert refused({"already_known": 2, "question": 1}) == "Not kept: 2 known already, 1 only asked"
+    assert refused({"already_known": 2, "question": 1}) == "Not kept: 2 already known, 1 only asked"
     assert refused({}) == ""
 
 
@@ -113,12 +113,12 @@ def test_what_was_not_taken_is_said_and_can_be_used_after_all(app, client, user,
     assert result["counts"]["overruled"] == 1
 
     page = browser.get(f"/c/{talk}").text
-    assert "Kept: lives in Porto, did not take lives in Faro (less sure)" in page
+    assert "Kept: lives in Porto, did not use lives in Faro (less certain)" in page
     change = browser.get(f"/memories/changes/{result['change_set']['change_set_id']}", headers=HTMX).text
-    assert "did not take" in change and "Use this one" in change
+    assert "did not use" in change and "Use this one" in change
     kept, heard = memories_of(app, user.user_id)
     history = browser.get(f"/memories/{kept.memory_id}/history", headers=HTMX).text
-    assert "heard, and not taken" in history and "true until" not in history
+    assert "heard but not used" in history and "true until" not in history
 
     place = re.search(r'hx-post="(/memories/\d+/review)"', change)[1]
     assert place == f"/memories/{heard.memory_id}/review"

@@ -62,9 +62,9 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     try:
         found = json.loads(archive.read(MANIFEST))
     except (KeyError, ValueError, zipfile.BadZipFile):
-        raise BackupError("This is no backup of Commonplace, or one that was never finished.") from None
+        raise BackupError("This is not a Commonplace backup, or it was never finished.") from None
     if found.get("format") != FORMAT:
-        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that one.")
+        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     return Manifest(**found)
 
 
@@ -75,7 +75,7 @@ def open_archive(path: Path) -> zipfile.ZipFile:
     except FileNotFoundError:
         raise BackupError(f"There is no file {path}.") from None
     except (OSError, zipfile.BadZipFile):
-        raise BackupError(f"{path} is no backup, or was cut short.") from None
+        raise BackupError(f"{path} is not a backup, or was cut short.") from None
 
 
 def read_table(archive: zipfile.ZipFile, name: str) -> tuple[list[str], Iterator[list[Any]]]:

@@ -64,9 +64,9 @@ def check_backup(path: Path) -> Manifest:
         for name, count in manifest.tables.items():
             _, rows = read_table(archive, name)
             if sum(1 for _ in rows) != count:
-                raise BackupError(f"Rows of {name} are missing in the backup.")
+                raise BackupError(f"Rows of {name} are missing from the backup.")
         if len(list(attachments(archive))) != manifest.attachments:
-            raise BackupError("Attachments are missing in the backup.")
+            raise BackupError("Attachments are missing from the backup.")
     return manifest
 
 

@@ -54,7 +54,7 @@ def other_key(manifest: Manifest) -> bool:
 def _prepare(manifest: Manifest) -> None:
     """Bring the empty database to the version of the backup."""
     if manifest.revision not in known_revisions():
-        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that one.")
+        raise BackupError("This backup was made by a newer version of Commonplace. Restore it with that version.")
     current = current_revision()
     if current and has_users():
         raise BackupError("There are accounts here. Restore into an empty database and an empty VAR_DIR.")
@@ -62,13 +62,13 @@ def _prepare(manifest: Manifest) -> None:
     if not current:
         upgrade(revision=manifest.revision)
     elif current != manifest.revision:
-        raise BackupError("The backup is of an older version: restore it into a database without any table.")
+        raise BackupError("The backup is of an older version: restore it into a database without any tables.")
 
 
 def _check_tables(connection: Connection, manifest: Manifest) -> None:
     there = set(inspect(connection).get_table_names())
     if missing := sorted((set(manifest.tables) | set(manifest.next_ids)) - there):
-        raise BackupError(f"This version has no table {', '.join(missing)}.")
+        raise BackupError(f"This version has no table named {', '.join(missing)}.")
 
 
 def _fill(connection: Connection, archive: zipfile.ZipFile, manifest: Manifest) -> None:

@@ -45,8 +45,8 @@ def look_at(checks: tuple[Check, ...]) -> list[Finding]:
         try:
             findings.extend(check())
         except (SQLAlchemyError, RedisError, OSError) as error:
-            advice = "See what is said above of the server behind it, and try again."
-            findings.append(fault(part, f"cannot be looked at ({type(error).__name__})", advice))
+            advice = "See what is said above about the server behind it, and try again."
+            findings.append(fault(part, f"cannot be checked ({type(error).__name__})", advice))
         finally:
             _give_up()
     return findings
@@ -68,7 +68,7 @@ def keys() -> Iterator[Finding]:
     if settings.secret_key and not settings.tombstone_keys:
         yield warning(
             "keys",
-            "what was forgotten stays so by SECRET_KEY",
+            "what was forgotten stays forgotten through SECRET_KEY",
             "Before you change it, set TOMBSTONE_KEYS to what `flask --app wsgi memories tombstone-key` prints.",
         )
 
@@ -82,11 +82,11 @@ def data() -> Iterator[Finding]:
     if opened:
         yield fault(
             "data",
-            f"others on this machine may use {', '.join(map(str, opened[:3]))}",
-            f"They belong to another user: chown -R them to who runs Commonplace, then chmod -R go= {folder}.",
+            f"others on this machine can use {', '.join(map(str, opened[:3]))}",
+            f"They belong to another user: chown -R them to the one that runs Commonplace, then chmod -R go= {folder}.",
         )
     else:
-        yield ok("data", f"{folder} is its owner's alone")
+        yield ok("data", f"{folder} is accessible to its owner only")
     free = shutil.disk_usage(folder).free
     said = f"{free / 1024**3:.1f} GB free in {folder}"
     yield (ok("disk", said) if free >= LITTLE_DISK else warning("disk", said, "Make room: SQLite needs some."))
@@ -109,14 +109,18 @@ def files() -> Iterator[Finding]:
         )
         yield fault("files", f"{place} cannot be written to and read", advice)
         return
-    yield ok("files", f"{place} takes, gives and deletes")
+    yield ok("files", f"{place} can be written to, read and deleted from")
     if storage.keeps_versions():
-        advice = "Switch versioning off, or let old versions expire at once: people are told that deleted is deleted."
+        advice = (
+            "Switch versioning off, or let old versions expire at once: people are told that what they delete is gone."
+        )
         yield warning("files", f"{place} keeps versions of what is deleted", advice)
     left = sum(1 for _ in islice(Folder(settings.var_dir.absolute() / "files").kept(), 1_000))
     if left:
         advice = "Run `flask --app wsgi files move`, which takes them into the bucket."
-        yield warning("files", f"{left} are in {settings.var_dir / 'files'} still, where nobody looks", advice)
+        yield warning(
+            "files", f"{left} are in {settings.var_dir / 'files'} still, where they are not looked for", advice
+        )
 
 
 def servers() -> Iterator[Finding]:
@@ -176,23 +180,25 @@ def queues() -> Iterator[Finding]:
     if idle := [queue.value for queue in Queue if queue.value not in served]:
         yield fault(
             "workers",
-            f"nobody works on {', '.join(idle)}",
+            f"no worker serves {', '.join(idle)}",
             "Start `python -m jobs.worker`, which serves all queues, with the same REDIS_URL and DATABASE_URL.",
         )
     else:
-        yield ok("workers", f"{len(work.workers)} are there")
+        yield ok("workers", f"{len(work.workers)} are running")
     if not client.exists(SCHEDULE_LOCK):
         yield fault(
-            "scheduler", "none is there", "Start `python -m jobs.schedule`: it asks for what is owed and purges."
+            "scheduler", "none is running", "Start `python -m jobs.schedule`: it asks for what is owed and purges."
         )
     else:
-        yield ok("scheduler", "one is there")
+        yield ok("scheduler", "one is running")
     for name in Queue:
         if (late := _oldest(client, name)) > LONG_QUEUE_SECONDS:
             advice = "Add workers, or see in the admin area what takes so long."
-            yield warning("queues", f"the first job of {name.value} waits for {late / 60:.0f} minutes", advice)
+            yield warning(
+                "queues", f"the first job of {name.value} has been waiting for {late / 60:.0f} minutes", advice
+            )
     if work.failed:
-        advice = "Look at Administration, Jobs: each tells why; what is owed is tried again by itself."
+        advice = "Look at Administration, Jobs: each says why; what is still needed is tried again automatically."
         yield warning("queues", f"{work.failed} jobs have failed for good", advice)
 
 

@@ -36,10 +36,17 @@ class Reply:
 
 @click.command()
 @click.argument("message", nargs=-1)
-@click.option("-c", "--conversation", "conversation_id", type=click.IntRange(min=1), metavar="ID", help="Go on in it.")
-@click.option("-C", "--continue", "goes_on", is_flag=True, help="Go on in the latest conversation.")
+@click.option(
+    "-c",
+    "--conversation",
+    "conversation_id",
+    type=click.IntRange(min=1),
+    metavar="ID",
+    help="Continue this conversation.",
+)
+@click.option("-C", "--continue", "goes_on", is_flag=True, help="Continue the latest conversation.")
 @click.option("-t", "--temporary", is_flag=True, help="No memory, not listed, gone after a day.")
-@click.option("-m", "--model", metavar="ID", help="A model that you can choose.")
+@click.option("-m", "--model", metavar="ID", help="One of the models you can choose.")
 @click.option(
     "-f",
     "--file",
@@ -62,13 +69,13 @@ def chat(
     space_id: int | None,
     as_json: bool,
 ) -> None:
-    """Send MESSAGE and show the reply as it is written. What comes through a pipe is put below it.
+    """Send MESSAGE and show the reply as it is written. Piped input is added below it.
 
-    Without either, a conversation begins: an empty line is passed over, Ctrl-C stops a reply, Ctrl-D ends it.
+    Without either, a conversation begins: empty lines are ignored, Ctrl-C stops a reply, Ctrl-D ends it.
     """
     there = server(context)
     if sum(map(bool, (conversation_id, goes_on, temporary))) > 1:
-        raise Trouble("--conversation, --continue and --temporary exclude each other.", USAGE)
+        raise Trouble("Use only one of --conversation, --continue and --temporary.", USAGE)
     text = "\n\n".join(part for part in (words(message), piped()) if part)
     if not text and not sys.stdin.isatty():
         raise Trouble("There is no message.", USAGE)
@@ -135,7 +142,7 @@ def _ask(there: Server, body: dict[str, Any], show: Callable[[str], None]) -> Re
             there.post(f"/api/chat/turns/{reply.turn_id}/stop")
         output.say("")
         raise _Stopped(reply) from None
-    raise Trouble(f"The connection to {there.url} broke. The reply goes on in the conversation.", AWAY)
+    raise Trouble(f"The connection to {there.url} was lost. The reply continues in the conversation.", AWAY)
 
 
 def _stream(there: Server, reply: Reply, body: dict[str, Any], key: str) -> Iterator[tuple[str, str, Any]]:

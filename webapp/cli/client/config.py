@@ -79,5 +79,7 @@ def clean_url(url: str) -> str:
     """An address as it is compared and used. Raises Trouble for anything else than http and https."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise Trouble(f"{url!r} is no address of a server. It looks like https://commonplace.example.org", USAGE)
+        raise Trouble(
+            f"{url!r} is not the address of a server. It should look like https://commonplace.example.org", USAGE
+        )
     return url.strip().rstrip("/")

@@ -150,7 +150,7 @@ def _parsed(raw: bytes) -> Any:
     try:
         return json.loads(raw) if raw.strip() else None
     except ValueError:
-        raise Trouble("What answers at this address is not Commonplace.", FAILED) from None
+        raise Trouble("What is answering at this address is not Commonplace.", FAILED) from None
 
 
 def _lines(answer: HTTPResponse) -> Iterator[str]:

@@ -20,13 +20,15 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--url", metavar="ADDRESS", help=f"The server; else ${config.URL}, else the one you are logged in at.")
+@click.option(
+    "--url", metavar="ADDRESS", help=f"The server; by default ${config.URL}, or the one you are logged in to."
+)
 @click.pass_context
 def commonplace(context: click.Context, url: str | None) -> None:
     """Your conversations and memory from the terminal.
 
-    The token comes from $COMMONPLACE_TOKEN, or from `commonplace login`. Exit codes: 1 refused, 2 wrong use, 3 no or
-    no sufficient token, 4 not found, 5 the server cannot be reached.
+    The token comes from $COMMONPLACE_TOKEN, or from `commonplace login`. Exit codes: 1 refused, 2 wrong usage,
+    3 token missing or insufficient, 4 not found, 5 the server cannot be reached.
     """
     context.obj = url
 
@@ -35,7 +37,7 @@ def commonplace(context: click.Context, url: str | None) -> None:
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input.")
 @click.pass_context
 def login(context: click.Context, token_stdin: bool) -> None:
-    """Try a token (Settings, API tokens) and keep it in a file that only you can read."""
+    """Check a token (Settings, API tokens) and keep it in a file only you can read."""
     kept = config.saved()
     default = context.obj or (kept.url if kept else config.DEFAULT_URL)
     url = context.obj or (default if token_stdin else click.prompt("Address", default=default, err=True))
@@ -45,16 +47,18 @@ def login(context: click.Context, token_stdin: bool) -> None:
     elif sys.stdin.isatty():
         token = click.prompt("Token", hide_input=True, err=True).strip()
     else:
-        raise Trouble("There is nobody to ask for the token. Pipe it in with --token-stdin.", USAGE)
+        raise Trouble("There is no terminal to ask for the token. Pipe it in with --token-stdin.", USAGE)
     if not token:
-        raise Trouble("There was no token.", USAGE)
+        raise Trouble("No token was given.", USAGE)
     if not token.isascii() or not token.isprintable():
-        raise Trouble("This is no token: it has characters that no token has.", REFUSED)
+        raise Trouble("This is not a token: it has characters that no token has.", REFUSED)
     who = _owner(Server(Access(url, token)))
     config.save(Access(url, token))
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-        click.echo("Careful: this address is not encrypted; whoever listens on the way can read the token.", err=True)
+        click.echo(
+            "Careful: connections to this address are not encrypted; anyone on the way can read the token.", err=True
+        )
     output.say(f"Logged in at {url} as {who}.")
 
 

@@ -64,7 +64,7 @@ def search(
 def remember(
     context: click.Context, text: tuple[str, ...], kind: str, pin: bool, space_id: int | None, as_json: bool
 ) -> None:
-    """Keep TEXT as a memory. Through a pipe, every line is one."""
+    """Keep TEXT as a memory. Piped in, every line becomes one."""
     statements = [words(text)] if words(text) else [line.strip() for line in piped().splitlines() if line.strip()]
     if not statements:
         raise Trouble("There is nothing to remember.", USAGE)
@@ -79,9 +79,9 @@ def remember(
 
 
 @click.group(invoke_without_command=True)
-@click.option("-q", "--query", help="Only those that have to do with these words, best first.")
+@click.option("-q", "--query", help="Only those related to these words, best first.")
 @click.option("-k", "--kind", type=click.Choice(KINDS))
-@click.option("--review", is_flag=True, help="Only those that wait for your review.")
+@click.option("--review", is_flag=True, help="Only those waiting for your review.")
 @click.option("-n", "--limit", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("-a", "--all", "everything", is_flag=True, help="All of them.")
 @in_space
@@ -97,7 +97,7 @@ def memories(
     space_id: int | None,
     as_json: bool,
 ) -> None:
-    """List your memories, last changed first, with a mark on those that wait for your review or are pinned.
+    """List your memories, last changed first, marking those that are pinned or waiting for your review.
 
     `memories forget ID` forgets one."""
     if context.invoked_subcommand is not None:
@@ -131,13 +131,13 @@ def _mark(row: dict[str, Any]) -> str:
 @as_json
 @click.pass_context
 def forget(context: click.Context, memory_ids: tuple[int, ...], yes: bool, as_json: bool) -> None:
-    """Forget memories for good; they do not come back by themselves."""
+    """Forget memories for good; they will not be learned again."""
     there = server(context)
     for memory_id in memory_ids:
         row = there.get(f"/api/memories/{memory_id}")
         if not yes:
             if not sys.stdin.isatty():
-                raise Trouble("There is nobody to ask. Say --yes to forget without asking.", USAGE)
+                raise Trouble("There is no terminal to ask on. Use --yes to forget without asking.", USAGE)
             click.confirm(f"Forget for good: {output.one_line(row['content'])}?", abort=True, err=True)
         report = there.delete(f"/api/memories/{memory_id}")
         if as_json:

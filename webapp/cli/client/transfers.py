@@ -31,9 +31,9 @@ FORMATS = {
 
 @click.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
-@click.option("--format", "kind", metavar="NAME", help="What it is, where that is not recognised.")
+@click.option("--format", "kind", metavar="NAME", help="What kind of file it is, if it is not recognised.")
 @click.option("--take", multiple=True, type=click.Choice(TAKES), help="Only this; may be repeated.")
-@click.option("-y", "--yes", is_flag=True, help="Take it in without asking.")
+@click.option("-y", "--yes", is_flag=True, help="Import it without asking.")
 @click.option("--dry-run", is_flag=True, help="Only say what is in it.")
 @in_space
 @as_json
@@ -48,13 +48,15 @@ def bring_in(
     space_id: int | None,
     as_json: bool,
 ) -> None:
-    """Bring in an export of ChatGPT, Claude, Gemini and others, or of Commonplace; - reads standard input.
+    """Import an export from ChatGPT, Claude, Gemini and others, or from Commonplace; - reads standard input.
 
-    It is looked at first. Memories arrive as proposals, to be reviewed.
+    You see what is in it first. Memories arrive as proposals for you to review.
     """
     there = server(context)
     if not (yes or dry_run or (sys.stdin.isatty() and str(file) != "-")):
-        raise Trouble("There is nobody to ask. Say --yes to take it in, or --dry-run to look at it.", USAGE)
+        raise Trouble(
+            "There is no terminal to ask on. Use --yes to import it, or --dry-run to see what is in it.", USAGE
+        )
     row = _until(there, "imports", _upload(there, file, kind), ("reading",))
     if row["status"] == "failed" or not row["preview"]:
         raise Trouble(row["error"] or "Nothing in this file can be read.", FAILED)
@@ -87,9 +89,13 @@ def bring_in(
 @click.argument("conversation_id", required=False, type=click.IntRange(min=1), metavar="[ID]")
 @click.option("--format", "kind", type=click.Choice(sorted({name for names in FORMATS.values() for name in names})))
 @click.option(
-    "-o", "--output", "target", metavar="FILE", help="Where to; - is standard output, else its own name here."
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    help="Where to write it; - is standard output. By default its own name, here.",
 )
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @as_json
 @click.pass_context
 def write_out(
@@ -103,11 +109,11 @@ def write_out(
 ) -> None:
     """Export your account as a ZIP, a conversation (by its ID), or your memories."""
     if (what == "conversation") != (conversation_id is not None):
-        raise Trouble("An ID goes with `export conversation`, and only with it.", USAGE)
+        raise Trouble("`export conversation` needs an ID, and nothing else takes one.", USAGE)
     if kind and kind not in FORMATS[what]:
         raise Trouble(f"{what} can be exported as {', '.join(FORMATS[what])}.", USAGE)
     if target == "-" and as_json:
-        raise Trouble("Standard output can hold the file or JSON, not both.", USAGE)
+        raise Trouble("Standard output can be the file or JSON, not both.", USAGE)
     there = server(context)
     body = {"what": what, "format": kind, "conversation_id": conversation_id}
     made = there.post("/api/exports", {name: value for name, value in body.items() if value is not None})
@@ -130,7 +136,7 @@ def write_out(
 def _fetch(there: Server, where: str, place: Path, force: bool) -> None:
     """Download to a file that only its owner can read; it appears whole or not at all."""
     if place.exists() and not force:
-        raise Trouble(f"{place} is there already. Say --force to write over it.", USAGE)
+        raise Trouble(f"{place} already exists. Use --force to overwrite it.", USAGE)
     try:
         draft = place.with_name(f".{place.name}.{os.getpid()}.part")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

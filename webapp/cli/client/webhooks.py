@@ -27,7 +27,7 @@ PAUSE, RETRIES = 3.0, 20
 @as_json
 @click.pass_context
 def webhooks(context: click.Context, as_json: bool) -> None:
-    """List the addresses that are told what happens; add, test and remove them."""
+    """List the addresses that what happens is sent to; add, test and remove them."""
     if context.invoked_subcommand is not None:
         return
     found = server(context).get("/api/webhooks")
@@ -44,11 +44,11 @@ def webhooks(context: click.Context, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("url")
 @click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
-@click.option("--with-content", is_flag=True, help="Send texts along, not only ids.")
+@click.option("--with-content", is_flag=True, help="Include texts, not only ids.")
 @as_json
 @click.pass_context
 def add(context: click.Context, url: str, kinds: tuple[str, ...], with_content: bool, as_json: bool) -> None:
-    """Have URL told what happens. The secret that signs it is shown this once."""
+    """Send what happens to URL. The secret that signs it is shown only this once."""
     body = {"url": url, "kinds": list(kinds or KINDS), "with_content": with_content}
     made = server(context).post("/api/webhooks", body)
     if as_json:
@@ -70,16 +70,16 @@ def test(context: click.Context, webhook_id: int) -> None:
 @click.argument("webhook_id", type=click.IntRange(min=1), metavar="ID")
 @click.pass_context
 def remove(context: click.Context, webhook_id: int) -> None:
-    """End one at once."""
+    """Remove one at once."""
     server(context).delete(f"/api/webhooks/{webhook_id}")
 
 
 @click.command()
 @click.option("-k", "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this; may be repeated.")
-@click.option("-n", "--count", type=click.IntRange(min=1), help="End after so many.")
+@click.option("-n", "--count", type=click.IntRange(min=1), help="Stop after this many.")
 @click.pass_context
 def events(context: click.Context, kinds: tuple[str, ...], count: int | None) -> None:
-    """Show what happens as it happens, one JSON object a line."""
+    """Show what happens as it happens, one JSON object per line."""
     there, after, failures, shown = server(context), "", 0, 0
     path = "/api/events" + (f"?kinds={','.join(kinds)}" if kinds else "")
     while True:

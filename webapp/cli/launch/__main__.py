@@ -41,8 +41,8 @@ def _open_var(var: Path) -> Path:
     except BlockingIOError:
         pid = os.pread(lock, 20, 0).decode().strip()
         raise LaunchError(
-            f"Commonplace already runs with the data in {var} (process {pid or 'unknown'}). "
-            "End it first, or choose another folder with VAR_DIR and another port with PORT."
+            f"Commonplace is already running with the data in {var} (process {pid or 'unknown'}). "
+            "Stop it first, or choose another folder with VAR_DIR and another port with PORT."
         ) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, str(os.getpid()).encode(), 0)

@@ -84,7 +84,7 @@ def open_port(host: str, port: int, backlog: int = 4096) -> socket.socket:
         if isinstance(error, PermissionError):
             raise LaunchError(f"Port {port} is for root only. Choose another: make run PORT=8000") from None
         raise LaunchError(
-            f"Port {port} on {host} cannot be had ({os.strerror(error.errno or 0)}). "
+            f"Port {port} on {host} is not available ({os.strerror(error.errno or 0)}). "
             f"Stop what is using it, or choose another: make run PORT={port + 1 if port < 65535 else 8000}"
         ) from None
     return listener
@@ -100,7 +100,7 @@ def whole_number(environ: Mapping[str, str], name: str, default: int, least: int
     """A setting that is a whole number within bounds. Raises LaunchError naming it."""
     text = environ.get(name) or str(default)
     if not text.isdigit() or not least <= int(text) <= most:
-        raise LaunchError(f"{name} is to be a whole number from {least} to {most}, not {text!r}.")
+        raise LaunchError(f"{name} must be a whole number from {least} to {most}, not {text!r}.")
     return int(text)
 
 
@@ -123,7 +123,7 @@ def make_plan(environ: Mapping[str, str], var: Path) -> Plan:
         redis_socket = _socket_path(var)
         settings["REDIS_URL"] = f"unix://{redis_socket}?db=0"
         if (server := newest_redis(Path(sys.prefix), environ.get("PATH", ""))) is None:
-            raise LaunchError("There is no redis-server. Run make run, which installs one, or set REDIS_URL.")
+            raise LaunchError("redis-server is missing. Run make run, which installs one, or set REDIS_URL.")
         notes.append(f"No REDIS_URL: {server.name} {server.number} runs, from {server.path}.")
         specs.append(Spec("redis", [server.path, *redis_options(redis_socket, var)], order=2, quiet=True))
     if not environ.get("OPENAI_API_KEY") and not environ.get("OPENAI_BASE_URL"):

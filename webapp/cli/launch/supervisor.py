@@ -160,14 +160,14 @@ class Supervisor:
             self._print(name, child.held_back.popleft())
         if child.spec.once:
             if code:
-                raise LaunchError(f"{name} failed ({_describe(code)}); its words stand above. Nothing was started.")
+                raise LaunchError(f"{name} failed ({_describe(code)}); its output is above. Nothing was started.")
             child.done = True
             if any(other.spec.awaits == name for other in self.children):
                 self._open_gate()
             return
         pause = child.plan_restart()
         if not self.is_ready and child.failures >= FAILURES_WHILE_STARTING:
-            raise LaunchError(f"{name} does not start ({_describe(code)}); its words stand above.")
+            raise LaunchError(f"{name} does not start ({_describe(code)}); its output is above.")
         self._say(f"{name} stopped unexpectedly ({_describe(code)}); restarting in {pause:g} s")
 
     def _open_gate(self) -> None:

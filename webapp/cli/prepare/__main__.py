@@ -30,7 +30,7 @@ def main() -> int:
         return 2
     if not os.access(ROOT, os.W_OK):
         print(
-            f"setup: {ROOT} is not writable. Clone the repository to a folder of your own, then try again.",
+            f"setup: {ROOT} is not writable. Clone the repository into a folder you own, then try again.",
             file=sys.stderr,
         )
         return 1

@@ -15,7 +15,7 @@ def ensure_venv() -> None:
     if sys.version_info < MINIMUM:
         raise SetupError(
             f"Commonplace needs Python {MINIMUM[0]}.{MINIMUM[1]} or newer and found {sys.version.split()[0]}. "
-            "Install a newer one and say which: make run PYTHON=python3.12"
+            "Install a newer one and name it: make run PYTHON=python3.12"
         )
     if _works():
         return

@@ -205,7 +205,7 @@ def _wanted(user_id: int, conversation_id: int) -> bool:
     if not memory_is_on(conversation, reading.owner_of(conversation)):
         raise Conflict("Memory is switched off here.")
     if not conversation.makes_memory:
-        raise Conflict("This conversation only reads memory. It makes none.")
+        raise Conflict("This conversation only reads memory; it does not create any.")
     if reader_of(conversation) is not None:
         return True
     return not reading.has_newer(conversation, conversation.extracted_through or 0)

@@ -62,7 +62,7 @@ class ChangeLine:
         now = shortened(self.text)
         if self.kind == "overruled":
             kept = shortened(self.before)
-            return _("%(kept)s, did not take %(heard)s (less sure)", kept=kept, heard=now) if kept else ""
+            return _("%(kept)s, did not use %(heard)s (less certain)", kept=kept, heard=now) if kept else ""
         return f"{shortened(self.before)} → {now}" if self.before and now else now
 
 

@@ -51,7 +51,7 @@ _CAUSES = N_(
         "review_both": "You said both are true",
         "review_until": "You set an end date",
         "tool": "During a reply",
-        "tidied": "Kept twice in other words",
+        "tidied": "Kept twice in different words",
         "import": "From an import",
         "mcp": "From another program",
     }
@@ -65,7 +65,7 @@ _COUNTS = N_(
         "retracted": "%(n)s no longer true",
         "merged": "%(n)s confirmed",
         "in_review": "%(n)s to review",
-        "overruled": "%(n)s not taken",
+        "overruled": "%(n)s not used",
         "tidied": "%(n)s set aside",
         "forgotten": "%(n)s forgotten",
         "removed": "%(n)s removed",
@@ -100,24 +100,24 @@ _REFUSALS = N_(
     {
         "secret": "a password, key or number that nobody should keep",
         "forgotten": "something you had forgotten",
-        "low_confidence": "too unsure",
-        "low_importance": "of no importance",
+        "low_confidence": "too uncertain",
+        "low_importance": "not important enough",
         "quote_not_verbatim": "not in your words",
         "quote_not_found": "not in your words",
         "unknown_message": "not in your words",
-        "quote_too_slight": "too few words to go by",
+        "quote_too_slight": "too few words to rely on",
         "not_the_user": "not said by you",
-        "words_of_others": "the words of others",
+        "words_of_others": "someone else’s words",
         "question": "only asked",
         "supposed": "only supposed",
-        "joke": "not meant in earnest",
+        "joke": "not meant seriously",
         "about_somebody_else": "about somebody else",
         "pasted_text": "in pasted text",
-        "passing": "true for the moment only",
-        "unknown_memory": "about no memory there is",
+        "passing": "only true for the moment",
+        "unknown_memory": "about a memory that does not exist",
         "older_than_known": "older than what is known",
-        "weaker_than_known": "less sure than what is known",
-        "already_known": "known already",
+        "weaker_than_known": "less certain than what is known",
+        "already_known": "already known",
         "too_many": "too much at once",
     }
 )
@@ -126,9 +126,9 @@ TOLD_ALONE = frozenset(("secret", "forgotten"))
 
 OBSTACLES = N_(
     {
-        "changed_since": "was changed since",
-        "key_taken": "has been replaced by another one since",
-        "forgotten": "was forgotten since",
+        "changed_since": "has since changed",
+        "key_taken": "has since been replaced by another one",
+        "forgotten": "has since been forgotten",
     }
 )
 
@@ -186,7 +186,7 @@ def remembered(counts: Mapping[str, int]) -> str:
     if waiting := counts.get("in_review", 0):
         return _("%(n)s to review", n=waiting)
     if overruled := counts.get("overruled", 0):
-        return _("%(n)s not taken", n=overruled)
+        return _("%(n)s not used", n=overruled)
     if confirmed := counts.get("merged", 0):
         return ngettext("Confirmed %(num)s memory", "Confirmed %(num)s memories", confirmed)
     return ""

@@ -125,7 +125,9 @@ async def call(server: Server, name: str, given: dict[str, Any]) -> Output:
             talk = _Talk(server, STATELESS)
             return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
         except _Older:
-            raise ToolFailed(f"{server.name} speaks differently now. Test it again in the settings.") from None
+            raise ToolFailed(
+                f"{server.name} now speaks another version of the protocol. Test it again in the settings."
+            ) from None
     talk = await _shaken(server)
     try:
         return wire.output_of(await talk.ask("tools/call", name=name, arguments=given))
@@ -151,7 +153,7 @@ async def _shaken(server: Server) -> _Talk:
     found = await talk.ask("initialize", protocolVersion=HANDSHAKE[0], capabilities={}, clientInfo=wire.US)
     version = found.get("protocolVersion")
     if version not in HANDSHAKE:
-        raise ToolFailed(f"{server.name} speaks no revision of the protocol that is known here.")
+        raise ToolFailed(f"{server.name} does not speak any version of the protocol that is known here.")
     talk.age = str(version)
     await talk.tell("notifications/initialized")
     return talk

@@ -99,7 +99,7 @@ def result_of(answer: Mapping[str, Any], server: str) -> dict[str, Any]:
     if not isinstance(result, dict):
         raise ToolFailed(f"{server} answered in a way that is not understood.")
     if result.get("resultType") not in (None, "complete"):
-        raise ToolFailed(f"{server} asks a question back, which cannot be answered here.")
+        raise ToolFailed(f"{server} asked a question back, which cannot be answered here.")
     return result
 
 

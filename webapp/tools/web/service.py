@@ -60,7 +60,7 @@ def set_access(fields: WebAccessFields) -> WebAccess:
         fields.provider not in (None, row.provider) or fields.address not in (None, row.address)
     )
     if moved and row.key_set and fields.api_key is None:
-        raise Invalid.field("api_key", "must be given again when the engine changes: a key belongs to one server")
+        raise Invalid.field("api_key", "must be entered again when the engine changes: a key belongs to one server")
     row.provider = fields.provider or row.provider
     row.address = row.address if fields.address is None else fields.address
     if fields.api_key is not None:
@@ -93,8 +93,8 @@ async def try_out(engine: Engine) -> str:
     except TimeoutError:
         raise ToolFailed("The engine did not answer in time.") from None
     if not found:
-        raise ToolFailed("The engine answered, and found nothing for a common word.")
-    return f"Works: {len(found)} results, the first from {found[0].url}"
+        raise ToolFailed("The engine answered but found nothing for a common word.")
+    return f"It works. First of {len(found)} found: {found[0].url}"
 
 
 def _of(row: WebAccess | None) -> Web | None:

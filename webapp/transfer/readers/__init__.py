@@ -44,6 +44,6 @@ def recognise(upload: Upload, wish: str | None = None) -> Reader:
         if reader.looks_like(upload):
             return reader
     raise Refused(
-        "This is not an export that Commonplace knows: ChatGPT, Claude, Gemini, Open WebUI, LibreChat, ShareGPT, mem0, "
-        "a memory list, Markdown notes, or an export of its own."
+        "This is not an export that Commonplace recognises: ChatGPT, Claude, Gemini, Open WebUI, LibreChat, "
+        "ShareGPT, mem0, a memory list, Markdown notes, or one of its own."
     )
