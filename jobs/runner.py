@@ -18,7 +18,7 @@ from rq import get_current_job
 from rq.job import Job
 
 from webapp import backoff, conflicts, create_app, jobspecs, logs, tracing
-from webapp.chat import turnlog
+from webapp.chat.turns import turnlog
 from webapp.database import database_is_away, db, expect_writes
 from webapp.extensions import redis
 from webapp.llm.errors import Interrupted, ModelError, ModelUnavailable, RateLimited

@@ -28,8 +28,8 @@ from tests.support.tables import empty_tables
 from tests.support.work import work_off
 from webapp import create_app
 from webapp.accounts import passwords
-from webapp.chat import hub, turnlog
-from webapp.chat.runtime import runtime
+from webapp.chat.turns import hub, turnlog
+from webapp.chat.turns.runtime import runtime
 from webapp.config import Settings
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle, serve_in_thread

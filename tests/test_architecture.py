@@ -72,7 +72,7 @@ PURE = {
     "webapp": "dates errors jobspecs trace_sending tracing validation",
     "webapp.admin": "doctor.findings",
     "webapp.accounts": "agents emails mail_texts passwords scopes",
-    "webapp.chat": "blocks budget context context_types excerpts sections segments",
+    "webapp.chat.context": "blocks budget builder excerpts facts_section sections segments summaries_section values",
     "webapp.journeys": "guidance matching merging report_content report_fonts report_pdf",
     "webapp.files": "citing kinds picture plain",
     "webapp.gateway": "functions items outgoing wire",
@@ -89,6 +89,14 @@ PURE = {
     "webapp.retrieval": "arrays bm25f fusion index names offering passages scope vectors",
 }
 PURE_PACKAGES = ("webapp.markdown.", "webapp.llm.", "webapp.text.", "webapp.memories.engine.")
+
+# Folders of a domain, the lower ones first: none imports a later one, or what lies beside them.
+LAYERS = {
+    "webapp.chat": ("context", "turns"),
+    "webapp.memories": ("engine", "keeping"),
+}
+SHARED = {"webapp.chat": "models offers unsaying", "webapp.memories": "models"}
+"""What of the files beside the folders the folders may import."""
 
 # Why an import of ours stands inside a function there.
 LAZY = {
@@ -322,6 +330,23 @@ def test_pure_modules_import_neither_web_nor_database():
         or other in ("webapp.database", "webapp.extensions", "webapp.web")
     ]
     assert not found
+
+
+def test_folders_of_a_domain_are_layers():
+    wrong = []
+    for package, layers in LAYERS.items():
+        shared = {f"{package}.{name}" for name in SHARED[package].split()}
+        for number, layer in enumerate(layers):
+            below = tuple(f"{package}.{other}" for other in layers[: number + 1])
+            wrong += [
+                f"{name} imports {other}"
+                for name, imported in IMPORTS.items()
+                for other in imported
+                if name.startswith(f"{package}.{layer}.")
+                and other.startswith(f"{package}.")
+                and not (other.startswith(below) or other in shared)
+            ]
+    assert not wrong
 
 
 def test_no_module_is_too_long():

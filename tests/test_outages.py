@@ -23,7 +23,7 @@ from tests.support.people import ApiClient
 from tests.support.servers import Servers
 from webapp import create_app, impatience
 from webapp.accounts.models import SiteSetting
-from webapp.chat import follow
+from webapp.chat.turns import follow
 from webapp.conversations import listing
 from webapp.database import database_is_away, database_is_full, db
 from webapp.engine import engine_options
@@ -231,8 +231,8 @@ def test_while_redis_is_away_a_turn_is_told_from_the_tables(
 ) -> None:
     """Its viewers get a `turn` event, and the text as it grows."""
     monkeypatch.setattr(follow, "POLL_SECONDS", 0.1)
-    monkeypatch.setattr("webapp.chat.turn.FIRST_SAVE", 0.1)
-    monkeypatch.setattr("webapp.chat.runner.SAVE_SECONDS", 0.3)
+    monkeypatch.setattr("webapp.chat.turns.turn.FIRST_SAVE", 0.1)
+    monkeypatch.setattr("webapp.chat.turns.runner.SAVE_SECONDS", 0.3)
     runner = app.extensions["chat"].runner
     runner.start()
     nowhere = Redis.from_url("unix:///nonexistent/redis.sock")

@@ -16,8 +16,8 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from webapp import logs, problems, rendering, security
 from webapp.accounts.setup import init_accounts
 from webapp.audit.setup import init_audit
-from webapp.chat.gate import init_gate
-from webapp.chat.runtime import init_chat
+from webapp.chat.turns.gate import init_gate
+from webapp.chat.turns.runtime import init_chat
 from webapp.cli.launch.privacy import keep_private
 from webapp.compression import init_compression
 from webapp.config import ConfigError, Settings

@@ -16,7 +16,7 @@ from sqlalchemy.pool import QueuePool
 from webapp import streaming_probe
 from webapp.accounts.auth import current_identity, public
 from webapp.chat import sse
-from webapp.chat.runtime import runtime
+from webapp.chat.turns.runtime import runtime
 from webapp.errors import Forbidden, NotFound
 from webapp.extensions import db, redis
 from webapp.jobspecs import Queue, rq_queue

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 from webapp.accounts import closing, mails, sessions
 from webapp.accounts.models import IdempotencyKey
 from webapp.audit import service as audit
-from webapp.chat.recovery import recover_all
+from webapp.chat.turns.recovery import recover_all
 from webapp.conversations import service as conversations
 from webapp.database import db, now, rows_changed, write_transaction
 from webapp.extensions import app_settings, redis

@@ -14,9 +14,9 @@ from bench.recall.data import Asked
 from bench.recall.store import Stored
 from bench.report import percentile
 from webapp.accounts.models import User
-from webapp.chat.composition import compose
-from webapp.chat.context import Context
-from webapp.chat.context_types import Message as ContextMessage
+from webapp.chat.context.builder import Context
+from webapp.chat.context.composition import compose
+from webapp.chat.context.values import Message as ContextMessage
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.retrieval.service import search

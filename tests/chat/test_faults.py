@@ -15,8 +15,9 @@ from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
 from tests.support.servers import Servers
-from webapp.chat import finish, recovery, service, turn, turnlog
-from webapp.chat.finish import Outcome
+from webapp.chat import service
+from webapp.chat.turns import finish, recovery, turn, turnlog
+from webapp.chat.turns.finish import Outcome
 from webapp.conversations.models import Message
 from webapp.database import db, now, write_transaction
 from webapp.errors import Unavailable
@@ -243,7 +244,7 @@ def test_recovery_leaves_a_turn_with_a_lease_alone(app: Flask, client: ApiClient
 
 
 def test_the_next_viewer_finishes_a_dead_turn(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
-    from webapp.chat import follow
+    from webapp.chat.turns import follow
 
     monkeypatch.setattr(recovery, "GRACE_SECONDS", 0.01)
     monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
@@ -255,7 +256,7 @@ def test_the_next_viewer_finishes_a_dead_turn(app: Flask, client: ApiClient, mon
 
 
 def test_a_viewer_of_a_turn_that_ended_without_a_word_is_told(app: Flask, client: ApiClient, monkeypatch: Any) -> None:
-    from webapp.chat import follow
+    from webapp.chat.turns import follow
 
     monkeypatch.setattr(follow, "HEARTBEAT_SECONDS", 0.05)
     turn_id = _dead_turn(app, client, "Half a ")
@@ -340,7 +341,7 @@ def test_kill_9_and_sigterm_of_the_web(app: Flask, _live: Any, client: ApiClient
 def test_drain_finishes_what_it_can_and_stores_the_rest(
     settings: Any, app: Flask, client: ApiClient, model: ServerHandle
 ) -> None:
-    from webapp.chat.runner import TurnRunner
+    from webapp.chat.turns.runner import TurnRunner
 
     model.script(match="short", reply="done", first_delay=0.3)
     model.script(match="long", reply=[f"w{n} " for n in range(400)], token_delay=0.05)

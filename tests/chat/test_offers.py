@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.people import ApiClient, Person
+from webapp.chat.context.request_block import about_request
 from webapp.chat.offers import CLOSES, INSTRUCTION, OPENS, Trailer, offer_from
-from webapp.chat.request_block import about_request
 from webapp.llm.offline.testing import ServerHandle
 
 BLOCK = (

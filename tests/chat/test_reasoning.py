@@ -12,7 +12,7 @@ from tests.chat.helpers import deltas, message, names
 from tests.chat.test_stream import ask, begin, wait_for_text
 from tests.support.people import ApiClient, Person
 from tests.support.processes import wait_until
-from webapp.chat import recovery, turnlog
+from webapp.chat.turns import recovery, turnlog
 from webapp.conversations.models import MessageReasoning
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle

@@ -12,9 +12,10 @@ from flask import Flask
 from tests.chat.helpers import Event, deltas, iterate, message, names, parse, steps, wait_for_end
 from tests.support.people import ApiClient
 from tests.support.processes import wait_until
-from webapp.chat import sse, turnlog
-from webapp.chat.follow import follow
-from webapp.chat.hub import Hub
+from webapp.chat import sse
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.follow import follow
+from webapp.chat.turns.hub import Hub
 from webapp.database import db
 from webapp.extensions import make_redis
 from webapp.llm.offline.testing import ServerHandle

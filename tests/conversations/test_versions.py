@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from tests.support.people import Person
 from webapp.accounts.models import User
 from webapp.chat import service
-from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import delete_conversation

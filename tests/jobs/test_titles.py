@@ -15,7 +15,7 @@ from tests.conversations.rows import add_conversation, add_messages
 from tests.support.people import Person
 from tests.support.processes import wait_until
 from webapp import upkeep
-from webapp.chat import turnlog
+from webapp.chat.turns import turnlog
 from webapp.conversations import naming, service
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import ConversationChanges

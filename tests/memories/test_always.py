@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, text
 
 from tests.support.queries import count_queries
-from webapp.chat import space_context
+from webapp.chat.context import space_context
 from webapp.conversations.models import Conversation
 from webapp.database import db, now, write_transaction
 from webapp.memories.always import NEW, context_memories

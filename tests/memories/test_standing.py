@@ -6,9 +6,9 @@ from flask import Flask
 
 from tests.support.people import ApiClient, Person
 from webapp.accounts.models import User
-from webapp.chat.composition import compose
-from webapp.chat.context import Context
-from webapp.chat.context_types import Message
+from webapp.chat.context.builder import Context
+from webapp.chat.context.composition import compose
+from webapp.chat.context.values import Message
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.memories.keeping.versions import current_version

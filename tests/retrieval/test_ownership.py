@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.support.dialogue import START, add_turn, write_dialogue
-from webapp.chat.context_types import ReceiptItem
+from webapp.chat.context.values import ReceiptItem
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import hide_conversation, unhide_conversation

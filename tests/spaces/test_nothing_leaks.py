@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.support.people import make_person
 from tests.support.tables import empty_tables
 from webapp.chat import service as chat
-from webapp.chat.assembly import assemble
-from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.context.assembly import assemble
+from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.schemas import NewConversation
 from webapp.conversations.service import create_conversation

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from tests.spaces.helpers import add_fact, converse, join, make_space, say, sent_to_model
-from webapp.chat.assembly import assemble
-from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.context.assembly import assemble
+from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, now, write_transaction

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.dialogue import START, add_turn, write_dialogue
 from tests.support.waiting import finished
-from webapp.chat import turnlog
+from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.database import db
 from webapp.retrieval.models import ConversationChunk

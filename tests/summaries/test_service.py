@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from tests.memories.conversing import answers, operation
 from tests.support.dialogue import write_dialogue
-from webapp.chat.assembly import assemble
-from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.context.assembly import assemble
+from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.database import db, write_transaction

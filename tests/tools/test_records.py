@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.chat.progress import Progress
+from webapp.chat.turns.progress import Progress
 from webapp.conversations.tool_records import heard, in_short, sources_of
 
 CALLS = [

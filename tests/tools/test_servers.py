@@ -22,7 +22,7 @@ from tests.tools.mcp_server import RealServer, serve_mcp
 from tests.tools.servers import Asked, Site
 from tests.tools.test_web import HELLO, calls
 from webapp import create_app
-from webapp.chat import asking, turnlog
+from webapp.chat.turns import asking, turnlog
 from webapp.config import Settings
 from webapp.database import db, write_transaction
 from webapp.extensions import limiter

@@ -18,7 +18,7 @@ from tests.support.people import ApiClient, Person, post_form
 from tests.support.queries import count_queries
 from webapp.accounts.models import User
 from webapp.accounts.preferences import UserSettings
-from webapp.chat import assembly
+from webapp.chat.context import assembly
 from webapp.chat.service import start_turn
 from webapp.conversations.models import Conversation
 from webapp.database import db, write_transaction

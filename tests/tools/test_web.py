@@ -21,7 +21,7 @@ from tests.support.people import ApiClient, Person, post_form
 from tests.support.processes import wait_until
 from tests.support.queries import count_queries
 from tests.tools.servers import Asked, Site
-from webapp.chat import turnlog
+from webapp.chat.turns import turnlog
 from webapp.database import db
 from webapp.llm.offline.testing import ServerHandle
 from webapp.tools import reaching

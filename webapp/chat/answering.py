@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from webapp.chat import turnlog
-from webapp.chat.asking import ASK_SECONDS, Decision
 from webapp.chat.service import reply_of
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.asking import ASK_SECONDS, Decision
 from webapp.database import db
 from webapp.errors import Conflict
 from webapp.extensions import redis

@@ -10,11 +10,8 @@ from flask import jsonify, request
 from webapp import idempotency
 from webapp.accounts.access import View
 from webapp.accounts.auth import current_user_id, signed_in
-from webapp.chat import service, sse, turnlog
+from webapp.chat import service, sse
 from webapp.chat.answering import answer, pass_on
-from webapp.chat.follow import follow
-from webapp.chat.gate import starts_turn
-from webapp.chat.runtime import runtime
 from webapp.chat.schemas import (
     Again,
     AttachedFile,
@@ -38,7 +35,11 @@ from webapp.chat.schemas import (
     Versions,
     WaitQuery,
 )
-from webapp.chat.turnlog import BEGINNING, Cursor
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.follow import follow
+from webapp.chat.turns.gate import starts_turn
+from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.turnlog import BEGINNING, Cursor
 from webapp.conversations import messages
 from webapp.conversations.reasoning import get_reasoning
 from webapp.conversations.schemas import ConversationPath, MessageOut, MessagePath, NewConversation

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy.orm.attributes import flag_modified
 
-from webapp.chat.runtime import runtime
 from webapp.chat.service import Started
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.service import get_conversation

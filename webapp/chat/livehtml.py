@@ -11,8 +11,9 @@ from markupsafe import Markup
 from sqlalchemy import select
 
 from webapp.accounts.auth import current_user_id
-from webapp.chat import sse, turnlog
-from webapp.chat.turnlog import FINAL_KINDS, REASONING, SETTLED, TEXT_KINDS, Entry, order
+from webapp.chat import sse
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, SETTLED, TEXT_KINDS, Entry, order
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.presenting import view_of
 from webapp.database import db

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from webapp.chat.runtime import runtime
 from webapp.chat.service import Started
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages
 from webapp.conversations.models import Message
 from webapp.conversations.service import get_conversation

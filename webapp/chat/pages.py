@@ -19,13 +19,14 @@ from redis.exceptions import RedisError
 from webapp import idempotency
 from webapp.accounts.auth import current_identity, current_user_id, signed_in
 from webapp.accounts.browsers import learn_from_browser
-from webapp.chat import gate, service, sse, turnlog
+from webapp.chat import service, sse
 from webapp.chat.api import limit_turns
 from webapp.chat.composer_form import attached, for_this_message
-from webapp.chat.follow import follow, stored_entries
 from webapp.chat.livehtml import MEMORIES_CHANGED, html_events
-from webapp.chat.runtime import runtime
 from webapp.chat.schemas import EditedMessage, NewMessage
+from webapp.chat.turns import gate, turnlog
+from webapp.chat.turns.follow import follow, stored_entries
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations import messages, presenting
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.pages import CHANGED, render_conversation, render_new

@@ -11,10 +11,10 @@ from typing import Any
 from redis.exceptions import RedisError
 from sqlalchemy import select
 
-from webapp.chat import turnlog
-from webapp.chat.masking import unmask
+from webapp.chat.context.masking import unmask
 from webapp.chat.models import PipelineStep
-from webapp.chat.runtime import runtime
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.runtime import runtime
 from webapp.conversations import branching, messages
 from webapp.conversations.models import Conversation, Message
 from webapp.conversations.schemas import NewConversation

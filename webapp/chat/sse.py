@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import Response
 
-from webapp.chat.turnlog import FINAL_KINDS, REASONING, TEXT_KINDS, Entry, before
+from webapp.chat.turns.turnlog import FINAL_KINDS, REASONING, TEXT_KINDS, Entry, before
 
 HEADERS = {
     "Cache-Control": "no-store, no-transform",

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from webapp import problems
 from webapp.accounts.auth import current_user_id
 from webapp.chat import service as chat
-from webapp.chat.follow import follow
-from webapp.chat.gate import leave
-from webapp.chat.runtime import runtime
-from webapp.chat.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
+from webapp.chat.turns.follow import follow
+from webapp.chat.turns.gate import leave
+from webapp.chat.turns.runtime import runtime
+from webapp.chat.turns.turnlog import FINAL_KINDS, TEXT_KINDS, Entry
 from webapp.conversations.service import get_conversation
 from webapp.conversations.tool_records import handed_over
 from webapp.database import db, expect_writes

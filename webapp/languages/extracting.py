@@ -49,7 +49,7 @@ UNHEARD = (
     "webapp/queueing.py",
     "webapp/service_tokens.py",
     "webapp/web.py",
-    "webapp/chat/calling.py",
+    "webapp/chat/turns/calling.py",
     "webapp/retrieval/vectors.py",
 )
 """Where errors are for programs and logs."""

@@ -7,7 +7,7 @@ from sqlalchemy import select, text
 
 from tests.memories.conversing import answers, converse, current, memories_of, name, operation, say
 from tests.memories.learning.test_extraction import extract
-from webapp.chat.turnlog import fields, log_key
+from webapp.chat.turns.turnlog import fields, log_key
 from webapp.conversations.models import Message
 from webapp.database import db, write_transaction
 from webapp.memories.keeping import forgetting

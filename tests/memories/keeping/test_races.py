@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.memories.keeping.test_no_trace import cells
 from tests.support.people import make_person
 from tests.support.tables import empty_tables
-from webapp.chat.assembly import assemble
-from webapp.chat.finish import Outcome, finish_turn
+from webapp.chat.context.assembly import assemble
+from webapp.chat.turns.finish import Outcome, finish_turn
 from webapp.chat.unsaying import Seen
 from webapp.conversations import messages, titles
 from webapp.conversations.models import Conversation, Message

@@ -4,7 +4,7 @@ import pytest
 
 from tests.memories.conversing import answers, current, memories_of, operation
 from tests.memories.keeping.test_forgetting import found_in
-from webapp.chat import turnlog
+from webapp.chat.turns import turnlog
 from webapp.conversations.models import Conversation
 from webapp.database import db
 

@@ -1,0 +1,150 @@
+"""Many turns on their way to Redis at once: who waits for whom, and that nothing is lost or turned round."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+import pytest
+from flask import Flask
+from redis.asyncio import Redis
+
+from webapp.chat.turns import turnlog
+from webapp.chat.turns import writer as writer_module
+from webapp.chat.turns.turnlog import Entry
+from webapp.chat.turns.writer import TurnWriter
+from webapp.config import Settings
+
+Handed = dict[int, list[Entry]]
+
+
+@pytest.fixture
+def writing(app: Flask, settings: Settings) -> Callable[..., Handed]:
+    """`writing(work, coalesce_ms=…)`: run `work(writer, handed)`; what was handed over, by turn."""
+
+    async def run(work: Callable[[TurnWriter, Handed], Awaitable[None]], coalesce_ms: int) -> Handed:
+        handed: Handed = {}
+        client = Redis.from_url(settings.redis_url)
+        writer = TurnWriter(
+            client,
+            coalesce_ms=coalesce_ms,
+            keep_seconds=60,
+            hand_over=lambda turn_id, entries: handed.setdefault(turn_id, []).extend(entries),
+        )
+        await work(writer, handed)
+        await writer.close()
+        await client.aclose()
+        return handed
+
+    return lambda work, coalesce_ms=50: asyncio.run(run(work, coalesce_ms))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - what is waited for sets no event
+            await asyncio.sleep(0.005)
+
+
+def test_text_is_written_as_it_comes_while_there_is_time(writing: Callable[..., Handed]) -> None:
+    """With a few turns nobody waits for a batch; with many, text waits for more."""
+
+    async def work(writer: TurnWriter, handed: Handed) -> None:
+        writer.begin(1, {})
+        writer.delta(1, "first ")
+        await until(lambda: len(handed.get(1, ())) == 2)
+        for number in range(3, 6):
+            writer.delta(1, "at once ")
+            async with asyncio.timeout(1):
+                await until(lambda number=number: len(handed[1]) == number)
+        for turn_id in range(2, 100):
+            writer.begin(turn_id, {})
+            writer.delta(turn_id, "x")
+        await until(lambda: len(handed) == 99)
+        there = len(handed[1])
+        writer.delta(1, "later ")
+        await asyncio.sleep(0.3)
+        assert len(handed[1]) == there
+
+    writing(work, coalesce_ms=5_000)
+
+
+def test_a_slow_redis_is_written_to_less_often(writing: Callable[..., Handed]) -> None:
+    async def work(writer: TurnWriter, _handed: Handed) -> None:
+        writer._open[1] = object()  # type: ignore[assignment]
+        assert writer._wait() == 0
+        writer._took = 0.02
+        assert writer._wait() == pytest.approx(0.04)
+        writer._took = 9
+        assert writer._wait() == pytest.approx(0.05)
+        writer._open.clear()
+
+    writing(work, coalesce_ms=50)
+
+
+def test_a_turn_that_begins_does_not_hurry_the_others(
+    writing: Callable[..., Handed], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "FEW", -1)
+    monkeypatch.setattr(writer_module, "MANY", 0)
+
+    async def work(writer: TurnWriter, handed: Handed) -> None:
+        writer.begin(1, {})
+        writer.delta(1, "first ")
+        await until(lambda: len(handed.get(1, ())) == 2)
+        writer.delta(1, "later ")
+        writer.begin(2, {})
+        await until(lambda: 2 in handed)
+        assert len(handed[1]) == 2, "it waits for its time"
+        await until(lambda: len(handed[1]) == 3)
+        writer.delta(1, "once more")
+        await asyncio.sleep(0.1)
+        assert len(handed[1]) == 3, "and each time anew"
+        await writer.end(1, "done", {})
+
+    handed = writing(work, coalesce_ms=3_000)
+    assert [item.kind for item in handed[1]] == ["turn", "delta", "delta", "delta", "done"]
+    assert turnlog.text_of(handed[1]) == "first later once more"
+
+
+def test_a_turn_that_cannot_be_written_keeps_no_other_from_it(writing: Callable[..., Handed]) -> None:
+    async def work(writer: TurnWriter, _handed: Handed) -> None:
+        for turn_id in (1, 2, 3):
+            writer.begin(turn_id, {"odd": object()} if turn_id == 2 else {})
+            writer.delta(turn_id, "words")
+        async with asyncio.timeout(5):  # nor does its end wait for what will never be written
+            for turn_id in (2, 1, 3):
+                await writer.end(turn_id, "done", {})
+
+    handed = writing(work)
+    assert 2 not in handed
+    for turn_id in (1, 3):
+        assert turnlog.text_of(handed[turn_id]) == "words" and handed[turn_id][-1].kind == "done"
+
+
+@pytest.mark.parametrize("coalesce_ms", [0, 5])
+def test_what_is_handed_over_is_what_is_on_the_streams(
+    writing: Callable[..., Handed], app: Flask, coalesce_ms: int
+) -> None:
+    said = {turn_id: [f"{turn_id}.{number} " for number in range(40)] for turn_id in range(1, 13)}
+
+    async def work(writer: TurnWriter, _handed: Handed) -> None:
+        async def turn(turn_id: int) -> None:
+            chance = random.Random(turn_id)
+            await asyncio.sleep(chance.random() / 20)
+            writer.begin(turn_id, {"n": turn_id})
+            for words in said[turn_id]:
+                writer.delta(turn_id, words)
+                if chance.random() < 0.1:
+                    writer.entry(turn_id, "tool", {"after": words})
+                if chance.random() < 0.5:
+                    await asyncio.sleep(chance.random() / 100)
+            await writer.end(turn_id, "done", {"n": turn_id})
+
+        await asyncio.gather(*map(turn, said))
+
+    handed = writing(work, coalesce_ms)
+    for turn_id, words in said.items():
+        assert handed[turn_id] == turnlog.read(app.extensions["redis"], turn_id)
+        assert turnlog.text_of(handed[turn_id]) == "".join(words)
+        assert (handed[turn_id][0].kind, handed[turn_id][-1].kind) == ("turn", "done")

@@ -1,0 +1,173 @@
+"""Reads from the tables what the pure context builder makes a prompt of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from webapp.accounts.schemas import UserSettings
+from webapp.chat.context.beginning import PROMPT, beginning, parts_of
+from webapp.chat.context.builder import Context
+from webapp.chat.context.composition import Composed, Particulars, compose
+from webapp.chat.context.opening_prompt import opening_of
+from webapp.chat.context.parts import Tail, parts_before
+from webapp.chat.context.values import Chunk, ReceiptItem, Step
+from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.unsaying import Seen
+from webapp.config import Settings
+from webapp.conversations import messages
+from webapp.conversations.models import Message
+from webapp.database import db
+from webapp.llm.target import Target
+from webapp.memories.known import memory_is_on
+from webapp.models.catalogue import targets_for, with_parameters
+from webapp.parameters import Parameters, longest_reply, of_one_reply
+from webapp.prompts import service as prompts
+from webapp.summaries.service import chunks_of
+from webapp.tools.of_clients import ClientTools, with_clients
+from webapp.tools.registry import toolset_for
+from webapp.tools.toolset import Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A prompt ready to send, its account, the tools to offer, and the receipt of what is in it.
+
+    `waits_for` names an earlier reply that is still being written; `offers` tells whether the model may offer answers
+    and actions at the end of its text, `told` is what tools of a client answered before.
+    """
+
+    messages: list[dict[str, Any]]
+    targets: Sequence[Target]
+    prompt_version: str
+    step: Step
+    waits_for: int | None = None
+    toolset: Toolset = Toolset()
+    tool_tokens: int = 0
+    receipt: Sequence[ReceiptItem] = ()
+    retrieval: Step | None = None
+    seen: Seen = Seen()
+    offers: bool = False
+    tokens: int = 0
+    told: Sequence[str] = ()
+
+
+class TurnGone(Exception):
+    """The reply to be written was deleted, finished or superseded in the meantime."""
+
+
+def assemble(turn_id: int, settings: Settings, client: ClientTools | None = None) -> Assembled:
+    """The prompt of a reply, with the tools of the `client` that asks.
+
+    Raises TurnGone, and BudgetTooSmall when the model's window cannot hold a prompt.
+    """
+    started = time.perf_counter()
+    found = db.session.execute(beginning(), {"turn": turn_id}).one_or_none()
+    if found is None or found.Message.status != "streaming" or found.Message.superseded_by_id is not None:
+        raise TurnGone
+    reply, conversation, owner, asked, request, tool_servers, stands, active = parts_of(found)
+    # A summary closes a batch of messages, which still count: there is none where fewer have been said.
+    has_chunks = conversation.message_count >= settings.summary_batch
+    chunks = [Chunk(*row) for row in chunks_of(reply.conversation_id)] if has_chunks else []
+    closed = chunks[-1].end if chunks else 0
+    if (
+        conversation.message_count == 2 and asked is not None and reply.reply_to_id is not None
+    ):  # this exchange: many have no other
+        history = [ContextMessage(reply.reply_to_id, "user", asked, "complete")]
+    else:
+        history = _history(reply, after=closed)
+    waits_for = next((message.id for message in history if message.status == "streaming"), None)
+    if waits_for is not None:
+        return Assembled([], [], "", Step("context", {}), waits_for)
+    earlier = parts_before(reply)
+    if earlier is not None:
+        history = earlier.without(history, str(asked or ""))
+    remembers = memory_is_on(conversation, owner)
+    prompt = prompts.active_of(PROMPT, *active)
+    opening = opening_of(conversation, reply, remembers=remembers)
+    targets = targets_for(reply.model or conversation.model, owner.user_id, is_admin=owner.is_admin)
+    wanted = of_one_reply(request, reply.custom_payload)
+    if conversation.parameters or wanted:
+        targets = with_parameters(targets, Parameters.of(conversation.parameters).given | wanted)
+    window = targets[0].context_window if targets else None
+    toolset, size = Toolset(), window or settings.context_tokens
+    if settings.model_tools:
+        toolset = toolset_for(
+            UserSettings.of(owner.settings),
+            remembers=remembers,
+            builtin=not targets or targets[0].builtin_tools,
+            web=conversation.uses_web,
+            servers_for=owner.user_id if tool_servers else 0,
+            window=size,
+        )
+    toolset = with_clients(toolset, client)
+    tool_tokens = toolset.result_tokens(size)
+    tail = earlier.prompt(size, toolset) if earlier is not None else Tail()
+    # The last look at the rows: looking things up may give the connection back.
+    instruction = str((reply.custom_payload or {}).get("instruction", ""))
+    made = compose(
+        conversation,
+        owner,
+        history,
+        chunks,
+        prompt.text,
+        settings,
+        Particulars(
+            opening=opening,
+            request=request,
+            instruction=instruction,
+            window=window,
+            tool_tokens=tool_tokens + toolset.definition_tokens + tail.tokens,
+            addition=targets[0].system if targets else "",
+            longest=longest_reply(targets[0].parameters) if targets else 0,
+            stands=stands.position,
+        ),
+    )
+    label = made.place.label or prompt.label
+    return Assembled(
+        messages=[*made.context.messages, *tail.messages],
+        targets=targets,
+        prompt_version=f"{label}, {opening.label}" if opening else label,
+        step=Step(
+            "context",
+            partial(_account, made.context),
+            duration_ms=round((time.perf_counter() - started) * 1000),
+        ),
+        toolset=toolset if made.place.has_tools else with_clients(Toolset(), client),
+        tool_tokens=tool_tokens,
+        receipt=made.context.receipt,
+        seen=Seen(_shown(made), stands.memory_version),
+        retrieval=Step("retrieval", made.found.account, duration_ms=round(sum(made.found.took.values()))),
+        offers=made.offers,
+        tokens=made.context.tokens + tail.tokens,
+        told=tail.told,
+    )
+
+
+def _shown(made: Composed) -> list[tuple[int, str]]:
+    """The memories that the prompt may hold, by id, with what they say."""
+    known = [(item.id, item.content) for item in made.place.known]
+    known += [(item.id, item.content) for item in made.place.facts]
+    return known + [(item.id, item.content) for item in made.found.items if item.kind == "memory"]
+
+
+def _history(reply: Message, *, after: int) -> list[ContextMessage]:
+    return [
+        ContextMessage(row.message_id, row.role, row.content, row.status)
+        for row in messages.current_messages(reply.conversation_id, after=after)
+        if row.message_id < reply.message_id
+    ]
+
+
+def _account(context: Context) -> dict[str, Any]:
+    """What is kept of a prompt: its sections, what was left out, its messages without what has a place elsewhere."""
+    return {
+        "tokens": context.tokens,
+        "budget": context.budget,
+        "sections": [asdict(section) for section in context.sections],
+        "left_out": [asdict(item) for item in context.left_out],
+        "prompt": context.kept(),
+    }

@@ -1,0 +1,135 @@
+"""The context of a reply: what the model is shown, section by section, within a token budget.
+
+Pure: the same inputs give the same bytes. Only the last message of the prompt depends on what was
+retrieved for a turn, so consecutive prompts share all but their end and a provider can cache it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from webapp.chat.context.budget import MESSAGE_OVERHEAD, BudgetTooSmall, Limits
+from webapp.chat.context.facts_section import fit_facts
+from webapp.chat.context.sections import (
+    Part,
+    fit_files,
+    fit_history,
+    fit_instructions,
+    fit_known,
+    fit_retrieved,
+    fit_standing,
+    split_messages,
+)
+from webapp.chat.context.segments import Line, PromptMessage, Segment, joined
+from webapp.chat.context.summaries_section import fit_summaries
+from webapp.chat.context.values import (
+    Chunk,
+    Context,
+    ContextInput,
+    Known,
+    LeftOut,
+    Message,
+    ReceiptItem,
+    Retrieved,
+    Section,
+)
+from webapp.text.shortening import shorten
+from webapp.text.tokens import Count, estimate_tokens
+
+__all__ = [
+    "BudgetTooSmall",
+    "Chunk",
+    "Context",
+    "ContextInput",
+    "Known",
+    "LeftOut",
+    "Limits",
+    "Message",
+    "ReceiptItem",
+    "Retrieved",
+    "Section",
+    "build_context",
+]
+
+# The cut of a history that does not fit moves by this fraction of the prompt at a time.
+_CUT_STEPS = 4
+
+
+def build_context(source: ContextInput, count: Count = estimate_tokens) -> Context:
+    """Assemble the prompt of a reply; never exceeds `source.limits.prompt` tokens as `count` counts them.
+
+    Every message is verbatim, covered by a summary in the prompt, or named in `left_out`. When what is not
+    yet summarised is larger than the budget, the budget wins: the oldest messages are left out and the
+    prompt says how many. Raises BudgetTooSmall if not even the last message fits, shortened.
+    """
+    limits = source.limits
+    current, excluded = split_messages(source.messages)
+    instructions, known = fit_instructions(source, count), fit_known(source, count)
+    standing = fit_standing(source, count)
+    known_left = limits.of("known") - known.tokens
+    facts = fit_facts(source, max(0, known_left + (limits.of("facts") if source.facts else 0)), count)
+    unused = max(0, known_left - facts.tokens)
+    summaries = fit_summaries(source, limits.of("summaries") + unused, count)
+    covered = [(chunk.start, chunk.end) for chunk in source.chunks if ("chunk", chunk.id) in summaries.injected]
+    tail = [m for m in current[:-1] if not any(start <= m.id <= end for start, end in covered)] + current[-1:]
+    directive = shorten(source.directive, max(1, limits.prompt * 3 // 20), count)
+    task = Segment(directive, source.directive_kept)
+    stable = [instructions, standing, known, facts, fit_files(source, count), summaries]
+
+    room = limits.prompt - limits.of("retrieved") - sum(part.tokens for part in stable) - 3 * MESSAGE_OVERHEAD
+    room -= count(source.file_pages.text) + count(directive) + count(_missing_note(len(tail), len(source.chunks)))
+    if limits.history is not None:
+        room = min(room, limits.history)
+    for found_budget in (limits.of("retrieved"),) * 3 + (0,) * 3:
+        history = fit_history(tail, max(room, 1), max(1, limits.prompt // _CUT_STEPS), count)
+        present = standing.injected | known.injected | facts.injected | summaries.injected | history.injected
+        found = fit_retrieved(source, found_budget, present, count)
+        made_of = _assemble(stable, history, found, [source.file_pages, task], len(tail), len(summaries.left_out))
+        messages = [message.sent() for message in made_of]
+        tokens = sum(message.size(count) + MESSAGE_OVERHEAD for message in made_of)
+        if tokens <= limits.prompt:
+            break
+        # Counters are not quite additive: the whole may come to a little more than its pieces.
+        room -= tokens - limits.prompt
+    else:
+        raise BudgetTooSmall(f"the last message does not fit into {limits.prompt} tokens")
+    parts = [*stable, history, found]
+    sections = [Section(part.name, part.tokens, part.budget, len(part.injected)) for part in parts]
+    sections.append(Section("overhead", tokens - sum(part.tokens for part in parts), 0, 0))
+    return Context(
+        made_of=made_of,
+        messages=messages,
+        sections=sections,
+        left_out=[*excluded, *(item for part in parts for item in part.left_out)],
+        receipt=[item for part in parts for item in part.receipt],
+        verbatim=[shown.message.id for shown in history.shown if shown.shortened_to is None],
+        tokens=tokens,
+        budget=limits.prompt,
+    )
+
+
+def _missing_note(messages: int, summaries: int) -> str:
+    return f"[Not shown for lack of space: {messages} earlier messages, {summaries} summaries]"
+
+
+def _assemble(
+    stable: Sequence[Part], history: Part, found: Part, tasks: Line, tail: int, summaries: int
+) -> list[PromptMessage]:
+    """Make the chat messages: one system message, the history, and what was retrieved in the last user message."""
+    system = [part.segments for part in stable]
+    missing = tail - len(history.shown)
+    if missing or summaries:
+        system.append([Segment(_missing_note(missing, summaries))])
+    opens = joined("\n\n", system)
+    messages = [PromptMessage("system", tuple(opens))] if opens else []
+    messages += [
+        PromptMessage(shown.message.role, (), shown.message.id, shown.text, shown.shortened_to, shown.pictures)
+        for shown in history.shown
+    ]
+    extra = joined("\n\n", (found.segments, *([segment] for segment in tasks)))
+    if extra and history.shown and messages[-1].role == "user":
+        messages[-1] = replace(messages[-1], segments=(*extra, Segment("\n\n")))
+    elif extra:
+        messages.append(PromptMessage("user", tuple(extra)))
+    return messages

@@ -1,0 +1,164 @@
+"""Composing a prompt: what a conversation holds, what is known and what was looked up, for the pure context builder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from webapp.accounts.models import User
+from webapp.accounts.schemas import UserSettings
+from webapp.chat.context.budget import Limits
+from webapp.chat.context.builder import Context, ContextInput, build_context
+from webapp.chat.context.opening_prompt import Opening
+from webapp.chat.context.request_block import about_request
+from webapp.chat.context.retrieved import learned, retrieved, with_found_pictures
+from webapp.chat.context.segments import Line, Segment, filled_mark, joined
+from webapp.chat.context.space_context import Place, Spot, place_of
+from webapp.chat.context.values import Chunk
+from webapp.chat.context.values import Message as ContextMessage
+from webapp.chat.offers import INSTRUCTION
+from webapp.config import Settings
+from webapp.conversations.models import Conversation
+from webapp.files.prompting import FileTexts, file_texts
+from webapp.files.seeing import SHARE, pictures_of
+from webapp.journeys.guides import guidance_for
+from webapp.journeys.prompting import journey_prompt
+from webapp.memories.always import NEW
+from webapp.memories.known import memory_is_on
+from webapp.prompts.values import pieces_for
+from webapp.retrieval.changes import Position
+from webapp.retrieval.lookup import LookUp, Question, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A prompt with what went into it: what was looked up, and where it is for."""
+
+    context: Context
+    found: Result
+    place: Place
+    offers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Particulars:
+    """What a reply that is being written adds to the prompt of its conversation.
+
+    `instruction` is what the user asks of this version of it, `addition` what its model is told by an admin. `window`
+    is the model's, in tokens; `tool_tokens` stay free for what tools answer, and `longest` is how many tokens the reply
+    was said to take at most. `stands` is where the owner's passages stood, if that was read.
+    """
+
+    opening: Opening | None = None
+    request: dict[str, Any] | None = None
+    instruction: str = ""
+    window: int | None = None
+    tool_tokens: int = 0
+    addition: str = ""
+    longest: int = 0
+    stands: Position | None = None
+
+
+def compose(
+    conversation: Conversation,
+    owner: User,
+    history: Sequence[ContextMessage],
+    chunks: Sequence[Chunk],
+    prompt: str,
+    settings: Settings,
+    particulars: Particulars = Particulars(),
+) -> Composed:
+    """What is sent after some messages, and the summaries of those before them, with this text as the prompt.
+
+    May give the connection back. Raises BudgetTooSmall.
+    """
+    opening, request, window = particulars.opening, particulars.request, particulars.window
+    remembers = memory_is_on(conversation, owner)
+    question = _question(conversation, owner, history, remembers, chunks[-1].end if chunks else 0)
+    if opening:
+        question = replace(question, text=opening.about, before="")
+    # Opening a point is a task of its own; every other reply of a journey is told where it stands.
+    task = opening or (guidance_for(conversation, question.text) if conversation.journey_id is not None else None)
+    pieces = pieces_for(conversation, prompt)
+    opens: list[Line] = [[Segment(text, filled_mark(of) if of else None) for text, of in pieces]]
+    opens += [[Segment(text)] for text in journey_prompt(conversation)]
+    custom = str((owner.settings or {}).get("custom_instructions") or "")
+    # A summary breaks the prompt's unchanged beginning anyway: that is when what was learned since moves into it.
+    fixed_at = (chunks[-1].made_at if chunks else None) or conversation.created_at
+    may_offer = settings.suggestions and UserSettings.of(owner.settings).suggestions_enabled
+    spot, has_files = Spot.of(conversation), conversation.has_files
+    # No look at the rows from here on: when the connection is given back, each is read anew.
+    looking = LookUp(question, settings.index_wait_seconds, particulars.stands)
+    place = place_of(spot, remembers=remembers, since=fixed_at, version=looking.memory_version)
+    found = looking.finish()
+    if looking.was_long:  # what others withdrew meanwhile is not in it
+        place = place_of(spot, remembers=remembers, since=fixed_at)
+    limits = Limits(
+        window=window or settings.context_tokens,
+        reply=max(settings.reply_tokens, particulars.longest),
+        retrieved=settings.retrieved_tokens,
+        tools=particulars.tool_tokens,
+    )
+    files = FileTexts()
+    if has_files:
+        files = file_texts(spot.conversation_id, question.text, limits.prompt)
+        looks = pictures_of([message.id for message in history], limits.prompt)
+        history = [replace(message, pictures=looks.get(message.id, ())) for message in history] if looks else history
+    history = with_found_pictures(history, found, int(limits.prompt * SHARE))
+    if place.opens:
+        opens[0] = [Segment(place.opens)]
+    if particulars.addition:
+        opens.append([Segment(particulars.addition)])
+    offers = may_offer and not place.opens
+    if offers:
+        opens.append([Segment(INSTRUCTION)])
+    source = ContextInput(
+        prompt=joined("\n\n", opens),
+        space_instructions=place.instructions,
+        directive="\n\n".join(
+            filter(None, (about_request(request), task.text if task else "", _wanted(particulars.instruction)))
+        ),
+        # What was known of the point then is not kept: it may be forgotten one day.
+        directive_kept=_directive(about_request(request), task.kept) if task else None,
+        custom_instructions=custom,
+        messages=history,
+        standing=place.standing,
+        known=[item for item in place.known if item.group != NEW],
+        facts=place.facts,
+        facts_heading=place.facts_heading,
+        chunks=chunks,
+        retrieved=[*learned(place), *retrieved(found)],
+        files=Segment(files.stable, files.stable_kept),
+        file_pages=Segment(files.excerpts, files.excerpts_kept),
+        limits=limits,
+    )
+    return Composed(build_context(source), found, place, offers)
+
+
+def _directive(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _wanted(instruction: str) -> str:
+    return f"[For this reply the user asks: {instruction}]" if instruction else ""
+
+
+def _question(
+    conversation: Conversation, owner: User, history: Sequence[ContextMessage], remembers: bool, closed: int
+) -> Question:
+    """What to look up: the last user message, with the one before it in case it says little by itself."""
+    said = [message.content for message in history if message.role == "user"]
+    wished = UserSettings.of(owner.settings)
+    elsewhere = wished.past_conversations_enabled and not conversation.is_temporary
+    return Question(
+        user_id=owner.user_id,
+        text=said[-1] if said else "",
+        before=said[-2] if len(said) > 1 else "",
+        conversation_id=conversation.conversation_id,
+        verbatim_from=closed + 1,
+        memories=remembers,
+        other_conversations=elsewhere,
+        space_documents=wished.space_documents_enabled or conversation.space_id is not None,
+        space_id=conversation.space_id,
+    )

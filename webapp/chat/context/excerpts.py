@@ -1,0 +1,140 @@
+"""What was found for a turn, as excerpts within a budget: small pieces by rank, those of one conversation together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from webapp.chat.context.blocks import attribute, escape
+from webapp.chat.context.segments import Line, Segment, joined, memory_mark, passage_mark, sent
+from webapp.chat.context.values import Retrieved
+from webapp.text.tokens import Count
+
+IN_FULL = 1
+"""The best of what was found is shown whole from the start; the others first by their core."""
+LEAST = 6
+"""Tokens that no excerpt is shorter than."""
+PRESENT = "in the prompt already"
+_SAID_END = Segment("</said>")
+NO_ROOM = "over the section's budget"
+
+
+@dataclass(slots=True)
+class Excerpt:
+    """What is shown together: one memory, summary or part of a document, or pieces of one conversation."""
+
+    parts: list[Retrieved] = field(default_factory=list)
+
+    def line(self, number: int) -> Line:
+        """The item of a prompt. Where it comes from is not kept: a conversation's title goes with the conversation."""
+        first = self.parts[0]
+        said: Sequence[Segment]
+        if first.group:
+            said = joined("\n", (_said(part) for part in _merged(self.parts)))
+            return [Segment("<said"), Segment(f' on="{attribute(first.source)}"', ""), Segment(">"), *said, _SAID_END]
+        is_memory = first.kind == "memory"
+        source = f' source="{attribute(first.source)}"' if first.source else ""
+        said = _said(first) if first.kind == "message" else _whole(first)
+        return [
+            Segment(f'<item n="{number}" kind="{attribute(first.kind)}"'),
+            Segment(source, None if is_memory else ""),
+            Segment(">"),
+            *said,
+            Segment("</item>"),
+        ]
+
+
+@dataclass(slots=True)
+class Packed:
+    """The excerpts that fit, best first, and for each candidate why it is not among them; empty for those that are."""
+
+    excerpts: list[Excerpt] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    shown: list[Retrieved] = field(default_factory=list)
+
+    def lines(self) -> list[Line]:
+        """The items of the prompt."""
+        return [excerpt.line(number) for number, excerpt in enumerate(self.excerpts, 1)]
+
+
+def pack(found: Sequence[Retrieved], budget: int, present: Iterable[tuple[str, int]], count: Count) -> Packed:
+    """Take what was found by rank for as long as it fits; what does not is passed over, and nothing is said twice.
+
+    The first few come whole, of the others the core; what room is left then goes to whole pieces, by rank.
+    """
+    there, packed, left = set(present), Packed(), budget
+    taken: dict[int, tuple[Excerpt, Retrieved]] = {}
+    by_group: dict[tuple[str, int], Excerpt] = {}
+    said: set[str] = set()
+    for rank, item in enumerate(found):
+        words = " ".join(item.content.split()).casefold()
+        shown = item if rank < IN_FULL or left < LEAST else item.by_core
+        excerpt = by_group.get((item.kind, item.group)) if item.group else None
+        price = _price(excerpt, shown, count) if left >= LEAST else left + 1
+        is_present = (item.kind, item.id) in there or words in said
+        reason = PRESENT if is_present else NO_ROOM if price > left else ""
+        packed.reasons.append(reason)
+        packed.tokens.append(price)
+        packed.shown.append(shown)
+        if reason:
+            continue
+        if item.kind != "message":
+            there.add((item.kind, item.id))
+        said.add(words)
+        left -= price
+        if excerpt is None:
+            excerpt = Excerpt()
+            packed.excerpts.append(excerpt)
+            if item.group:
+                by_group[item.kind, item.group] = excerpt
+        excerpt.parts.append(shown)
+        taken[rank] = excerpt, shown
+    for rank, (excerpt, shown) in taken.items():
+        if shown is found[rank]:
+            continue
+        if left < LEAST:
+            break
+        price = count(sent(_said(found[rank]))) - count(sent(_said(shown)))
+        if price <= left:
+            left -= price
+            excerpt.parts = [found[rank] if part is shown else part for part in excerpt.parts]
+            packed.shown[rank] = found[rank]
+    return packed
+
+
+def _price(excerpt: Excerpt | None, item: Retrieved, count: Count) -> int:
+    """The tokens that one more piece takes."""
+    if excerpt is None:
+        return count(sent(Excerpt([item]).line(99))) + 1
+    return count(sent(_said(item))) + count("\n")
+
+
+def _merged(parts: Sequence[Retrieved]) -> Iterator[Retrieved]:
+    """Pieces of one conversation in its order, those that overlap made one."""
+    last: Retrieved | None = None
+    for part in sorted(parts, key=lambda part: (part.id, part.start)):
+        if last is not None and last.id == part.id and part.start <= last.end:
+            if part.end > last.end:
+                last = replace(last, content=last.content + part.content[last.end - part.start :], end=part.end)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last
+
+
+def _said(part: Retrieved) -> Line:
+    """A piece of a message, after who said it, with a mark where the message goes on."""
+    before = "… " if part.start > 0 else ""
+    after = " …" if part.end < part.length else ""
+    is_cut = bool(before or after)
+    mark = passage_mark(part.kind, part.id, (part.start, part.end) if is_cut else None)
+    speaker = f"{part.speaker}: " if part.speaker else ""
+    return [Segment(f"{speaker}{before}"), Segment(escape(part.content.strip()), mark), Segment(after)]
+
+
+def _whole(part: Retrieved) -> Line:
+    mark = memory_mark(part.id, part.revision or 0) if part.kind == "memory" else passage_mark(part.kind, part.id)
+    return [Segment(escape(part.content.strip()), mark)]

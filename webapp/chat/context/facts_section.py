@@ -1,0 +1,76 @@
+"""The section of a prompt that lists what is known about the person of a legacy, in the documented form. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from webapp.chat.context.blocks import escape
+from webapp.chat.context.sections import Part
+from webapp.chat.context.segments import Line, Segment, joined, memory_mark, sent
+from webapp.chat.context.values import ContextInput, Fact, Known
+from webapp.text.tokens import Count
+
+_MORE = "- ({} more facts are known. Those that the message is about stand in the reference below; ask about others.)"
+
+
+def fit_facts(source: ContextInput, budget: int, count: Count) -> Part:
+    """Fit the facts, one a line in order of extraction.
+
+    Where that takes too much room they are grouped, a line a category; where that does too, the most telling stay, and
+    the prompt says how many more are known.
+    """
+    part = Part("facts", budget)
+    title = escape(source.facts_heading)
+    left = budget - count(f"{title}\n") - 1
+    ordered = sorted(source.facts, key=lambda fact: fact.id)
+    lines, shown = [_line(fact) for fact in ordered], list(ordered)
+    if sum(count(sent(line)) + 1 for line in lines) > left:
+        shown = _that_fit(ordered, left, count)
+        lines = _grouped(shown)
+        if len(shown) < len(ordered):
+            lines.append([Segment(_MORE.format(len(ordered) - len(shown)))])
+    kept = {fact.id for fact in shown}
+    for rank, fact in enumerate(sorted(source.facts, key=_weight), 1):
+        tokens = count(fact.said) + 1
+        item = Known(fact.id, fact.content, fact.revision, "shared fact" if fact.is_others else "fact", 0.5)
+        part.account(item, rank, tokens, "" if fact.id in kept else "over the section's budget")
+    if lines and shown:
+        part.set_text([*joined("\n", [[Segment(title)], *lines]), Segment("\n")], count)
+    return part
+
+
+def _weight(fact: Fact) -> tuple[float, int]:
+    """The most telling first; of equals the newest."""
+    return -fact.weight, -fact.id
+
+
+def _that_fit(facts: Sequence[Fact], budget: int, count: Count) -> list[Fact]:
+    """The most telling facts whose grouped lines fit, in order of extraction."""
+    low, high = 0, len(facts)
+    ranked = sorted(facts, key=_weight)
+    while low < high:
+        middle = (low + high + 1) // 2
+        chosen = _grouped(sorted(ranked[:middle], key=lambda fact: fact.id))
+        more = count(_MORE.format(len(facts))) + 1 if middle < len(facts) else 0
+        fits = sum(count(sent(line)) + 1 for line in chosen) + more <= budget
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return sorted(ranked[:low], key=lambda fact: fact.id)
+
+
+def _line(fact: Fact) -> Line:
+    return [
+        Segment(escape(fact.before)),
+        Segment(escape(fact.said), memory_mark(fact.id, fact.revision)),
+        Segment(escape(fact.after)),
+    ]
+
+
+def _grouped(facts: Sequence[Fact]) -> list[Line]:
+    """A line for all facts that begin and end alike: same category, same visibility, same member who said them."""
+    alike = sorted(facts, key=lambda fact: (fact.before, fact.after, fact.id))
+    lines: list[Line] = []
+    for (before, after), group in groupby(alike, key=lambda fact: (fact.before, fact.after)):
+        said = [[Segment(escape(fact.said.rstrip(" .")), memory_mark(fact.id, fact.revision))] for fact in group]
+        lines.append([Segment(escape(before)), *joined("; ", said), Segment(escape(after))])
+    return lines

@@ -1,0 +1,100 @@
+"""A prompt's text as segments, rendered twice: as it is sent, and as the account of the reply keeps it. Pure.
+
+What a segment quotes from elsewhere (a memory, a summary, a message) is kept as a mark that names it, so that nothing
+forgotten or deleted later leaves a copy in the account. `masking` fills the marks in for a reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from webapp.files.picture import Picture, with_parts
+from webapp.text.tokens import Count
+
+
+class Segment(NamedTuple):
+    """A piece of a prompt; `mark` is what the account keeps in its place, None the text itself."""
+
+    text: str
+    mark: str | None = None
+
+
+Line = Sequence[Segment]
+
+
+def memory_mark(memory_id: int, revision: int) -> str:
+    """Names a revision of a memory."""
+    return f"[[memory {memory_id} revision {revision}]]"
+
+
+def passage_mark(kind: str, passage_id: int, place: tuple[int, int] | None = None) -> str:
+    """Names a message, a document or a chunk that was found for a turn, or a range of its characters."""
+    return f"[[{kind} {passage_id} from {place[0]} to {place[1]}]]" if place else f"[[{kind} {passage_id}]]"
+
+
+def summary_mark(chunk_id: int) -> str:
+    """Names a summary of the conversation itself."""
+    return f"[[summary {chunk_id}]]"
+
+
+def filled_mark(placeholder: str) -> str:
+    """Names a placeholder, written with its braces."""
+    return f"[[filled {placeholder}]]"
+
+
+def sent(segments: Iterable[Segment]) -> str:
+    """The text as the model reads it."""
+    return "".join(segment.text for segment in segments)
+
+
+def kept(segments: Iterable[Segment]) -> str:
+    """The text as the account keeps it."""
+    return "".join(segment.text if segment.mark is None else segment.mark for segment in segments)
+
+
+def joined(between: str, texts: Iterable[Line]) -> list[Segment]:
+    """Texts one after the other with something between them; empty ones are left out."""
+    whole: list[Segment] = []
+    for text in texts:
+        if any(segment.text for segment in text):
+            whole += [Segment(between), *text] if whole else text
+    return whole
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    """A message of a prompt: segments and, behind them, a message of the conversation, in full or shortened.
+
+    `shortened_to` is the number of tokens that the message was given, where it is not shown in full.
+    """
+
+    role: str
+    segments: tuple[Segment, ...] = ()
+    message_id: int | None = None
+    text: str = ""
+    shortened_to: int | None = None
+    pictures: tuple[Picture, ...] = ()
+
+    def sent(self) -> dict[str, Any]:
+        """The message as it goes to the model; of pictures only who they are."""
+        text = sent(self.segments) + self.text
+        return {"role": self.role, "content": with_parts(text, self.pictures) if self.pictures else text}
+
+    def size(self, count: Count) -> int:
+        """Its tokens."""
+        return count(sent(self.segments) + self.text) + sum(picture.tokens for picture in self.pictures)
+
+    def kept(self) -> dict[str, Any]:
+        """The message as it is stored: one of the conversation's is named by its id."""
+        stored: dict[str, Any] = {"role": self.role}
+        if self.message_id is not None:
+            stored["message_id"] = self.message_id
+        if self.shortened_to is not None:
+            stored["shortened_to"] = self.shortened_to
+        if self.segments or self.message_id is None:
+            stored["content"] = kept(self.segments)
+        if self.pictures:
+            stored["pictures"] = [picture.label for picture in self.pictures]
+        return stored

@@ -1,0 +1,141 @@
+"""What the place of a conversation adds to its prompts: a space's instructions and memories, a legacy's persona."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from webapp.chat.context.values import Fact, Known
+from webapp.conversations.models import Conversation
+from webapp.database import db
+from webapp.legacies.categories import fact_line, heading
+from webapp.legacies.facts import facts_for_prompt
+from webapp.memories.always import KnownItem, context_memories, lasting_memories, new_memories
+from webapp.memories.keeping.versions import PerVersion, current_version
+from webapp.memories.standing import standing_instructions
+from webapp.spaces.models import Space
+from webapp.spaces.personas import persona_prompt
+from webapp.spaces.service import is_member
+
+MOST_INSTANTS = 16
+"""How many conversations of a user are kept apart."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What is always known of a user at a version of their memory, `by_instant` from which on changes are told apart.
+
+    `quiet_since`: the earliest instant after which nothing is known to have changed; None as long as none is.
+    """
+
+    by_instant: dict[datetime, list[Known]] = field(default_factory=dict)
+    everything: list[Known] | None = None
+    quiet_since: datetime | None = None
+
+
+_kept = PerVersion[_Kept]()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`opens` takes the place of the active prompt, `label` that of its version; both empty outside a legacy."""
+
+    opens: str = ""
+    label: str = ""
+    instructions: str = ""
+    facts_heading: str = ""
+    facts: list[Fact] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
+    standing: list[Known] = field(default_factory=list)
+    has_tools: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a conversation is, of what was read before the connection was given back: no row is looked up again."""
+
+    user_id: int
+    conversation_id: int
+    space_id: int | None
+    persona: str | None
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> Spot:
+        """That of a conversation."""
+        return cls(conversation.user_id, conversation.conversation_id, conversation.space_id, conversation.persona)
+
+
+def place_of(
+    conversation: Conversation | Spot, *, remembers: bool, since: datetime | None = None, version: int | None = None
+) -> Place:
+    """The place of a conversation as it is now; without memory, only its instructions and who speaks.
+
+    Memories that changed after `since` are in the group NEW. `version` is that of the user's memory, if it was read.
+    """
+    user_id, space_id = conversation.user_id, conversation.space_id
+    space = db.session.get(Space, space_id) if space_id is not None else None
+    if space is not None and not is_member(user_id, space.space_id):
+        space = None
+    if not remembers:
+        return _without_memory(conversation, space)
+    if version is None:
+        version = current_version(user_id)
+    standing = _standing(conversation, space, version)
+    if space is None:
+        return Place(known=_known(user_id, since, version), standing=standing)
+    if space.kind != "legacy":
+        known = _made(context_memories(user_id, space.space_id, since=since))
+        return Place(instructions=space.instructions, known=known, standing=standing)
+    facts = [
+        Fact(fact.memory_id, *fact_line(fact), fact.revision, fact.content, bool(fact.by), fact.weight)
+        for fact in facts_for_prompt(user_id, space.space_id)
+    ]
+    return replace(_without_memory(conversation, space), facts=facts, standing=standing)
+
+
+def _without_memory(conversation: Conversation | Spot, space: Space | None) -> Place:
+    """Who speaks, and what the space asks for."""
+    if space is None:
+        return Place()
+    if space.kind != "legacy":
+        return Place(instructions=space.instructions)
+    return Place(
+        opens=persona_prompt(conversation.persona, space.name),
+        label=f"persona/{conversation.persona or space.persona or 'default'}"[:100],
+        instructions=space.instructions,
+        facts_heading=heading(space.name),
+        has_tools=False,
+    )
+
+
+def _standing(conversation: Conversation | Spot, space: Space | None, version: int) -> list[Known]:
+    items = standing_instructions(
+        conversation.user_id, version, conversation.conversation_id, space.space_id if space else None
+    )
+    return [Known(item.memory_id, item.content, item.revision, "instruction", item.importance) for item in items]
+
+
+def _known(user_id: int, since: datetime | None, version: int) -> list[Known]:
+    """What is always known in the user's personal conversations: looked up once a version, for a few instants.
+
+    Where nothing has changed since an instant, nothing has since a later one: a new conversation needs no look.
+    """
+    kept = _kept.get(user_id, version, lambda _user_id: _Kept())
+    if since is not None and (kept.quiet_since is None or since < kept.quiet_since):
+        if since in kept.by_instant:
+            return kept.by_instant[since]
+        if new := _made(new_memories(user_id, since=since)):
+            known = _made(lasting_memories(user_id, until=since)) + new
+            while len(kept.by_instant) >= MOST_INSTANTS:
+                kept.by_instant.pop(next(iter(kept.by_instant)), None)
+            kept.by_instant[since] = known
+            return known
+        kept.quiet_since = since
+    if kept.everything is None:
+        kept.everything = _made(lasting_memories(user_id))
+    return kept.everything
+
+
+def _made(items: Iterable[KnownItem]) -> list[Known]:
+    return [Known(item.memory_id, item.content, item.revision, item.group, item.importance, item.by) for item in items]

@@ -1,0 +1,83 @@
+"""The summaries of a conversation in a prompt: all of it at some grain, the newest parts in full. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from webapp.chat.context.blocks import escape
+from webapp.chat.context.sections import Part, framed
+from webapp.chat.context.segments import Line, Segment, sent, summary_mark
+from webapp.chat.context.values import Chunk, ContextInput
+from webapp.text.shortening import beginning
+from webapp.text.tokens import Count
+
+_NOTE = "Summaries of earlier parts of this conversation, oldest first. They replace those messages."
+_CONDENSED_NOTE = " Of the oldest parts only a few words each are shown; ask the user if more is needed."
+CONDENSED_SHARE = 1 / 3
+"""Of the section, at most this much goes to parts of which only a few words are shown."""
+FEWEST = 8
+"""Tokens below which a part says nothing; where there are more parts than that allows, every so many are shown."""
+
+
+def fit_summaries(source: ContextInput, budget: int, count: Count) -> Part:
+    """Fit the newest unbroken run of summaries in full, and before it all earlier ones at a coarser grain: by the
+    summaries of summaries that there are, of each as much as its share of the room holds. Oldest first."""
+    part = Part("summaries", budget)
+    finest = [chunk for chunk in source.chunks if not chunk.level]
+    newest_first = sorted(finest, key=lambda chunk: (chunk.start, chunk.end, chunk.id), reverse=True)
+    costs = [count(sent(_whole(chunk))) + 1 for chunk in newest_first]
+    left = budget - count(sent(framed("summaries", _NOTE, [])))
+    condensed = 0
+    if sum(costs) > left:
+        left -= count(_CONDENSED_NOTE)
+        condensed = int(left * CONDENSED_SHARE)
+    full = 0
+    while full < len(costs) and sum(costs[: full + 1]) <= left - condensed:
+        full += 1
+    older = _coarser(newest_first[full:][::-1], [chunk for chunk in source.chunks if chunk.level])
+    few = _few_words(older, condensed, count)
+    shown = [*newest_first[:full], *older[::-1]]
+    for rank, chunk in enumerate(shown, 1):
+        tokens = count(few[chunk.id]) if chunk.id in few else count(sent(_whole(chunk))) + 1
+        why_not = "" if rank <= full or chunk.id in few else "over the section's budget"
+        part.account(chunk, rank, tokens, why_not)
+    lines = [_cut(chunk, few[chunk.id]) for chunk in older if chunk.id in few]
+    lines += [_whole(chunk) for chunk in newest_first[:full][::-1]]
+    return part.close("summaries", _NOTE + (_CONDENSED_NOTE if few else ""), lines, count)
+
+
+def _coarser(oldest_first: Sequence[Chunk], overviews: Sequence[Chunk]) -> list[Chunk]:
+    """What stands for some summaries: the coarsest overviews that reach over no other, and what none stands for."""
+    units: list[Chunk] = []
+    last = oldest_first[-1].end if oldest_first else 0
+    reach = 0
+    fitting = sorted((item for item in overviews if item.end <= last), key=lambda item: -item.level)
+    for chunk in oldest_first:
+        if chunk.start <= reach:
+            continue
+        unit = next((item for item in fitting if item.start == chunk.start), chunk)
+        units.append(unit)
+        reach = unit.end
+    return units
+
+
+def _few_words(oldest_first: Sequence[Chunk], budget: int, count: Count) -> dict[int, str]:
+    """The beginning of each summary, as much as its equal share of the budget holds, by chunk."""
+    if not oldest_first:
+        return {}
+    extra = count("- ") + 2  # the dash, the end of the line, and what counters are not additive by
+    most = max(0, budget // (FEWEST + extra))
+    if not most:
+        return {}
+    step = -(-len(oldest_first) // most)
+    chosen = oldest_first[::step]
+    share = budget // len(chosen) - extra
+    return {chunk.id: beginning(chunk.content.strip(), share, count) for chunk in chosen}
+
+
+def _whole(chunk: Chunk) -> Line:
+    return [Segment("- "), Segment(escape(chunk.content.strip()), summary_mark(chunk.id))]
+
+
+def _cut(chunk: Chunk, words: str) -> Line:
+    return [Segment("- "), Segment(escape(words), summary_mark(chunk.id))]

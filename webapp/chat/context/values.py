@@ -1,0 +1,209 @@
+"""What goes into the context of a reply and what comes out: plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from webapp.chat.context.budget import Limits
+from webapp.chat.context.segments import Line, PromptMessage, Segment
+from webapp.files.picture import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored message; `id` orders the conversation, `pictures` came with it."""
+
+    id: int
+    role: str
+    content: str
+    status: str = "complete"
+    superseded: bool = False
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The summary of messages `start` to `end` (message ids, both included). Stale ones are not to be passed.
+
+    One of a `level` above 0 stands for some of the level below.
+    """
+
+    id: int
+    content: str
+    start: int
+    end: int
+    made_at: datetime | None = None
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A memory that is in every prompt; `group` is one of profile, pinned, fact, space; `by` names who else said it."""
+
+    id: int
+    content: str
+    revision: int = 1
+    group: str = "fact"
+    importance: float = 0.5
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact about the person of a legacy: its line in the prompt in three pieces, what was said in the middle.
+
+    `weight`: how telling it is, for when there is no room for all.
+    """
+
+    id: int
+    before: str
+    said: str
+    after: str
+    revision: int = 1
+    content: str = ""
+    is_others: bool = False
+    weight: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A passage found for this turn; `kind` is memory, chunk, message or document, `source` is shown to the model.
+
+    Of a message, `content` is its piece from `start` to `end` of `length` characters, `core` finds the range within
+    the piece that tells most, `group` is its conversation and `speaker` who said it.
+    """
+
+    kind: str
+    id: int
+    content: str
+    score: float = 0.0
+    reason: str = ""
+    revision: int | None = None
+    source: str = ""
+    start: int = 0
+    end: int = 0
+    length: int = 0
+    core: Callable[[], tuple[int, int] | None] | None = field(default=None, compare=False)
+    group: int = 0
+    speaker: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it is less than the whole passage."""
+        return self.start > 0 or self.end < self.length
+
+    @property
+    def by_core(self) -> Retrieved:
+        """It alone with what tells most of it."""
+        core = self.core() if self.core else None
+        if core is None:
+            return self
+        first, last = core
+        return replace(
+            self, content=self.content[first:last], start=self.start + first, end=self.start + last, core=None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ContextInput:
+    """Everything a prompt is made of; `retrieved` best first, `directive` the task of a turn the assistant starts.
+
+    Of the directive the account of the reply keeps `directive_kept`. `files` stands in the stable part, `file_pages`
+    with the question.
+    """
+
+    prompt: str | Line
+    messages: Sequence[Message] = ()
+    space_instructions: str = ""
+    custom_instructions: str = ""
+    standing: Sequence[Known] = ()
+    known: Sequence[Known] = ()
+    facts: Sequence[Fact] = ()
+    facts_heading: str = ""
+    chunks: Sequence[Chunk] = ()
+    retrieved: Sequence[Retrieved] = ()
+    directive: str = ""
+    directive_kept: str | None = None
+    files: Segment = Segment("")
+    file_pages: Segment = Segment("")
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the prompt with the tokens it took and might have taken; `items` is how many it holds."""
+
+    name: str
+    tokens: int
+    budget: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not in the prompt as it stands, and why."""
+
+    kind: str
+    id: int
+    section: str
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptItem:
+    """A memory or passage that was looked at for this prompt; `injected` tells whether the model saw it."""
+
+    kind: str
+    id: int
+    revision: int | None
+    stage: str
+    rank: int
+    score: float
+    reason: str
+    injected: bool
+    from_char: int | None = None
+    to_char: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A prompt ready to send, with its account: `messages` as they are sent, `kept()` as they are stored.
+
+    `verbatim` are the ids of the messages shown in full.
+    """
+
+    made_of: list[PromptMessage]
+    messages: list[dict[str, Any]]
+    sections: list[Section]
+    left_out: list[LeftOut]
+    receipt: list[ReceiptItem]
+    verbatim: list[int]
+    tokens: int
+    budget: int
+
+    def kept(self) -> list[dict[str, Any]]:
+        """The messages with marks for what has a place elsewhere."""
+        return [message.kept() for message in self.made_of]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A pipeline step to be stored with the reply; duration in milliseconds.
+
+    What is long to write down may be given as a function, which is called when the reply is stored: nobody is to wait
+    for the first word because of it.
+    """
+
+    name: str
+    data: dict[str, Any] | Callable[[], dict[str, Any]]
+    model: str | None = None
+    duration_ms: int | None = None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The data, written down."""
+        return self.data() if callable(self.data) else self.data

@@ -1,0 +1,279 @@
+"""The end of a turn: one transaction that makes the reply final, whoever gets there first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, insert, select, update
+from sqlalchemy.orm import load_only
+
+from webapp import happenings
+from webapp.accounts.models import User
+from webapp.chat.context.values import ReceiptItem, Step
+from webapp.chat.models import PipelineStep
+from webapp.chat.offers import Offer
+from webapp.chat.unsaying import Seen, TurnScope, unsay
+from webapp.conversations import reasoning
+from webapp.conversations.models import Conversation, Message
+from webapp.conversations.schemas import MessageOut
+from webapp.conversations.tool_records import handed_over
+from webapp.database import db, now, rows_changed, table_of
+from webapp.extensions import app_settings
+from webapp.happenings import Kind
+from webapp.llm.errors import ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized
+from webapp.memories.known import extracts
+from webapp.memories.models import MemoryVersion
+from webapp.queueing import enqueue_after_commit
+from webapp.retrieval import changes, receipts
+from webapp.retrieval.changes import Change
+from webapp.summaries import service as summaries
+from webapp.usage.recording import record_reply
+from webapp.validation import MAX_TEXT_BYTES
+
+FIRST_EXCHANGE = 2
+"""Messages of a conversation that has just begun."""
+FINAL_ERRORS = frozenset(kind.code for kind in (ContextTooLong, MissingKey, ModelNotFound, Refused, Unauthorized))
+"""Codes of errors that trying again does not cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a turn ended: the status of the reply, its text, and what is kept with it."""
+
+    status: str
+    text: str
+    model: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_version: str | None = None
+    error_code: str | None = None
+    error_detail: str | None = None
+    retryable: bool = True
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    receipt: Sequence[ReceiptItem] = ()
+    steps: list[Step] = field(default_factory=list)
+    truncated: bool = False
+    seen: Seen = Seen()
+    offer: Offer = field(default_factory=Offer)
+    filtered: bool = False
+    target: str | None = None
+    cached_tokens: int | None = None
+    estimated_tokens: int = 0
+    prompt_characters: int = 0
+    thoughts: str = ""
+    thought_ms: int = 0
+    stands_in_for: str | None = None
+    """The model that was asked and did not answer, where another one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The final event of a turn, whose turn it was, the names and ids of the jobs it asks for, and the ids of the
+    memories that were in its prompt."""
+
+    kind: str
+    data: dict[str, Any]
+    user_id: int
+    jobs: list[tuple[str, dict[str, Any]]]
+    used: list[int]
+    rewritten: str | None = None
+    """The reply as it is stored, where that is not what was streamed: something was forgotten meanwhile."""
+
+
+def finish_turn(turn_id: int, outcome: Outcome) -> Finished | None:
+    """Make a streaming reply final; None when it is final already or gone. The caller commits."""
+    # Before anything is locked: a long prompt takes a while to write down, and SQLite has one writer.
+    steps = [_stored(turn_id, ordinal, step) for ordinal, step in enumerate(outcome.steps, 1)]
+    # The conversation first, as everybody who changes one does: two orders of locking end in deadlocks.
+    found = db.session.execute(_conversation_of(), {"turn": turn_id}).one_or_none()
+    if found is None:
+        return None
+    conversation, version, began_at = found
+    scope = TurnScope(conversation.user_id, conversation.space_id, began_at, version or 0)
+    text, thoughts, tool_calls = unsay(outcome.text, outcome.thoughts, outcome.tool_calls, outcome.seen, scope)
+    values: dict[str, Any] = {
+        "status": outcome.status,
+        "content": fit_column(text),
+        "model": outcome.model[:200] if outcome.model else None,
+        "prompt_version": outcome.prompt_version,
+        "prompt_tokens": outcome.prompt_tokens,
+        "completion_tokens": outcome.completion_tokens,
+        "error_code": outcome.error_code,
+        "error_detail": outcome.error_detail[:500] if outcome.error_detail else None,
+        "tool_calls": tool_calls or None,
+    }
+    offer = outcome.offer if text == outcome.text else Offer()  # it may say what was forgotten meanwhile
+    if offer:
+        values |= {"suggested_values": offer.values or None, "suggested_actions": offer.actions or None}
+    cut: dict[str, Any] = {"truncated": True} if outcome.truncated else {"filtered": True} if outcome.filtered else {}
+    thought = {"reasoning": {"duration_ms": outcome.thought_ms}} if thoughts.strip() else {}
+    if outcome.stands_in_for:
+        cut = {**cut, "stands_in_for": outcome.stands_in_for[:200]}
+    if cut or offer.payload or thought:
+        payload = db.session.scalar(select(Message.custom_payload).where(Message.message_id == turn_id))
+        values["custom_payload"] = {**(offer.payload or {}), **(payload or {}), **cut, **thought}
+    table = table_of(Message)  # by the class it would be followed through the session, which reads the row below
+    claim = update(table).where(table.c.message_id == turn_id, table.c.status == "streaming")
+    if rows_changed(claim.values(**values)) != 1:
+        return None
+    row, owner = db.session.execute(_reply_and_owner(), {"turn": turn_id, "owner": conversation.user_id}).one()
+    conversation.updated_at = now()
+    _owe_extraction(conversation, row, owner)
+    _owe_search(conversation, row)
+    if steps:
+        db.session.execute(insert(table_of(PipelineStep)), steps)
+    receipts.store(turn_id, outcome.receipt)
+    if thought:
+        reasoning.store(turn_id, thoughts, outcome.thought_ms)
+    record_reply(
+        conversation.user_id,
+        row.conversation_id,
+        turn_id,
+        target=outcome.target,
+        model=outcome.model,
+        tokens=(outcome.prompt_tokens, outcome.cached_tokens, outcome.completion_tokens),
+        prompt_tokens=outcome.estimated_tokens,
+        characters=outcome.prompt_characters,
+        text=outcome.text + outcome.thoughts,
+    )
+    _tell(conversation, row, owner.has_webhooks)
+    kind, data = final_event(row, retryable=outcome.retryable)
+    jobs = jobs_of_turn(conversation, row) if kind == "done" else []
+    used = [item.id for item in outcome.receipt if item.kind == "memory" and item.injected]
+    is_changed = (text, thoughts) != (outcome.text, outcome.thoughts)
+    return Finished(kind, data, conversation.user_id, jobs, used, text if is_changed else None)
+
+
+def _tell(conversation: Conversation, reply: Message, hooked: bool) -> None:
+    if conversation.is_temporary:
+        return
+    ids = {"conversation_id": conversation.conversation_id}
+    if conversation.message_count <= FIRST_EXCHANGE:
+        happenings.note(conversation.user_id, Kind.CONVERSATION_STARTED, ids, hooked=hooked)
+    if handed_over(reply.tool_calls):  # it goes on when the client has answered
+        return
+    state: dict[str, int | str] = {"message_id": reply.message_id, "status": reply.status}
+    happenings.note(conversation.user_id, Kind.REPLY_FINISHED, {**ids, **state}, hooked=hooked)
+
+
+# To build a statement costs about as much as to send it: those of every reply are built once.
+@cache
+def _conversation_of() -> Select[Conversation, int | None, datetime]:
+    """The conversation of a turn and the version of its user's memory, both held, and when the turn began."""
+    of = select(Message.conversation_id).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    began_at = select(Message.created_at).where(Message.message_id == bindparam("turn")).scalar_subquery()
+    return (
+        select(Conversation, MemoryVersion.version, began_at)
+        .outerjoin(MemoryVersion, MemoryVersion.user_id == Conversation.user_id)
+        .where(Conversation.conversation_id == of)
+        .with_for_update()
+        .options(
+            load_only(
+                Conversation.user_id,
+                Conversation.message_count,
+                Conversation.uses_memory,
+                Conversation.makes_memory,
+                Conversation.is_temporary,
+                Conversation.deleted_at,
+                Conversation.space_id,
+                Conversation.title_source,
+                Conversation.extraction_due,
+                Conversation.extracted_through,
+                Conversation.summary_due,
+                Conversation.index_due,
+                Conversation.updated_at,
+            )
+        )
+        .execution_options(populate_existing=True)
+    )
+
+
+@cache
+def _reply_and_owner() -> Select[Message, User]:
+    return (
+        select(Message, User)
+        .join(User, User.user_id == bindparam("owner"))
+        .where(Message.message_id == bindparam("turn"))
+        .options(load_only(User.settings, User.has_webhooks))
+        .execution_options(populate_existing=True)
+    )
+
+
+def _stored(turn_id: int, ordinal: int, step: Step) -> dict[str, Any]:
+    return {
+        "message_id": turn_id,
+        "ordinal": ordinal,
+        "name": step.name,
+        "duration_ms": step.duration_ms,
+        "model": step.model[:200] if step.model else None,
+        "data": step.record,
+        "created_at": now(),
+    }
+
+
+def _owe_search(conversation: Conversation, reply: Message) -> None:
+    """Let the exchange be found, ask for its vectors, and note whether a summary is due."""
+    settings = app_settings()
+    # With so few messages in all there cannot be more of them open: most turns need not count.
+    many = conversation.message_count > settings.summary_threshold
+    conversation.summary_due = many and summaries.is_due(conversation.conversation_id, settings)
+    if conversation.is_temporary:
+        return
+    conversation.index_due = True
+    first = min(reply.reply_to_id or reply.message_id, reply.message_id)
+    changes.note(conversation.user_id, Change("conversation", conversation.conversation_id, first))
+    enqueue_after_commit("index", user_id=conversation.user_id)
+
+
+def final_event(row: Message, *, retryable: bool | None = None) -> tuple[str, dict[str, Any]]:
+    """The last event of a reply's text: `done`, or `error` for one that failed or was interrupted.
+
+    Without `retryable` the stored code says whether trying again may help.
+    """
+    message = MessageOut.of(row).model_dump(mode="json")
+    if row.status in ("complete", "stopped"):
+        return "done", {"message": message}
+    return "error", {
+        "code": row.error_code or row.status,
+        "detail": row.error_detail or "",
+        "retryable": row.error_code not in FINAL_ERRORS if retryable is None else retryable,
+        "message": message,
+    }
+
+
+def _owe_extraction(conversation: Conversation, reply: Message, owner: User) -> None:
+    """Note that the conversation is to be read for memories.
+
+    Where memory is off the watermark passes by: what was said then is not read when it is switched on again.
+    """
+    conversation.extraction_due = extracts(conversation, owner)
+    if not conversation.extraction_due:
+        conversation.extracted_through = max(conversation.extracted_through or 0, reply.message_id)
+
+
+def jobs_of_turn(conversation: Conversation, reply: Message) -> list[tuple[str, dict[str, Any]]]:
+    """The background work a finished reply asks for, at most one model call.
+
+    The extraction titles the conversation as well; where there is none, the title has a job of its own. Work that
+    needs a call more on some turn takes the place of the extraction, which then waits for the next turn or the sweep.
+    """
+    if not reply.content or reply.superseded_by_id is not None or handed_over(reply.tool_calls):
+        return []
+    ids = {"conversation_id": conversation.conversation_id}
+    if conversation.summary_due:
+        return [("summary", ids)]
+    if conversation.extraction_due:
+        return [("extract", ids)]
+    return [("title", ids)] if conversation.title_source == "none" else []
+
+
+def fit_column(text: str) -> str:
+    """The longest prefix that a message may have."""
+    raw = text.replace("\x00", "").encode("utf-8", "replace")
+    if len(raw) <= MAX_TEXT_BYTES:
+        return raw.decode()
+    return raw[:MAX_TEXT_BYTES].decode("utf-8", "ignore")

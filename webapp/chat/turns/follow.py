@@ -1,0 +1,202 @@
+"""What a viewer of a turn sees, from any process and from any point: live from the stream, else from the tables."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from flask import Flask
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.chat.turns import recovery, turnlog
+from webapp.chat.turns.finish import final_event
+from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.turnlog import FINAL_KINDS, SETTLED, Entry, order
+from webapp.conversations.models import Message
+from webapp.database import db
+from webapp.extensions import redis
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = 4.0
+"""A dead client is noticed only by writing to it; the contract asks for a comment at least every 15 s."""
+JOBS_SECONDS = 30.0
+FIRST_LOOK_SECONDS = 1.0
+"""After which a viewer that has seen nothing finds out whether Redis is there at all."""
+POLL_SECONDS = 0.5
+"""Between looks at the tables, where a running reply is stored every second or two (`durable.py`)."""
+
+
+def follow(
+    app: Flask,
+    hub: Hub,
+    turn_id: int,
+    *,
+    after: str = "",
+    jobs: bool = False,
+    patience: float | None = None,
+    launched: bool = False,
+) -> Iterator[Entry | None]:
+    """Entries of a turn from a cursor on, None as a heartbeat; ends after `done` or `error`.
+
+    With `jobs` it goes on until `settled`, JOBS_SECONDS at most after the end of the reply. `patience` bounds the
+    whole in seconds; a turn that was `launched` a moment ago cannot have ended yet. The generator holds no database
+    connection. A turn whose process died is finished on the way.
+    """
+    started = time.monotonic()
+    with ExitStack() as stack:
+        try:
+            subscription = stack.enter_context(hub.subscribe(turn_id, after))
+            seen = {item.kind for item in turnlog.read(redis.of(app), turn_id, through=after)} if after else set()
+            has_log = launched or bool(redis.of(app).exists(turnlog.log_key(turn_id)))
+        except RedisError:
+            yield from _from_tables(app, turn_id, started, patience)
+            return
+        if SETTLED in seen or (seen.intersection(FINAL_KINDS) and not jobs):
+            return
+        ended_at = started if seen.intersection(FINAL_KINDS) else None
+        stored = None if has_log else stored_entries(app, turn_id)
+        if stored is not None:
+            yield from _rest(stored, after)
+            return
+        first_look = FIRST_LOOK_SECONDS
+        while True:
+            item = subscription.get(min(first_look, _wait(started, ended_at, patience)))
+            first_look = HEARTBEAT_SECONDS
+            if item is not None:
+                if item.kind == SETTLED and ended_at is None:
+                    # Somebody else finished it, and said so on the stream behind the back of the one who wrote it.
+                    yield from _stored_end(app, turn_id)
+                yield item
+                if item.kind in FINAL_KINDS:
+                    ended_at = time.monotonic()
+                    if not jobs:
+                        return
+                if item.kind == SETTLED:
+                    return
+                continue
+            now = time.monotonic()
+            if ended_at is not None and now - ended_at >= JOBS_SECONDS:
+                return
+            if patience is not None and now - started >= patience:
+                return
+            yield None
+            try:
+                stored = _ended(app, turn_id) if ended_at is None else None
+            except RedisError:
+                yield from _from_tables(app, turn_id, started, patience)
+                return
+            if stored is not None:
+                yield from stored[-1:] or [Entry("0-3", SETTLED, {})]  # it was deleted
+                return
+
+
+def _rest(stored: list[Entry], after: str) -> list[Entry]:
+    """What a viewer has not seen of a finished turn; its end in any case."""
+    return [item for item in stored if order(item.id) > order(after)] or stored[-1:]
+
+
+def _from_tables(app: Flask, turn_id: int, started: float, patience: float | None) -> Iterator[Entry | None]:
+    """A turn while Redis is away: all of it from its beginning, as far as it is stored, until it has ended.
+
+    Whoever has some of the text already goes by the offsets.
+    """
+    length, told, heard = 0, False, time.monotonic()
+    while patience is None or time.monotonic() - started < patience:
+        try:
+            found = _so_far(app, turn_id)
+        except SQLAlchemyError as error:
+            log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+            found = None
+        if found is not None:
+            first, text, end = found
+            if not told:
+                yield Entry("0-1", "turn", first)
+                told = True
+            if len(text) > length:
+                yield Entry("0-2", "delta", {"text": text[length:]}, length)
+                length, heard = len(text), time.monotonic()
+            if end is not None:
+                yield end
+                return
+        if time.monotonic() - heard >= HEARTBEAT_SECONDS:
+            yield None
+            heard = time.monotonic()
+        time.sleep(POLL_SECONDS)
+
+
+def _so_far(app: Flask, turn_id: int) -> tuple[dict[str, int | None], str, Entry | None] | None:
+    """What the tables have of a turn: its first event, its text, and its last event once it has one; None if it is
+    gone."""
+    with app.app_context():
+        row = db.session.get(Message, turn_id)
+        if row is None:
+            return None
+        end = None if row.status == "streaming" else Entry("0-3", *final_event(row))
+        return header(row), row.content, end
+
+
+def _wait(started: float, ended_at: float | None, patience: float | None) -> float:
+    now = time.monotonic()
+    limits = [HEARTBEAT_SECONDS]
+    if patience is not None:
+        limits.append(started + patience - now)
+    if ended_at is not None:
+        limits.append(ended_at + JOBS_SECONDS - now)
+    return max(0.0, min(limits))
+
+
+def _ended(app: Flask, turn_id: int) -> list[Entry] | None:
+    """The entries of a turn that nobody runs any more, finished here if need be; None for one that goes on.
+
+    A turn can have ended without a word on its stream: its process died, or Redis was away at that moment. Raises
+    RedisError while it is: nobody knows who runs the turn then.
+    """
+    try:
+        if turnlog.has_lease(redis.of(app), turn_id):
+            return None
+        with app.app_context():
+            recovery.recover_turn(turn_id)
+        return stored_entries(app, turn_id)
+    except SQLAlchemyError as error:
+        log.warning("state of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+        return None
+
+
+def _stored_end(app: Flask, turn_id: int) -> list[Entry]:
+    try:
+        return (stored_entries(app, turn_id) or [])[-1:]
+    except SQLAlchemyError as error:
+        log.warning("end of the turn unknown", extra={"turn_id": turn_id, "error": type(error).__name__})
+        return []
+
+
+def stored_entries(app: Flask, turn_id: int) -> list[Entry] | None:
+    """A finished turn as entries made from the tables, none for a deleted one; None while it is being written.
+
+    Their ids are smaller than any id of a real stream, so that a cursor of either kind resumes at the right place.
+    """
+    with app.app_context():
+        row = db.session.get(Message, turn_id)
+        if row is None:
+            return []
+        if row.status == "streaming":
+            return None
+        kind, data = final_event(row)
+        return [
+            Entry("0-1", "turn", header(row)),
+            *([Entry("0-2", "delta", {"text": row.content})] if row.content else []),
+            Entry("0-3", kind, data),
+        ]
+
+
+def header(row: Message) -> dict[str, int | None]:
+    """The data of a turn's first event."""
+    return {
+        "conversation_id": row.conversation_id,
+        "user_message_id": row.reply_to_id,
+        "assistant_message_id": row.message_id,
+    }

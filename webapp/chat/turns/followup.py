@@ -1,0 +1,27 @@
+"""What follows a reply once it is stored: its jobs, and the count of the memories it was given."""
+
+from __future__ import annotations
+
+import logging
+
+from redis.exceptions import RedisError
+
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.finish import Finished
+from webapp.extensions import redis
+from webapp.memories.known import note_uses
+from webapp.queueing import enqueue
+
+log = logging.getLogger(__name__)
+
+
+def queue_jobs(turn_id: int, finished: Finished) -> None:
+    """Put the turn's jobs on their queues; without Redis they are left to the sweep."""
+    client = redis()
+    try:
+        turnlog.owe(client, turn_id, [name for name, _ in finished.jobs])
+        for name, ids in finished.jobs:
+            enqueue(name, turn_id=turn_id, **ids)
+    except RedisError as error:
+        log.warning("jobs left to the sweep", extra={"turn_id": turn_id, "error": type(error).__name__})
+    note_uses(client, finished.used)

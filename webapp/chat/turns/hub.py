@@ -1,0 +1,188 @@
+"""Brings the streams of turns to all who watch them in this process.
+
+A turn that this process runs is handed over by its writer, as soon as Redis has it: most viewers watch where they
+asked. The others are fed by one reader a process, which tails all their streams: a blocking XREAD a viewer would cost
+a connection and a wake-up each.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from webapp.chat.turns.turnlog import Entry, entry, log_key, order, read
+
+log = logging.getLogger(__name__)
+
+# With many streams a short pause after a wake-up lets one XREAD fetch what a hundred turns have just written.
+BUSY_STREAMS = 24
+BUSY_PAUSE = 0.008
+BLOCK_MS = 2_000
+
+
+class Subscription:
+    """A viewer's queue of entries of one turn, each once and in order."""
+
+    def __init__(self, after: str):
+        self.queue: SimpleQueue[Entry] = SimpleQueue()
+        self.backlog: deque[Entry] = deque()
+        self._last = order(after)
+
+    def get(self, timeout: float) -> Entry | None:
+        """The next entry, or None when there is none in time."""
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                # What was there before comes first: the reader may have put newer entries into the queue meanwhile.
+                item = (
+                    self.backlog.popleft()
+                    if self.backlog
+                    else self.queue.get(timeout=max(0.0, deadline - time.monotonic()))
+                )
+            except Empty:
+                return None
+            position = order(item.id)
+            if position > self._last:
+                self._last = position
+                return item
+
+
+class Hub:
+    """Starts its reader thread with the first subscription, in the process that made it (not before a fork)."""
+
+    def __init__(self, client: Redis, tailing: Redis):
+        self._client = client
+        self._tailing = tailing
+        self._lock = threading.Lock()
+        self._positions: dict[int, str] = {}
+        self._queues: dict[int, list[Subscription]] = {}
+        self._own: dict[int, str] = {}
+        self._wake_key = f"hub:{uuid.uuid4().hex}"
+        self._wake_position = "0-0"
+        self._thread: threading.Thread | None = None
+
+    @property
+    def viewers(self) -> int:
+        """How many viewers are connected to this process."""
+        with self._lock:
+            return sum(len(queues) for queues in self._queues.values())
+
+    def own(self, turn_id: int) -> None:
+        """Expect every entry of a turn, which is to begin in this process, from its writer, until it is disowned."""
+        with self._lock:
+            if turn_id not in self._positions:  # two who bring it would get ahead of each other
+                self._own[turn_id] = ""
+
+    def hand_over(self, turn_id: int, entries: Sequence[Entry]) -> None:
+        """Bring what the writer of an own turn has appended to its viewers."""
+        with self._lock:
+            if turn_id not in self._own:
+                return  # the reader brings it
+            self._own[turn_id] = entries[-1].id
+            queues = list(self._queues.get(turn_id, ()))
+        _put(queues, entries)
+
+    def disown(self, turn_id: int) -> bool:
+        """Leave the rest of a turn's stream, such as what its jobs say, to the reader; whether it is to be woken."""
+        with self._lock:
+            last = self._own.pop(turn_id, None)
+            if last is None or turn_id not in self._queues:
+                return False
+            self._positions[turn_id] = last or "0-0"
+            self._start()
+            return True
+
+    def wake(self) -> None:
+        """Have the reader look anew at what it is to read; it would within BLOCK_MS."""
+        with suppress(RedisError), self._client.pipeline(transaction=False) as pipe:
+            pipe.xadd(self._wake_key, {"w": 1}, maxlen=1, approximate=False)
+            pipe.expire(self._wake_key, 60)
+            pipe.execute()
+
+    @contextmanager
+    def subscribe(self, turn_id: int, after: str = "") -> Iterator[Subscription]:
+        """Every entry of a turn after an id (all without one), from now until the context ends.
+
+        Raises redis.RedisError when Redis is away at the start, unless the turn has yet to begin here.
+        """
+        subscription = Subscription(after)
+        with self._lock:
+            last = self._own.get(turn_id)
+            is_new = last is None and turn_id not in self._positions
+            self._queues.setdefault(turn_id, []).append(subscription)
+            if last is None:
+                self._positions.setdefault(turn_id, "0-0")
+                self._start()
+        try:
+            if last != "":
+                # Every viewer reads what is there already by itself: the queues get what comes from now on.
+                subscription.backlog.extend(read(self._client, turn_id, after))
+            if is_new:
+                if subscription.backlog:
+                    self._advance(turn_id, subscription.backlog[-1].id)
+                self.wake()
+            yield subscription
+        finally:
+            with self._lock:
+                self._queues[turn_id].remove(subscription)
+                if not self._queues[turn_id]:
+                    del self._queues[turn_id]
+                    self._positions.pop(turn_id, None)
+
+    def _advance(self, turn_id: int, entry_id: str) -> None:
+        with self._lock:
+            if order(entry_id) > order(self._positions[turn_id]):
+                self._positions[turn_id] = entry_id
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="turn-hub", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                watched = dict(self._positions)
+            streams: dict[Any, Any] = {log_key(turn_id): position for turn_id, position in watched.items()}
+            streams[self._wake_key] = self._wake_position
+            try:
+                answer: Any = self._tailing.xread(streams, block=BLOCK_MS)
+            except RedisError as error:
+                log.warning("turn reader lost redis, retrying", extra={"error": type(error).__name__})
+                time.sleep(0.5)
+                continue
+            self._deliver(answer, {log_key(turn_id).encode(): turn_id for turn_id in watched})
+            if len(watched) > BUSY_STREAMS:
+                time.sleep(BUSY_PAUSE)
+
+    def _deliver(self, answer: Any, turns: dict[bytes, int]) -> None:
+        rows = answer.items() if isinstance(answer, dict) else answer
+        for key, found in rows:
+            turn_id = turns.get(key)
+            if turn_id is None:
+                self._wake_position = found[-1][0].decode()
+                continue
+            entries = [entry(entry_id, raw) for entry_id, raw in found]
+            with self._lock:
+                if turn_id not in self._positions:
+                    continue
+                if order(entries[-1].id) > order(self._positions[turn_id]):
+                    self._positions[turn_id] = entries[-1].id
+                queues = list(self._queues.get(turn_id, ()))
+            _put(queues, entries)
+
+
+def _put(queues: Iterable[Subscription], entries: Iterable[Entry]) -> None:
+    for subscription in queues:
+        for item in entries:
+            subscription.queue.put(item)

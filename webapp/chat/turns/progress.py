@@ -1,0 +1,185 @@
+"""What of a reply there is so far, and the outcome it comes to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webapp import tracing
+from webapp.chat.context.assembly import Assembled
+from webapp.chat.context.values import Step
+from webapp.chat.offers import Offer
+from webapp.chat.turns.finish import Outcome
+from webapp.chat.unsaying import Seen
+from webapp.llm.chat import Finish, Usage
+from webapp.llm.target import Target
+from webapp.measures import FIRST_TOKEN, MODEL_TIME, RETRIEVAL, TOKENS, TURN, recorder
+from webapp.text.tokens import estimate_tokens
+from webapp.validation import MAX_TEXT_BYTES
+
+MOST_THOUGHT = 200_000
+"""Characters kept of what a model thinks for one reply."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What of the reply there is so far; it outlives a cancelled model call."""
+
+    started: float = field(default_factory=time.perf_counter)
+    text: str = ""
+    thoughts: str = ""
+    thought_ms: int = 0
+    size: int = 0
+    model: str | None = None
+    target: str | None = None
+    asked_first: str | None = None
+    finish: Finish | None = None
+    truncated: bool = False
+    first_text_ms: int | None = None
+    model_seconds: float = 0.0
+    usage: Usage | None = None
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    answer_tokens: int = 0
+    asked_again_tokens: int = 0
+    offer: Offer = field(default_factory=Offer)
+    _thinks_since: float | None = None
+
+    def think(self, text: str) -> str:
+        """Take on what the model thinks; what of it is to be shown. A thought after an answer is a new paragraph."""
+        text = storable(text)
+        if self._thinks_since is None:
+            self._thinks_since = time.perf_counter()
+            text = "\n\n" + text.lstrip() if self.thoughts else text
+        text = text[: max(0, MOST_THOUGHT - len(self.thoughts))]
+        self.thoughts += text
+        return text
+
+    def _thought(self) -> None:
+        if self._thinks_since is not None:
+            self.thought_ms += round((time.perf_counter() - self._thinks_since) * 1000)
+            self._thinks_since = None
+
+    def asked_again(self, tokens: int, added: Sequence[dict[str, Any]]) -> None:
+        """Note that the prompt, of so many tokens, goes out once more with what tools answered: for usage that no
+        provider reports."""
+        self.answer_tokens += sum(estimate_tokens(str(message.get("content") or "")) for message in added)
+        self.asked_again_tokens += tokens + self.answer_tokens
+
+    def add(self, text: str, *, new_paragraph: bool = False) -> str:
+        """Take on text as it arrives; what of it is to be shown, as the database can hold it."""
+        text = storable(text)
+        if not text:
+            return ""
+        self._thought()
+        if new_paragraph and not self.text.endswith("\n"):
+            text = "\n\n" + text.lstrip()
+        room = MAX_TEXT_BYTES - self.size
+        self.size += len(text.encode())
+        if self.size > MAX_TEXT_BYTES:
+            # A longer reply ends where the column does, and says so.
+            self.truncated = True
+            text = text.encode()[:room].decode("utf-8", "ignore")
+        if self.first_text_ms is None:
+            self.first_text_ms = self._elapsed()
+        self.text += text
+        return text
+
+    def switch(self, target: Target) -> None:
+        """Note that another model answers than the one asked first."""
+        self.asked_first = self.asked_first or self.model
+        self.model, self.target = target.model, target.id
+
+    def note(self, finish: Finish) -> None:
+        """Note the end of a model call; a reply with tools takes several."""
+        self._thought()
+        self.finish = finish
+        self.truncated = finish.reason == "length"
+        if finish.usage is not None:
+            self.usage = self.usage.plus(finish.usage) if self.usage else finish.usage
+
+    def complete(self, outcome: Outcome, assembled: Assembled | None) -> Outcome:
+        """The outcome with everything that is known of the prompt and of the model's calls."""
+        self._thought()
+        usage = self.usage
+        model = (self.finish.model if self.finish else None) or self.model
+        return replace(
+            outcome,
+            model=model,
+            target=self.target,
+            stands_in_for=self.asked_first,
+            estimated_tokens=assembled.tokens + self.asked_again_tokens if assembled else 0,
+            prompt_characters=_characters(assembled) if assembled and not self.asked_again_tokens else 0,
+            cached_tokens=usage.cached_tokens if usage else None,
+            prompt_tokens=usage.prompt_tokens if usage else None,
+            completion_tokens=usage.completion_tokens if usage else None,
+            prompt_version=assembled.prompt_version if assembled else None,
+            truncated=self.truncated,
+            filtered=self.finish is not None and self.finish.reason == "content_filter",
+            tool_calls=self.tool_calls,
+            thoughts=self.thoughts,
+            thought_ms=self.thought_ms,
+            offer=self.offer,
+            receipt=assembled.receipt if assembled else (),
+            seen=assembled.seen if assembled else Seen(),
+            steps=self._steps(assembled, model) if assembled else [],
+        )
+
+    def measure(self, outcome: Outcome) -> None:
+        """Tell what the turn took and used, once it has ended."""
+        recorder.observe(TURN, time.perf_counter() - self.started, outcome.status)
+        if self.first_text_ms is not None:
+            recorder.observe(FIRST_TOKEN, self.first_text_ms / 1000)
+        if self.model_seconds:
+            recorder.observe(MODEL_TIME, self.model_seconds)
+        for step in outcome.steps:
+            if step.name == "retrieval" and step.duration_ms is not None:
+                recorder.observe(RETRIEVAL, step.duration_ms / 1000)
+        used = {"input": outcome.prompt_tokens, "cached": outcome.cached_tokens, "output": outcome.completion_tokens}
+        for kind, tokens in used.items():
+            recorder.count(TOKENS, tokens or 0, kind)
+        about: dict[str, tracing.Value | None] = {
+            "commonplace.turn.status": outcome.status,
+            "commonplace.turn.first_token_ms": self.first_text_ms,
+            "commonplace.turn.model_ms": round(self.model_seconds * 1000),
+            "error.type": outcome.error_code,
+        }
+        tracing.note(about | {f"commonplace.turn.tokens.{kind}": tokens for kind, tokens in used.items()})
+
+    def _steps(self, assembled: Assembled, model: str | None) -> list[Step]:
+        usage = self.usage
+        call = {
+            "first_text_ms": self.first_text_ms,
+            "finish_reason": self.finish.reason if self.finish else None,
+            "prompt_tokens": usage.prompt_tokens if usage else None,
+            "completion_tokens": usage.completion_tokens if usage else None,
+            "tools": [record["tool_name"] for record in self.tool_calls],
+            "tool_results": [_result(record) for record in self.tool_calls],
+        }
+        before = [step for step in (assembled.retrieval, assembled.step) if step is not None]
+        return [*before, Step("model", call, model=model, duration_ms=self._elapsed())]
+
+    def _elapsed(self) -> int:
+        return round((time.perf_counter() - self.started) * 1000)
+
+
+def _result(record: dict[str, Any]) -> dict[str, Any]:
+    """What came of a call, without its words, which stand with the message."""
+    output = record.get("output") or {}
+    about: dict[str, Any] = {name: record[name] for name in ("server", "duration_ms") if name in record}
+    tokens = estimate_tokens(str(output.get("text") or output))
+    return {"tool_name": record["tool_name"], "status": output.get("status", "ok"), "tokens": tokens, **about}
+
+
+def storable(text: str) -> str:
+    """Text as the database can hold it: without NUL, and with a mark for halves of surrogate pairs."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()
+
+
+def _characters(assembled: Assembled) -> int:
+    """How long a prompt is; 0 for one with pictures or tools, of whose tokens that tells little."""
+    texts = [message.get("content") or "" for message in assembled.messages]
+    if assembled.tool_tokens or not all(isinstance(text, str) for text in texts):
+        return 0
+    return sum(map(len, texts))

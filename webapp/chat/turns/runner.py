@@ -1,0 +1,252 @@
+"""Runs all turns of a process on one asyncio loop in a thread of its own, off the request threads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from flask import Flask
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp import tracing
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.asking import Asker
+from webapp.chat.turns.durable import Left
+from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.leases import Leases
+from webapp.chat.turns.switching import make_way
+from webapp.chat.turns.turn import GONE, LOST, SHUTDOWN, STOP, Turn, Workshop
+from webapp.chat.turns.turn_database import TurnDatabase
+from webapp.chat.turns.writer import TurnWriter
+from webapp.config import Settings
+from webapp.errors import Unavailable
+from webapp.impatience import ANSWER_SECONDS, CONNECT_SECONDS
+from webapp.llm.pool import ChatPool
+from webapp.redis_clients import open_async_redis
+from webapp.tools.of_clients import ClientTools
+
+log = logging.getLogger(__name__)
+
+STOP_POLL = 0.2
+"""Seconds between looks at the stop flags; the promise is half a second."""
+SAVE_SECONDS = 1.5
+"""Seconds between two times that a reply being written is stored as far as it is."""
+LONG_TEXT = 65_536
+"""Characters for which that takes twice as long, and so on: what is stored is all of it, each time."""
+
+
+class TurnRunner:
+    """Starts its loop with the first turn, in the process that runs it (never before a fork)."""
+
+    def __init__(self, app: Flask, settings: Settings, chat: Callable[[], ChatPool], hub: Hub):
+        self._app = app
+        self._settings = settings
+        self._make_chat = chat
+        self._hub = hub
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._turns: dict[int, Turn] = {}
+        self._submitted: set[int] = set()
+        self._draining = False
+
+    @property
+    def active(self) -> int:
+        """How many turns this process is running, or about to run."""
+        return len(self._tasks) + len(self._submitted)
+
+    def require_room(self) -> None:
+        """Raise Unavailable when this process takes no more turns: to be asked before anything is written."""
+        if self._draining:
+            raise Unavailable("The server is restarting. Nothing was sent; try again in a moment.")
+        if self.active >= self._settings.max_turns_per_process:
+            raise Unavailable("Too many replies are being written. Nothing was sent; try again in a moment.")
+
+    def submit(
+        self,
+        turn_id: int,
+        header: dict[str, Any],
+        embedded: Future[Any] | None = None,
+        *,
+        attended: bool = True,
+        client: ClientTools | None = None,
+    ) -> None:
+        """Run a turn whose rows are committed, unless this process is ending: then recovery finishes the row.
+
+        Its prompt is not begun before `embedded` is done, for as long as a question's vector is waited for. Nobody can
+        be asked anything while it runs unless it is `attended`. `client`: the tools of the program that asks, which are
+        kept nowhere else.
+        """
+        if self._draining:
+            log.warning("turn left to recovery: shutting down", extra={"turn_id": turn_id})
+            return
+        loop = self.start()
+        self._submitted.add(turn_id)
+        make_way(self.active)
+        self._hub.own(turn_id)
+        turn = partial(Turn, turn_id, header, self._shop, embedded=embedded, attended=attended, client=client)
+        loop.call_soon_threadsafe(self._spawn, turn_id, turn)
+
+    def drain(self, seconds: float) -> None:
+        """Take no new turns and wait for the running ones; what is not done in time is stored as interrupted."""
+        self._draining = True
+        if self._loop is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._drain(seconds), self._loop).result(timeout=seconds + 15)
+
+    def start(self) -> asyncio.AbstractEventLoop:
+        """Start the loop, unless it runs; a web process does so at its start, so that no turn waits for it."""
+        with self._lock:
+            if self._loop is None:
+                loop = asyncio.new_event_loop()
+                ready = threading.Event()
+                threading.Thread(target=self._run_loop, args=(loop, ready), name="turn-runner", daemon=True).start()
+                ready.wait()
+                make_way(self.active)
+                self._loop = loop
+            return self._loop
+
+    def _run_loop(self, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(self._open())
+        ready.set()
+        loop.run_forever()
+
+    async def _open(self) -> None:
+        settings = self._settings
+        # The writer tries again by itself; what else is asked can do without an answer.
+        self._redis = open_async_redis(
+            settings.redis_url,
+            socket_connect_timeout=CONNECT_SECONDS,
+            socket_timeout=ANSWER_SECONDS,
+            retry=Retry(ExponentialBackoff(cap=0.2, base=0.02), 1, supported_errors=(RedisConnectionError,)),
+            max_connections=32,
+        )
+        self._tables = TurnDatabase(self._app, settings, lambda: self.active <= 1)
+        self._leases = Leases(
+            self._redis,
+            seconds=settings.turn_lease_seconds,
+            still_ours=self._tables.still_streaming,
+            lost=self._lose,
+        )
+        self._writer = TurnWriter(
+            self._redis,
+            coalesce_ms=settings.turn_coalesce_ms,
+            keep_seconds=settings.turn_log_seconds,
+            hand_over=self._hub.hand_over,
+            may_write=self._leases.ensure,
+        )
+        self._chat = self._make_chat()
+        self._shop = Workshop(self._tables, self._chat, self._writer, settings.reply_tokens, Asker(self._redis).ask)
+        self._upkeep = [
+            asyncio.create_task(self._leases.keep(), name="turn-leases"),
+            asyncio.create_task(self._honour_stops(), name="turn-stops"),
+            asyncio.create_task(self._save_texts(), name="turn-saves"),
+        ]
+
+    def _spawn(self, turn_id: int, make: Callable[..., Turn]) -> None:
+        self._submitted.discard(turn_id)
+        if turn_id in self._tasks:
+            return
+        lease = asyncio.create_task(self._leases.take(turn_id))
+        turn = make(is_ours=lease)
+        task = asyncio.create_task(self._run(turn, lease), name=f"turn-{turn_id}")
+        self._tasks[turn_id] = task
+        task.add_done_callback(lambda _task: self._ended(turn_id))
+
+    def _ended(self, turn_id: int) -> None:
+        self._tasks.pop(turn_id, None)
+        make_way(self.active)
+
+    async def _run(self, turn: Turn, lease: asyncio.Task[bool]) -> None:
+        self._turns[turn.id] = turn
+        self._leases.turns.add(turn.id)
+        try:
+            with tracing.span("turn"):
+                await turn.run()
+        except Exception:
+            log.exception("turn broke", extra={"turn_id": turn.id})
+        finally:
+            self._leases.turns.discard(turn.id)
+            del self._turns[turn.id]
+            if self._hub.disown(turn.id):
+                await asyncio.to_thread(self._hub.wake)
+            with suppress(RedisError):
+                if await lease and not turn.is_lost:
+                    await self._leases.give_back(turn.id)
+
+    def _lose(self, turn_id: int) -> None:
+        """Write no more of a turn that somebody else has taken or ended."""
+        turn = self._turns.get(turn_id)
+        if turn is not None and not turn.is_ending:
+            self._leases.turns.discard(turn_id)
+            self._writer.drop(turn_id)
+            self._tasks[turn_id].cancel(LOST)
+
+    async def _save_texts(self) -> None:
+        """Store, now and then, what there is of the replies that take longer."""
+        while True:
+            await asyncio.sleep(SAVE_SECONDS / 3)
+            now = time.monotonic()
+            texts = {turn.id: turn.progress.text for turn in self._turns.values() if turn.is_due(now)}
+            if not texts:
+                continue
+            try:
+                left = await self._tables.save(texts)
+            except SQLAlchemyError as error:
+                log.warning("running replies not stored", extra={"error": type(error).__name__})
+                left = Left()
+            for turn_id, text in texts.items():
+                if turn := self._turns.get(turn_id):
+                    turn.saved(text, time.monotonic() + SAVE_SECONDS * (1 + len(text) // LONG_TEXT))
+            for turn_id in left.ended:
+                self._lose(turn_id)
+            for turn_id in left.gone:
+                if (turn := self._turns.get(turn_id)) and not turn.is_ending:
+                    self._tasks[turn_id].cancel(GONE)
+
+    async def _honour_stops(self) -> None:
+        while True:
+            await asyncio.sleep(STOP_POLL)
+            turn_ids = list(self._turns)  # a task that has not come so far cannot store what it was stopped at
+            if not turn_ids:
+                continue
+            try:
+                async with self._redis.pipeline(transaction=False) as pipe:
+                    for turn_id in turn_ids:
+                        pipe.exists(turnlog.stop_key(turn_id))
+                    flags = await pipe.execute()
+                stopped = [turn_id for turn_id, flag in zip(turn_ids, flags, strict=True) if flag]
+                if stopped:
+                    await self._redis.delete(*map(turnlog.stop_key, stopped))
+            except RedisError:
+                continue
+            for turn_id in self._turns.keys() & set(stopped):
+                self._tasks[turn_id].cancel(STOP)
+
+    async def _drain(self, seconds: float) -> None:
+        tasks = list(self._tasks.values())
+        if tasks:
+            _done, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel(SHUTDOWN)
+            if late:
+                await asyncio.wait(late, timeout=10)
+        for task in self._upkeep:
+            task.cancel()
+        await asyncio.gather(*self._upkeep, return_exceptions=True)
+        await self._writer.close()
+        await self._chat.aclose()
+        await self._redis.aclose()
+        self._tables.close()

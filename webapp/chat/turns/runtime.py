@@ -1,0 +1,45 @@
+"""The turn machinery of a process, made with the application and started when first used."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from flask import Flask
+from redis.exceptions import RedisError
+
+from webapp.chat.turns import turnlog
+from webapp.chat.turns.hub import Hub
+from webapp.chat.turns.runner import TurnRunner
+from webapp.config import Settings
+from webapp.extensions import Part, make_redis, redis
+from webapp.memories.keeping.forgetting import texts_removed
+from webapp.model_clients import chat_client
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ChatRuntime:
+    """The runner of this process's turns and the reader of the streams it shows."""
+
+    runner: TurnRunner
+    hub: Hub
+
+
+runtime: Part[ChatRuntime] = Part("chat")
+
+
+def init_chat(app: Flask, settings: Settings) -> None:
+    """Make the runtime of an application; no thread and no connection yet."""
+    texts_removed.connect(_drop_streams)
+    hub = Hub(redis.of(app), make_redis(settings.redis_url, tailing=True))
+    runtime.put(app, ChatRuntime(TurnRunner(app, settings, chat_client.of(app), hub), hub))
+
+
+def _drop_streams(_sender: None, message_ids: list[int]) -> None:
+    """Drop the streams of replies that held a forgotten text; their readers go on from the tables."""
+    try:
+        redis().delete(*map(turnlog.log_key, message_ids))
+    except RedisError as error:
+        log.warning("streams with a forgotten text lapse by themselves", extra={"error": type(error).__name__})

@@ -1,0 +1,300 @@
+"""One turn, from lease to final event, as a coroutine of the runner's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import time
+from asyncio import Future
+from collections.abc import Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp.chat.context.assembly import Assembled, TurnGone
+from webapp.chat.context.budget import BudgetTooSmall
+from webapp.chat.offers import Trailer
+from webapp.chat.turns.asking import Ask
+from webapp.chat.turns.calling import Calling
+from webapp.chat.turns.finish import Finished, Outcome
+from webapp.chat.turns.progress import Progress
+from webapp.chat.turns.writer import TurnWriter
+from webapp.database import database_is_away
+from webapp.languages.marks import N_
+from webapp.llm.chat import Finish, ReasoningDelta, TextDelta, ToolCall
+from webapp.llm.errors import ModelError
+from webapp.llm.events import text_of_parts
+from webapp.llm.pool import ChatPool, Switched
+from webapp.llm.target import Target
+from webapp.tools.calls import ToolRun
+from webapp.tools.of_clients import ClientTools
+
+log = logging.getLogger(__name__)
+
+WAIT_FOR_EARLIER = 0.25
+"""Seconds between looks at an earlier reply of the conversation that is still being written."""
+FIRST_SAVE = 1.0
+"""Seconds after which what there is of a reply is stored for the first time: most are done sooner."""
+FINISH_PATIENCE = 300.0
+"""Seconds to go on trying to store a reply while the database is away; after that the sweep finishes the row."""
+
+STOP, SHUTDOWN, LOST, GONE = "stop", "shutdown", "lost", "gone"
+
+_WORDS = N_(
+    {
+        STOP: ("stopped", None, None),
+        GONE: ("stopped", None, None),
+        SHUTDOWN: ("interrupted", "shutdown", "The server was restarted while this reply was being written."),
+    }
+)
+
+
+class Tables(Protocol):
+    """The turn's way to the database: blocking calls, made off the loop, each with a connection of its own."""
+
+    async def assemble(
+        self, turn_id: int, embedded: concurrent.futures.Future[Any] | None, client: ClientTools | None = None
+    ) -> Assembled: ...
+    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun: ...
+    async def finish(self, turn_id: int, outcome: Outcome) -> Finished | None: ...
+    async def follow_up(self, turn_id: int, finished: Finished) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What all turns of a process work with."""
+
+    tables: Tables
+    chat: ChatPool
+    writer: TurnWriter
+    max_tokens: int
+    ask: Ask | None = None
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn being run. Every way it can end is stored in its row and said on its stream.
+
+    The model is not asked before `is_ours` is known; if that is false the turn is left alone. `embedded` is done when
+    the question has been embedded; without `attended` there is nobody to be asked about a call; `client`: the tools of
+    the program that asks.
+    """
+
+    id: int
+    header: dict[str, Any]
+    shop: Workshop
+    is_ours: Future[bool]
+    embedded: concurrent.futures.Future[Any] | None = None
+    attended: bool = True
+    client: ClientTools | None = None
+    assembled: Assembled | None = None
+    progress: Progress = field(default_factory=Progress)
+    is_ending: bool = False
+    is_lost: bool = False
+    _saved: int = 0
+    _save_at: float = field(default_factory=lambda: time.monotonic() + FIRST_SAVE)
+
+    async def run(self) -> None:
+        """Write the reply. Cancel the task with the message STOP or SHUTDOWN to end it early with what there is.
+
+        With LOST it is left as it is: somebody else has ended it. With GONE its row is known to have been deleted.
+        """
+        self.shop.writer.begin(self.id, self.header)
+        outcome = await self._outcome()
+        if outcome is not None:
+            self.is_ending = True
+            whole = self.progress.complete(outcome, self.assembled)
+            self.progress.measure(whole)
+            await _unstoppable(self._conclude(whole))
+
+    def is_due(self, now: float) -> bool:
+        """Whether what there is of the reply should be stored before it ends."""
+        return not self.is_ending and now >= self._save_at and len(self.progress.text) > self._saved
+
+    def saved(self, text: str, next_at: float) -> None:
+        """Note what was stored, and when that is to be done again."""
+        self._saved, self._save_at = len(text), next_at
+
+    async def _outcome(self) -> Outcome | None:
+        """Write the reply; how that ended, None where it is for others to say."""
+        progress = self.progress
+        try:
+            assembled = self.assembled = await self._assemble()
+            if not await asyncio.shield(self.is_ours):
+                log.info("turn is run elsewhere", extra={"turn_id": self.id})
+                self.shop.writer.drop(self.id)
+                return None
+            progress.model = assembled.targets[0].model if assembled.targets else self.shop.chat.settings.chat_model
+            progress.target = assembled.targets[0].id if assembled.targets else None
+            await self._stream(assembled)
+            return Outcome("complete", progress.text)
+        except TurnGone:
+            return Outcome("stopped", progress.text)
+        except asyncio.CancelledError as cancelled:
+            _go_on()
+            if LOST in cancelled.args:
+                self.is_lost = True
+                self.shop.writer.drop(self.id)
+                return None
+            reason = cancelled.args[0] if cancelled.args and cancelled.args[0] in _WORDS else SHUTDOWN
+            status, code, detail = _WORDS[reason]
+            return Outcome(status, progress.text, error_code=code, error_detail=detail)
+        except ModelError as error:
+            log.info("turn failed", extra={"turn_id": self.id, "code": error.code})
+            status = "interrupted" if progress.text else "failed"
+            return Outcome(
+                status, progress.text, error_code=error.code, error_detail=error.detail, retryable=error.retryable
+            )
+        except BudgetTooSmall:
+            detail = N_("This message does not fit into what the model can read. Shorten it, or choose a larger model.")
+            return Outcome("failed", "", error_code="context_too_long", error_detail=detail, retryable=False)
+        except SQLAlchemyError as error:
+            log.warning("turn failed: database", extra={"turn_id": self.id, "error": type(error).__name__})
+            detail = N_("The database could not be reached. Your message has been kept but not answered.")
+            return Outcome("failed", progress.text, error_code="database_away", error_detail=detail)
+        except Exception:
+            log.exception("turn failed unexpectedly", extra={"turn_id": self.id})
+            detail = N_("Something went wrong on the server. Your message has been kept but not answered.")
+            return Outcome("failed", progress.text, error_code="internal", error_detail=detail)
+
+    async def _assemble(self) -> Assembled:
+        """The prompt, once every earlier reply of the conversation is final: turns of a conversation run in order."""
+        while True:
+            assembled = await self.shop.tables.assemble(self.id, self.embedded, self.client)
+            if assembled.waits_for is None:
+                return assembled
+            await asyncio.sleep(WAIT_FOR_EARLIER)
+
+    async def _stream(self, assembled: Assembled) -> None:
+        """The reply: text, and between one model call and the next what the tools it asks for answer."""
+        prompt = list(assembled.messages)
+        toolset = assembled.toolset
+        calling = Calling(
+            self.id,
+            toolset,
+            self.shop.tables,
+            self.shop.writer,
+            self.progress,
+            tokens=assembled.tool_tokens,
+            ask=self.shop.ask if self.attended else None,
+            told=assembled.told,
+            words=[said(message["content"]) for message in prompt if message["role"] == "user"],
+        )
+        for rounds_left in reversed(range(toolset.rounds + 1)):
+            begins_at, thinks_at = len(self.progress.text), len(self.progress.thoughts)
+            asked_at = time.perf_counter()
+            try:
+                calls = await self._one_call(prompt, assembled)
+            finally:
+                self.progress.model_seconds += time.perf_counter() - asked_at
+            if not calls or self.progress.truncated or not (rounds_left or any(map(calling.is_theirs, calls))):
+                return
+            added = await calling.answers(self.progress.text[begins_at:], calls, self.progress.thoughts[thinks_at:])
+            if calling.has_handed_over:
+                return
+            prompt += added
+            self.progress.asked_again(assembled.tokens, added)
+
+    async def _one_call(self, prompt: list[dict[str, Any]], assembled: Assembled) -> list[ToolCall]:
+        """One model call, streamed; the tools that it asks for."""
+        calls: list[ToolCall] = []
+        progress = self.progress
+        follows = bool(progress.text)
+        trailer = Trailer() if assembled.offers else None
+        events = self.shop.chat.stream(
+            prompt,
+            targets=self._targets(assembled),
+            max_tokens=self.shop.max_tokens,
+            tools=assembled.toolset.definitions or None,
+            parameters=assembled.toolset.parameters,
+        )
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    shown = trailer.feed(event.text) if trailer else event.text
+                    text = progress.add(shown, new_paragraph=follows)
+                    if text:
+                        follows = False
+                        self.shop.writer.delta(self.id, text)
+                    if progress.truncated:
+                        return []
+                elif isinstance(event, ReasoningDelta):
+                    if thought := progress.think(event.text):
+                        self.shop.writer.think(self.id, thought)
+                elif isinstance(event, ToolCall):
+                    calls.append(event)
+                elif isinstance(event, Switched):
+                    progress.switch(event.target)
+                elif isinstance(event, Finish):
+                    progress.note(event)
+        if trailer:
+            self._end(trailer, follows)
+        return calls
+
+    def _targets(self, assembled: Assembled) -> Sequence[Target]:
+        """The models to ask, the chosen one first; once one has stood in for it, that one goes on."""
+        ids = [target.id for target in assembled.targets]
+        start = ids.index(self.progress.target) if self.progress.target in ids else 0
+        return assembled.targets[start:]
+
+    def _end(self, trailer: Trailer, new_paragraph: bool) -> None:
+        """Say what the trailer held back, and note what it offers."""
+        left, offer = trailer.end()
+        text = self.progress.add(left, new_paragraph=new_paragraph)
+        if text:
+            self.shop.writer.delta(self.id, text)
+        if offer:
+            self.progress.offer = offer
+            self.shop.writer.entry(self.id, "suggestions", offer.data)
+
+    async def _conclude(self, outcome: Outcome) -> None:
+        """Store the outcome, then say `done` or `error`, then ask for the turn's jobs: in this order."""
+        tables, writer = self.shop.tables, self.shop.writer
+        deadline = time.monotonic() + FINISH_PATIENCE
+        pause = 0.2
+        while True:
+            try:
+                finished = await tables.finish(self.id, outcome)
+                break
+            except SQLAlchemyError as error:
+                if not database_is_away(error) or time.monotonic() > deadline:
+                    log.error("turn not stored, left to the sweep", extra={"turn_id": self.id}, exc_info=error)
+                    await writer.flush(self.id)  # the sweep stores what is on the stream
+                    return
+                log.warning("turn not stored, retrying", extra={"turn_id": self.id, "error": type(error).__name__})
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 5.0)
+        if finished is None:  # somebody else finished the row, or it was deleted: they said so on the stream
+            await writer.end(self.id, "settled", {})
+            return
+        if finished.rewritten is not None:  # something was forgotten meanwhile
+            await writer.replace(self.id, finished.rewritten)
+        await writer.end(self.id, finished.kind, finished.data)
+        await tables.follow_up(self.id, finished)
+
+
+async def _unstoppable(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end even when a stop arrives in the meantime: there is nothing left to stop."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled():
+                raise
+            _go_on()
+
+
+def said(content: object) -> str:
+    """The words of a message, without its pictures."""
+    return content if isinstance(content, str) else text_of_parts(content)
+
+
+def _go_on() -> None:
+    """Take back the cancellation of the present task, which has been dealt with."""
+    task = asyncio.current_task()
+    assert task is not None
+    task.uncancel()

@@ -1,0 +1,149 @@
+"""The turns' way to the database: blocking calls on a few threads, off the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from flask import Flask
+from sqlalchemy.exc import SQLAlchemyError
+
+from webapp import tracing
+from webapp.chat.context import assembly
+from webapp.chat.turns import durable, finish
+from webapp.chat.turns.finish import Finished
+from webapp.chat.turns.followup import queue_jobs
+from webapp.config import Settings
+from webapp.conflicts import again
+from webapp.database import database_is_away, write_transaction
+from webapp.files.pictures import filled
+from webapp.llm.chat import ToolCall
+from webapp.retrieval.service import catch_up
+from webapp.tools.calls import ToolRun
+from webapp.tools.memory import run_tool
+from webapp.tools.of_clients import ClientTools
+
+STARTS, ENDS, SAVES, PICTURES = 1, 2, 1, 1
+"""Threads that read for turns that begin, that write for those that end or use a tool, that store what there is of
+those that go on, and that read pictures for prompts: none waits for the other. More would not make it faster, for
+Python computes on one thread at a time, but would hold up the running streams."""
+
+PAUSES = (0.2, 0.6, 1.8)
+"""Seconds between tries to read what a turn needs, while the database is away."""
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class TurnDatabase:
+    """Each call has an application context of its own: nothing is held in between."""
+
+    def __init__(self, app: Flask, settings: Settings, is_quiet: Callable[[], bool]):
+        self._app = app
+        self._settings = settings
+        self._is_quiet = is_quiet
+        self._starts = ThreadPoolExecutor(STARTS, thread_name_prefix="turn-starts")
+        self._ends = ThreadPoolExecutor(ENDS, thread_name_prefix="turn-ends")
+        self._saves = ThreadPoolExecutor(SAVES, thread_name_prefix="turn-saves")
+        self._pictures = ThreadPoolExecutor(PICTURES, thread_name_prefix="turn-pictures")
+        self._reading = 0
+
+    async def assemble(
+        self, turn_id: int, embedded: Future[Any] | None, client: ClientTools | None = None
+    ) -> assembly.Assembled:
+        """The prompt of the turn, whose question is `embedded` sooner or later.
+
+        Alone it is begun meanwhile. A thread that others have work for does not wait.
+        """
+        if self._reading and embedded is not None and not embedded.done():
+            await settled(embedded, self._settings.embedding_query_seconds)
+
+        def work() -> assembly.Assembled:
+            return assembly.assemble(turn_id, self._settings, client)
+
+        self._reading += 1
+        try:
+            assembled = await self._patiently(self._starts, work)
+        finally:
+            self._reading -= 1
+        if any(isinstance(message["content"], list) for message in assembled.messages):
+            messages = await self._call(self._pictures, lambda: filled(assembled.messages))
+            return replace(assembled, messages=messages)
+        return assembled
+
+    async def use_tool(self, turn_id: int, call: ToolCall, told: Sequence[str]) -> ToolRun:
+        """Carry out what the model asks for."""
+        return await self._call(self._ends, lambda: run_tool(turn_id, call, told))
+
+    async def save(self, texts: Mapping[int, str]) -> durable.Left:
+        """Store what there is of replies, by id; those of them that nobody is to write any more."""
+
+        def work() -> durable.Left:
+            with write_transaction():
+                return durable.save_texts(texts)
+
+        return await self._call(self._saves, work)
+
+    async def still_streaming(self, turn_ids: Collection[int]) -> Collection[int]:
+        """Those of some replies that are still being written; all of them while the database is away."""
+        try:
+            return await self._call(self._saves, lambda: durable.still_streaming(turn_ids))
+        except SQLAlchemyError:
+            return turn_ids
+
+    async def finish(self, turn_id: int, outcome: finish.Outcome) -> finish.Finished | None:
+        """Store the outcome in one transaction."""
+
+        def work() -> finish.Finished | None:
+            with write_transaction():
+                return finish.finish_turn(turn_id, outcome)
+
+        return await self._call(self._ends, work)
+
+    async def follow_up(self, turn_id: int, finished: Finished) -> None:
+        """Put the turn's jobs on their queues, and let its exchange be found at once by the user's next turn here."""
+
+        def work() -> None:
+            queue_jobs(turn_id, finished)
+            if self._is_quiet():  # else each turn that begins does so for all that have ended
+                with suppress(SQLAlchemyError):
+                    catch_up(finished.user_id)
+
+        await self._call(self._ends, work)
+
+    async def _patiently(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        """The same for what only reads: a database that fails over is there again in a moment."""
+        for pause in PAUSES:
+            try:
+                return await self._call(pool, work)
+            except SQLAlchemyError as error:
+                if not database_is_away(error):
+                    raise
+                log.warning("turn waits for the database", extra={"error": type(error).__name__})
+                await asyncio.sleep(pause)
+        return await self._call(pool, work)
+
+    async def _call(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+        def run() -> T:
+            with self._app.app_context():  # its end removes the session and gives the connection back
+                return again(work)
+
+        return await asyncio.get_running_loop().run_in_executor(pool, tracing.carried_over(run))
+
+    def close(self) -> None:
+        """Take no more work."""
+        for pool in (self._starts, self._ends, self._saves, self._pictures):
+            pool.shutdown(wait=False)
+
+
+async def settled(future: Future[Any], seconds: float) -> None:
+    """Wait for what another thread makes, however it ends."""
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # it is for others to hear of
+    await asyncio.wait([waited], timeout=seconds)
