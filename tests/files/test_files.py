@@ -141,6 +141,11 @@ def test_a_file_that_arrives_twice_at_once_is_one_file(client, monkeypatch):
     assert client.get("/api/files").get_json()["files"] == [answers[0]]
 
 
+def test_no_file_is_said_to_have_nothing_in_it(client, login, user):
+    _send(client, b"Bees dance.")
+    assert "1 kB" in login(user).get("/files").text
+
+
 def test_slides_and_sheets_are_read(client):
     from pptx import Presentation
     from xlsxwriter import Workbook

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from tests.support.people import post_form
-from webapp.database import db, now, write_transaction
+from webapp.database import db, now, reads_only, write_transaction
+from webapp.llm.complete import Completion
+from webapp.llm.events import Usage
 from webapp.models import catalogue
-from webapp.usage import service
+from webapp.usage import recording, service
 from webapp.usage.models import UsageRecord
 from webapp.usage.pricing import cost
 from webapp.usage.schemas import QuotaFields
@@ -233,6 +237,24 @@ def test_background_work_has_the_price_of_the_model_that_did_it(
     catalogue.catalogue.forget()
     assert total["background_input_tokens"] > 0
     assert total["dollars"] == pytest.approx(total["chat_input_tokens"] + total["background_input_tokens"])
+
+
+def test_a_writer_that_comes_between_does_not_keep_a_call_from_being_counted(app, user, client, monkeypatch):
+    talk = client.post("/api/conversations").get_json()["conversation_id"]
+    writer = threading.Thread(target=_spend, args=(app, user))
+
+    def write(_connection, _cursor, statement, *_more):
+        if statement.startswith("SELECT") and not writer.ident:
+            writer.start()
+            writer.join(2)
+
+    monkeypatch.setattr(recording, "context", lambda: {"conversation_id": talk})
+    with app.app_context(), reads_only():
+        event.listen(db.engine, "after_cursor_execute", write)
+        recording.record_background("titles", Completion("A title", "m", Usage(10, 5)), None)
+        event.remove(db.engine, "after_cursor_execute", write)
+    writer.join()
+    assert client.get("/api/usage").get_json()["total"]["calls"] == 2
 
 
 def test_prices():

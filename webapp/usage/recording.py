@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from webapp.conversations.models import Conversation
-from webapp.database import db, now, table_of
+from webapp.database import db, now, table_of, writing
 from webapp.llm.complete import Completion
 from webapp.logs import context
 from webapp.models.catalogue import known_price
@@ -65,36 +67,45 @@ def record_background(kind: str, completion: Completion, target: str | None) -> 
 
     `target` is the id of the model that was chosen for it, by which its price is known.
     """
-    found = context()
+    found, usage = context(), completion.usage
     try:
         owner, conversation_id = found.get("user_id"), found.get("conversation_id")
-        with db.engine.begin() as connection:
+        values: dict[str, Any] = {
+            "conversation_id": conversation_id,
+            "kind": kind[:40],
+            "target": target,
+            "model": completion.model[:200],
+            "input_tokens": -(-completion.sent // CHARACTERS) if usage.prompt_tokens is None else usage.prompt_tokens,
+            "cached_tokens": usage.cached_tokens or 0,
+            "output_tokens": estimate_tokens(completion.text)
+            if usage.completion_tokens is None
+            else usage.completion_tokens,
+            "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
+            "created_at": now(),
+            **_prices(target),
+        }
+        with _transaction_beside() as connection:
             if owner is None and conversation_id is not None:
                 mine = select(Conversation.user_id).where(Conversation.conversation_id == conversation_id)
                 owner = connection.scalar(mine)
-            if owner is None:
-                return
-            usage = completion.usage
-            values: dict[str, Any] = {
-                "user_id": owner,
-                "conversation_id": conversation_id,
-                "kind": kind[:40],
-                "target": target,
-                "model": completion.model[:200],
-                "input_tokens": -(-completion.sent // CHARACTERS)
-                if usage.prompt_tokens is None
-                else usage.prompt_tokens,
-                "cached_tokens": usage.cached_tokens or 0,
-                "output_tokens": estimate_tokens(completion.text)
-                if usage.completion_tokens is None
-                else usage.completion_tokens,
-                "is_estimated": usage.prompt_tokens is None or usage.completion_tokens is None,
-                "created_at": now(),
-                **_prices(target),
-            }
-            connection.execute(insert(table_of(UsageRecord)).values(**values))
+            if owner is not None:
+                connection.execute(insert(table_of(UsageRecord)).values(user_id=owner, **values))
     except Exception:
         log.warning("usage not recorded", exc_info=True)
+
+
+@contextmanager
+def _transaction_beside() -> Iterator[Connection]:
+    """A transaction that says at its start that it writes, on a connection of its own; the session is left alone.
+
+    Nothing else may be begun within it: on SQLite that would wait for it.
+    """
+    token = writing.set(True)
+    try:
+        with db.engine.begin() as connection:
+            yield connection
+    finally:
+        writing.reset(token)
 
 
 def _prices(target: str | None) -> dict[str, float | None]:
