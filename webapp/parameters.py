@@ -44,7 +44,7 @@ class Parameters(_Stored):
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: Count | None = Field(None, ge=16, le=1_000_000)
     reasoning_effort: Effort | None = None
-    system: Line | None = Field(None, max_length=4_000, description="Added to what every conversation begins with.")
+    system: Line | None = Field(None, max_length=4_000, description="Added to the instructions of every conversation.")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class RequestParameters(_Stored):
     top_p: Amount | None = Field(None, gt=0, le=1, allow_inf_nan=False)
     max_tokens: Count | None = Field(None, ge=1, le=1_000_000, description="Of what is written.")
     max_completion_tokens: Count | None = Field(
-        None, ge=1, le=1_000_000, description="Of what is written, and what is thought before that."
+        None, ge=1, le=1_000_000, description="Of the reply, and of the reasoning before it."
     )
     reasoning_effort: Effort | None = None
     verbosity: Literal["low", "medium", "high"] | None = None

@@ -186,7 +186,7 @@ class PageQuery(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     limit: int = Field(20, ge=1, le=100, description="How many to return.")
-    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the page before.")
+    cursor: str | None = Field(None, max_length=500, description="`next_cursor` of the previous page.")
 
 
 class Page(Generic[T]):

@@ -64,7 +64,7 @@ class PasswordChange(Request):
 
     current_password: Password
     new_password: Password
-    revoke_tokens: Flag = Field(False, description="Whether every API token ends, too.")
+    revoke_tokens: Flag = Field(False, description="Whether every API token is revoked too.")
 
 
 class PasswordProof(Request):
@@ -114,9 +114,9 @@ class NewToken(Request):
     """An API token to make."""
 
     name: TokenName
-    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for ever.")
+    expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
     scopes: list[Scope] | None = Field(
-        None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything that you may."
+        None, min_length=1, max_length=len(SCOPES), description="What it may do; null for everything you may do."
     )
 
 
@@ -243,7 +243,7 @@ class UserOut(BaseModel):
 class UserQuery(PageQuery):
     """Which accounts to list."""
 
-    q: Line | None = Field(None, max_length=MAX_EMAIL, description="A part of the e-mail address or the name.")
+    q: Line | None = Field(None, max_length=MAX_EMAIL, description="Part of the e-mail address or name.")
 
 
 class UserList(BaseModel):

@@ -31,7 +31,7 @@ class NewFeedback(BaseModel):
     rating: Literal["up", "down"]
     reasons: Reasons = []
     comment: SearchText = Field("", max_length=2_000)
-    may_read: Flag = Field(False, description="Whether an admin may read this reply, and what is said of it.")
+    may_read: Flag = Field(False, description="Whether an admin may read this reply and what is said about it.")
 
 
 class FeedbackOut(BaseModel):

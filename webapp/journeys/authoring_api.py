@@ -27,7 +27,9 @@ FILE: dict[str | int | HTTPStatus, type[BaseModel] | dict[Any, Any] | None] = {
 
 
 class NewJourneyQuery(BaseModel):
-    private: bool = Field(False, strict=False, description="For oneself alone; always so for who is no administrator.")
+    private: bool = Field(
+        False, strict=False, description="Only for oneself; always the case unless one is an administrator."
+    )
 
 
 class JourneyVersionItem(BaseModel):
@@ -75,7 +77,7 @@ class JourneyWork(BaseModel):
 
 class PublishWish(BaseModel):
     version: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="An earlier version to put back; without it the draft is published."
+        None, description="An earlier version to restore; without it the draft is published."
     )
 
 

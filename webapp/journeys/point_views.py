@@ -118,12 +118,12 @@ class PointView:
 
     @property
     def conflicts(self) -> list[Disagreement]:
-        """Answers that disagree, until the user says which one holds."""
+        """Answers that disagree, until the user says which one is right."""
         return disagreements([item.as_known for item in self.evidence], self.settled_conflicts)
 
     @property
     def faded(self) -> list[str]:
-        """What was said so long ago, for its kind, that it is asked again."""
+        """What was said so long ago, for its kind, that it is asked about again."""
         return merge_texts((), (text for item in self.evidence for text, left in self._left(item) if left < STALE))
 
     @property

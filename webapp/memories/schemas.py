@@ -65,7 +65,7 @@ class MemoryQuery(PageQuery):
     space_id: Id | None = None
     visibility: Visibility | None = None
     source_conversation_id: Id | None = None
-    is_closed: bool = Field(False, description="List what no longer holds (replaced or retracted) instead.")
+    is_closed: bool = Field(False, description="List what is no longer true (replaced or retracted) instead.")
 
 
 class MemoryFields(BaseModel):
@@ -81,7 +81,7 @@ class MemoryFields(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: the only place it applies.")
     visibility: Visibility = "private"
 
 
@@ -98,7 +98,7 @@ class NewMemory(BaseModel):
     is_pinned: Flag = False
     importance: Unit = 0.5
     space_id: Id | None = None
-    only_conversation_id: Id | None = Field(None, description="Of an instruction: where alone it applies.")
+    only_conversation_id: Id | None = Field(None, description="Of an instruction: the only place it applies.")
     visibility: Visibility = "private"
     conversation_id: Id | None = None
     memory_data: JsonObject | None = None
@@ -186,5 +186,5 @@ class ProfileChanges(BaseModel):
     name: Annotated[Line, Field(max_length=200)] | None = None
     preferred_name: Annotated[Line, Field(max_length=200)] | None = None
     birthday: Annotated[Line, Field(max_length=100), AfterValidator(_birthday)] | None = Field(
-        None, description="A date in the past, as 1990-05-14."
+        None, description="A date in the past, such as 1990-05-14."
     )

@@ -56,15 +56,19 @@ class OfferFields(BaseModel):
 
     model: ModelName = Field(description="Its name on the server.")
     label: Line | None = Field(None, max_length=100, description="Its name here.")
-    icon: Line | None = Field(None, max_length=8, description="Stands before its name, such as an emoji.")
+    icon: Line | None = Field(None, max_length=8, description="Shown before its name, such as an emoji.")
     audience: Literal["everyone", "admins"] = "everyone"
-    group_ids: list[Id] = Field([], max_length=200, description="Groups for whose members it is besides admins.")
+    group_ids: list[Id] = Field([], max_length=200, description="Groups whose members can use it besides admins.")
     context_window: Whole | None = Field(None, ge=512, le=100_000_000)
     parameters: Parameters = Parameters()
-    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens in.")
-    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars a million tokens out.")
-    is_default: Flag = Field(False, description="Chosen where nobody chose; the environment's model comes before it.")
-    fallback_rank: Whole | None = Field(None, ge=1, le=100, description="Its turn when the chosen model fails.")
+    input_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million input tokens.")
+    output_price: Amount | None = Field(None, ge=0, le=1e6, description="Dollars per million output tokens.")
+    is_default: Flag = Field(
+        False, description="Used when nobody has chosen; the environment's model takes precedence."
+    )
+    fallback_rank: Whole | None = Field(
+        None, ge=1, le=100, description="Its position in the order of fallbacks when the chosen model fails."
+    )
 
 
 class NewConnection(BaseModel):
@@ -98,7 +102,7 @@ class ConnectionChanges(BaseModel):
 
 
 class OfferOut(OfferFields):
-    id: str = Field(description="What `model` in other requests names.")
+    id: str = Field(description="What to pass as `model` in other requests.")
 
     @classmethod
     def of_row(cls, row: ModelOffer, group_ids: list[int]) -> OfferOut:
@@ -122,7 +126,7 @@ class ConnectionOut(BaseModel):
     connection_id: int
     name: str
     base_url: str
-    key_set: bool = Field(description="Whether there is a key. It never goes out.")
+    key_set: bool = Field(description="Whether there is a key. The key itself is never returned.")
     header_names: list[str]
     is_enabled: bool
     builtin_tools: bool
@@ -158,8 +162,8 @@ class ConnectionList(BaseModel):
 
 
 class Price(BaseModel):
-    input: float | None = Field(description="Dollars a million tokens in.")
-    output: float | None = Field(description="Dollars a million tokens out.")
+    input: float | None = Field(description="Dollars per million input tokens.")
+    output: float | None = Field(description="Dollars per million output tokens.")
 
 
 class ModelOut(BaseModel):

@@ -69,7 +69,7 @@ class NewSpace(BaseModel):
     name: Name = Field(description="Of a legacy: the person who is remembered.")
     description: Annotated[LongText, Field(max_length=4_000)] = ""
     instructions: Annotated[LongText, Field(max_length=MAX_INSTRUCTIONS)] = Field(
-        "", description="Stand in front of every reply in the space."
+        "", description="Put before every reply in the space."
     )
     persona: PersonaId = Field(None, description="Of a legacy: who speaks in it.")
 
@@ -115,12 +115,12 @@ class SpaceOut(BaseModel):
     kind: str
     name: str
     description: str
-    instructions: str = Field(description="Empty while you are only invited.")
+    instructions: str = Field(description="Empty until you accept the invitation.")
     persona: str | None
     role: str
     status: str = Field(description="`active`, or `invited` until you accept.")
     member_count: int
-    invited_by: str | None = Field(None, description="Who invited you, while you are invited.")
+    invited_by: str | None = Field(None, description="Who invited you, until you accept.")
     created_at: Instant
     updated_at: Instant
 
@@ -136,7 +136,7 @@ class MemberOut(BaseModel):
     user_id: int | None
     invitation_id: int | None
     name: str | None
-    email: str | None = Field(description="For the owner, and of an invitation.")
+    email: str | None = Field(description="For the owner, and for an invitation.")
     role: str
     status: str
     is_you: bool
