@@ -61,7 +61,7 @@ class UserSettings(BaseModel):
 
     @property
     def document_language(self) -> str:
-        """The language of files that are made for the user, where no browser is there to ask for one."""
+        """The language of files created for the user without a browser to ask for one."""
         return self.language or self.browser_language or SOURCE
 
     @classmethod

@@ -46,21 +46,21 @@ class Registration(Request):
 
 
 class NewUser(Request):
-    """A new account made by an admin, with a password that is made for it."""
+    """A new account created by an admin, with a generated password."""
 
     email: Email
     name: PersonName = ""
 
 
 class Credentials(Request):
-    """Signing in. A malformed address is just one that nobody has."""
+    """Signing in. A malformed address counts as one that nobody has."""
 
     email: Annotated[str, Field(max_length=1_000)]
     password: Annotated[str, Field(max_length=10_000)]
 
 
 class PasswordChange(Request):
-    """A new password, and the present one."""
+    """A new password, and the current one."""
 
     current_password: Password
     new_password: Password
@@ -68,7 +68,7 @@ class PasswordChange(Request):
 
 
 class PasswordProof(Request):
-    """The present password, for what cannot be undone."""
+    """The current password, for what cannot be undone."""
 
     password: Password
 
@@ -111,7 +111,7 @@ class AccountOut(BaseModel):
 
 
 class NewToken(Request):
-    """An API token to make."""
+    """An API token to create."""
 
     name: TokenName
     expires_in_days: Whole | None = Field(90, ge=1, le=3_650, description="How long it can be used; null for no end.")
@@ -140,7 +140,7 @@ class TokenOut(BaseModel):
 
 
 class CreatedToken(BaseModel):
-    """The only answer that ever holds the token itself."""
+    """The only response that ever contains the token itself."""
 
     token: str
     details: TokenOut

@@ -1,4 +1,4 @@
-"""What comes in and goes out about ratings of replies."""
+"""Requests and responses for ratings of replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes in and goes out about conversations and messages."""
+"""Requests and responses for conversations and messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_TAGS = 20
 
 
 def _tags(values: list[str]) -> list[str]:
-    """Tags without repetitions, whatever their case. Raises ValueError for one that is empty or has several lines."""
+    """Tags without repetitions, ignoring case. Raises ValueError for one that is empty or has several lines."""
     tags: dict[str, str] = {}
     for value in values:
         if not value or not value.isprintable():
@@ -105,7 +105,7 @@ class NewConversation(BaseModel):
 
 
 class ConversationChanges(BaseModel):
-    """Only the fields that are given are changed. An empty title lets the assistant find one again."""
+    """Only the given fields are changed. An empty title lets the assistant choose one again."""
 
     title: Line | None = Field(None, max_length=255)
     is_archived: Flag | None = None
