@@ -1,4 +1,4 @@
-"""What goes out about files."""
+"""Responses about files."""
 
 from __future__ import annotations
 

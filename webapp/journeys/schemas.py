@@ -1,4 +1,4 @@
-"""What comes in and goes out about journeys and their points."""
+"""Requests and responses for journeys and their points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ConversationPointPath(BaseModel):
 
 
 class PointAnswer(BaseModel):
-    """What the user says of a point: about a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
+    """What the user says about a point: on a memory offered for it (`memory_id`), an answer (`evidence_id`) or all."""
 
     answer: Literal["yes", "no", "both"] | None = Field(
         None,

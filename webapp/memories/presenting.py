@@ -1,4 +1,4 @@
-"""What goes out about memories. Embeddings never do."""
+"""What responses say about memories; never embeddings."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class MemoryOut(BaseModel):
 
     @classmethod
     def for_reader(cls, row: Memory, reader_id: int, score: float | None = None) -> MemoryOut:
-        """As a reader sees it: where somebody else's shared memory comes from, and how it is used, stays theirs."""
+        """As a reader sees it: the source and use of somebody else's shared memory stay private to them."""
         shown = cls.of(row, score)
         if row.user_id == reader_id:
             return shown
@@ -203,7 +203,7 @@ class ExtractionQueued(BaseModel):
 
 
 class ForgetReport(BaseModel):
-    """What forgetting removed, and what it could not: the words still stand in the messages named."""
+    """What forgetting removed, and what it could not: the named messages still contain the words."""
 
     memory_ids: list[int]
     memories: int
@@ -219,7 +219,7 @@ class ForgetReport(BaseModel):
 
 
 class ForgottenOrArchived(RootModel[ForgetReport | MemoryOut]):
-    """The report; or, where it was only set aside, the memory."""
+    """The report; or the memory, if it was only archived."""
 
 
 class ProfileOut(BaseModel):

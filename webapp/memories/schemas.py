@@ -1,4 +1,4 @@
-"""What comes in about memories."""
+"""Requests about memories."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class NewMemory(BaseModel):
 
     @property
     def fields(self) -> MemoryFields:
-        """The memory in it."""
+        """The memory it contains."""
         return MemoryFields(**self.model_dump(exclude={"conversation_id", "memory_data"}))
 
 
@@ -179,7 +179,7 @@ class StopExtraction(BaseModel):
 
 
 class ProfileChanges(BaseModel):
-    """Only the fields that are given are changed: null leaves one as it is, an empty text clears it."""
+    """Only the given fields are changed: null leaves one as it is, an empty text clears it."""
 
     model_config = ConfigDict(extra="forbid")
 

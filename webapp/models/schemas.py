@@ -1,4 +1,4 @@
-"""What comes in and goes out about connections and models."""
+"""Requests and responses for connections and models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OURS = {"authorization", "content-type", "content-length", "host", "accept", "a
 
 
 def server_address(value: str) -> str:
-    """The address of a server without what does not belong there. Raises ValueError."""
+    """The address of a server, cleaned up. Raises ValueError."""
     parts = urlsplit(value)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must begin with http:// or https://")
@@ -86,7 +86,7 @@ class NewConnection(BaseModel):
 
 
 class ConnectionChanges(BaseModel):
-    """Only the fields that are given are changed. An empty key removes it; `models` replaces all of them."""
+    """Only the given fields are changed. An empty key removes it; `models` replaces all of them."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -1,4 +1,4 @@
-"""What comes in and goes out about spaces, members and documents."""
+"""Requests and responses for spaces, members and documents."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class NewSpace(BaseModel):
 
 
 class SpaceChanges(BaseModel):
-    """Only the fields that are given are changed; the kind of a space never changes."""
+    """Only the given fields are changed; the kind of a space never changes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -131,7 +131,7 @@ class SpaceList(BaseModel):
 
 
 class MemberOut(BaseModel):
-    """`user_id` is null for an invitation: whether its address has an account stays unsaid."""
+    """`user_id` is null for an invitation: whether its address has an account is not revealed."""
 
     user_id: int | None
     invitation_id: int | None
